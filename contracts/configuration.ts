@@ -35,7 +35,9 @@ const providerSchema = z.strictObject({
   protocol: z.literal('messages'),
   /** Where `/v1/messages` is appended. */
   baseUrl: httpUrl,
-  apiKeyEnv: environmentVariable,
+  /** The credential: in a variable, or in a file that holds nothing else. One of the two. */
+  apiKeyEnv: environmentVariable.optional(),
+  apiKeyFile: systemText.optional(),
   /** The header that carries the credential. */
   auth: z.enum(['x-api-key', 'bearer']).default('x-api-key'),
   /** Sent when the client sends no `anthropic-version`. */
@@ -64,7 +66,7 @@ const eventLogSchema = z.discriminatedUnion(
   [
     /** `ledger.db` in the data folder; for one proxy. */
     z.strictObject({ kind: z.literal('sqlite') }),
-    /** EventStoreDB or KurrentDB; for any number of proxies. The string is given as it is, or by a variable's name. */
+    /** EventStoreDB or KurrentDB; for any number of proxies. The string is given as it is, in a variable, or in a file with nothing else. */
     z.strictObject({
       kind: z.literal('eventstoredb'),
       /**
@@ -73,6 +75,7 @@ const eventLogSchema = z.discriminatedUnion(
        */
       connectionString: text.optional(),
       connectionStringEnv: environmentVariable.optional(),
+      connectionStringFile: systemText.optional(),
       /**
        * What the names of all streams of this ledger begin with, as `gateway-`, on a server that others use, too: their
        * streams of the same names (`account-…` is the most natural) stay theirs. Nothing by default. It belongs to the

@@ -1,3 +1,5 @@
+import type { StatsFs } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
@@ -36,6 +38,10 @@ export interface MeasuredParts {
   readonly unserved: Pick<UnservedModels, 'count'>;
   readonly projections: Pick<Projections, 'ageMs' | 'accounts'>;
   readonly journal: Pick<Journal, 'bytes' | 'asideBytes' | 'open' | 'obstacle'>;
+  /** `journal.maxBytes` of the configuration. */
+  readonly journalBytesMax: number;
+  /** The data folder. */
+  readonly data: string;
   /** Requests that have ended, in this run or an earlier one, and are not in the ledger yet. */
   readonly pending: () => number;
   readonly inFlight: InFlight;
@@ -86,6 +92,7 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   measure(registry, Gauge, gaugesOf(parts));
   measure(registry, Counter, countersOf(parts));
   measureLatencies(registry, parts.figures);
+  measureDisk(registry, parts.data);
   const latency = new Histogram({
     name: 'gateway_settlement_latency_seconds',
     help: 'From the end of a request to its usage and debit in the ledger',
@@ -106,6 +113,20 @@ function measure(registry: Registry, Metric: typeof Gauge | typeof Counter, meas
     };
     new Metric({ name: `gateway_${name}`, help, labelNames, registers: [registry], collect });
   }
+}
+
+/** Of the file system that the data folder is on. Where it does not tell there is none to rely on. */
+function measureDisk(registry: Registry, folder: string): void {
+  const measured = (name: string, help: string, read: (disk: StatsFs) => number): void => {
+    new Gauge({
+      ...{ name, help, registers: [registry] },
+      async collect() {
+        this.set(await statfs(folder).then(read, () => 0));
+      },
+    });
+  };
+  measured('gateway_disk_bytes', 'Size of the file system of the data folder', ({ blocks, bsize }) => blocks * bsize);
+  measured('gateway_disk_free_bytes', 'What of it is free for this process', ({ bavail, bsize }) => bavail * bsize);
 }
 
 function measureLatencies(registry: Registry, figures: MeasuredParts['figures']): void {
@@ -177,6 +198,7 @@ function gaugesOf(parts: MeasuredParts): Measures {
       () => parts.unserved.count,
     ],
     journal_bytes: ['Bytes of the journal that are still needed', () => journal.bytes],
+    journal_max_bytes: ['journal.maxBytes: with as many no request is admitted', () => parts.journalBytesMax],
     journal_aside_bytes: [
       'Bytes of what waits for accounts that are set aside; journal.maxBytes does not count it',
       () => journal.asideBytes,
@@ -240,6 +262,16 @@ const countersOf = ({ counts, rateLimits, accessLog, tracing, figures }: Measure
     'model',
     'upstream',
     'class',
+  ],
+  refusals_total: [
+    'Requests that were refused, or whose answer was cut, by the code that the client was told; upstream none where none was called',
+    () =>
+      [...figures.all()].flatMap((of) =>
+        [...of.codes].map(([code, count]) => [{ ...labelsOf(of), code }, count] as const),
+      ),
+    'model',
+    'upstream',
+    'code',
   ],
   // Summed exactly; a sample is a float, which is exact to some nine thousand million USD.
   cost_micro_usd_total: [

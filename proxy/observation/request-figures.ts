@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../contracts/errors.ts';
 import type { Outcome } from '../../contracts/events.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
 import { LatencyBuckets } from './latency-buckets.ts';
@@ -16,6 +17,8 @@ export interface ModelFigures {
   readonly durations: Map<FiguredOutcome, LatencyBuckets>;
   readonly firstBytes: LatencyBuckets;
   readonly overheads: LatencyBuckets;
+  /** Of refusals, and of errors that answers were cut with. */
+  readonly codes: Map<ErrorCode, number>;
   /** In the order of TOKEN_CLASSES. */
   readonly tokens: Float64Array;
   /** In pico-USD: exact. */
@@ -47,7 +50,7 @@ export class RequestFigures {
 
   /** @param nowMs its end, by the clock of its other times */
   ended(observed: ObservedRequest, nowMs: number): void {
-    const { arrivedMs, readMs, firstByteMs, overheadMs, ending, cost } = observed;
+    const { arrivedMs, readMs, firstByteMs, overheadMs, code, ending, cost } = observed;
     if (readMs === 0) return;
     const figures = this.#of(observed.model ?? UNKNOWN, observed.upstream ?? NONE);
     durationsOf(figures, ending?.outcome ?? 'refused').add((nowMs - arrivedMs) / 1_000);
@@ -60,6 +63,7 @@ export class RequestFigures {
         const name = TOKEN_CLASSES[at];
         if (name !== undefined) figures.tokens[at] = (figures.tokens[at] ?? 0) + ending.tokens[name];
       }
+    if (code !== null) figures.codes.set(code, (figures.codes.get(code) ?? 0) + 1);
     if (cost !== null) figures.cost += cost;
   }
 
@@ -70,6 +74,7 @@ export class RequestFigures {
     const made: ModelFigures = {
       ...{ model, upstream, cost: 0n },
       durations: new Map(),
+      codes: new Map(),
       firstBytes: new LatencyBuckets(FIRST_BYTE_BUCKETS_S),
       overheads: new LatencyBuckets(OVERHEAD_BUCKETS_S),
       tokens: new Float64Array(TOKEN_CLASSES.length),

@@ -1,31 +1,43 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { RelayMetrics } from '../../ledger/relay/relay-metrics.ts';
+import { keyOfFile } from '../../ledger/seals/seal-keys.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { POM } from '../kafka/fetched-kafka.ts';
+import { composeFile, composePath } from './compose-file.ts';
 import { composeImage } from './compose-image.ts';
 
 interface Service {
   readonly image?: string;
-  readonly command?: readonly string[];
   readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly networks?: readonly string[];
+  readonly secrets?: readonly string[];
+  readonly configs?: readonly { readonly source: string }[];
+  readonly environment?: Readonly<Record<string, string>>;
   readonly healthcheck?: unknown;
   readonly profiles?: readonly string[];
   readonly build?: { readonly dockerfile_inline: string };
 }
 
-const FILE = new URL('../../compose.yaml', import.meta.url).pathname;
+const ROOT = new URL('../../', import.meta.url).pathname;
+const FILE = join(ROOT, 'compose.yaml');
 const compose: {
   readonly services: Readonly<Record<string, Service>>;
-  readonly configs: Readonly<Record<string, { readonly content: string }>>;
+  readonly configs: Readonly<Record<string, { readonly file: string }>>;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>;
   readonly volumes: Readonly<Record<string, unknown>>;
 } = parse(readFileSync(FILE, 'utf8'), { merge: true });
+const SERVICES = Object.entries(compose.services);
+/** It makes certificates and ends. */
+const ENDS = 'eventstoredb-certificates';
 
 const hasPlugin = spawnSync('docker', ['compose', 'version']).status === 0;
 if (!hasPlugin) console.info('skipped: docker compose config (the compose plugin is not installed)');
@@ -48,12 +60,101 @@ describe('compose.yaml', () => {
     expect(compose.services.grafana?.profiles).toEqual(['metrics']);
   });
 
-  it('gives each service that stays up a health check, a fixed image and named volumes alone', () => {
-    for (const [name, { image, healthcheck, volumes = [] }] of Object.entries(compose.services)) {
-      if (name !== 'eventstoredb-certificates') expect([name, healthcheck]).toEqual([name, expect.anything()]);
-      expect(image).toMatch(/^(model-gateway|[a-z/-]+:[0-9v][0-9.]*)$/);
-      for (const volume of volumes) expect(Object.keys(compose.volumes)).toContain(volume.split(':')[0]);
-    }
+  it.each(SERVICES)(
+    '%s can write to its volumes alone, gain no right, and take no more than its part',
+    (name, service) => {
+      expect(service).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        mem_limit: expect.stringMatching(/^\d+[mg]$/),
+        pids_limit: expect.any(Number),
+        cpus: expect.any(Number),
+      });
+      expect(service).not.toHaveProperty('privileged');
+      if (name === ENDS) expect(service).toMatchObject({ network_mode: 'none' });
+      else expect(service).not.toHaveProperty('cap_add');
+    },
+  );
+
+  it.each(SERVICES)(
+    '%s has an exact version, named volumes and, where it stays up, a health check',
+    (name, service) => {
+      expect(service.image).toMatch(/^[a-z/-]+:v?\d+\.\d+\.\d+$/);
+      if (name !== ENDS) expect(service.healthcheck).toEqual(expect.anything());
+      for (const volume of service.volumes ?? []) expect(Object.keys(compose.volumes)).toContain(volume.split(':')[0]);
+    },
+  );
+
+  it('runs this version of the gateway, on the Node of the tests', () => {
+    const { version, dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    expect(composeImage('gateway')).toBe(`model-gateway:${version}`);
+    const [from] = compose.services.gateway?.build?.dockerfile_inline.match(/^FROM .*$/m) ?? [];
+    expect(from).toBe(`FROM node:${dependencies.node}-slim`);
+  });
+
+  it('has ports for the gateway and for Grafana alone, on this machine alone', () => {
+    const ports = SERVICES.flatMap(([name, { ports = [] }]) => ports.map((port) => [name, port]));
+    expect(ports).toEqual([
+      ['gateway', '127.0.0.1:8787:8787'],
+      ['grafana', '127.0.0.1:3000:3000'],
+    ]);
+  });
+
+  it('lets nobody reach event log, Kafka and metrics but who works with them', () => {
+    const inside = (network: string) =>
+      SERVICES.filter(([, { networks }]) => networks?.includes(network)).map(([name]) => name);
+    for (const network of ['ledger', 'metrics', 'dashboards']) expect(compose.networks[network]?.internal).toBe(true);
+    const stores = ['eventstoredb', 'eventstoredb-1', 'eventstoredb-2', 'eventstoredb-3', 'kafka'];
+    expect(inside('ledger').sort()).toEqual([...stores, 'gateway', 'relay'].sort());
+    expect(inside('metrics')).toEqual(['gateway', 'relay', 'prometheus']);
+    expect(inside('dashboards')).toEqual(['prometheus', 'grafana']);
+    expect([inside('outside'), inside('outside-dashboards')]).toEqual([['gateway'], ['grafana']]);
+    // Without a network a service would be in one with all others that have none.
+    for (const [name, { networks }] of SERVICES)
+      if (name !== ENDS) expect([name, networks]).toEqual([name, expect.anything()]);
+  });
+
+  it('leaves the private key of the CA with what makes certificates, and to each node its own alone', () => {
+    const mounts = SERVICES.flatMap(([name, { volumes = [] }]) =>
+      volumes.filter((volume) => /certificate/.test(volume)).map((volume) => `${name} ${volume}`),
+    );
+    const node = (number: number) => [
+      `eventstoredb-${number} ca-certificate:/certs/ca:ro`,
+      `eventstoredb-${number} eventstoredb-${number}-certificate:/certs/node:ro`,
+    ];
+    expect(mounts.filter((mount) => !mount.startsWith(ENDS)).sort()).toEqual(
+      [...[1, 2, 3].flatMap(node), 'gateway ca-certificate:/certs:ro', 'relay ca-certificate:/certs:ro'].sort(),
+    );
+    expect(mounts.filter((mount) => mount.includes('certificate-authority'))).toEqual([
+      `${ENDS} certificate-authority:/authority`,
+    ]);
+  });
+
+  it('gives secrets as files, each to who needs it, and has no password of its own', () => {
+    const given = SERVICES.flatMap(([name, { secrets = [] }]) => secrets.map((secret) => `${name} ${secret}`));
+    expect(given.sort()).toEqual([
+      'gateway event-log',
+      'gateway seal-key',
+      'grafana grafana-password',
+      'relay event-log',
+    ]);
+    expect(compose.services.grafana?.environment).toMatchObject({
+      GF_SECURITY_ADMIN_PASSWORD__FILE: '/run/secrets/grafana-password',
+    });
+    for (const [, { environment = {} }] of SERVICES)
+      for (const [name, value] of Object.entries(environment))
+        expect(`${name}=${value}`).not.toMatch(/ANONYMOUS|PASSWORD=|TOKEN|SECRET=|:\/\/[^/]*@/);
+  });
+
+  // A service that is read-only takes no other: docker compose refuses to start it.
+  it('has its configurations and secrets in files, and each is there or made by make-secrets.sh', () => {
+    const asked = SERVICES.flatMap(([, { configs = [] }]) => configs.map(({ source }) => source));
+    expect([...new Set(asked)].sort()).toEqual(Object.keys(compose.configs).sort());
+    for (const { file } of Object.values(compose.configs)) expect(existsSync(join(ROOT, file))).toBe(true);
+    for (const [name, secret] of Object.entries(compose.secrets))
+      expect(secret).toEqual({ file: `compose/secrets/${name}` });
+    expect(readFileSync(join(ROOT, '.gitignore'), 'utf8')).toMatch(/^compose\/secrets\/$/m);
   });
 
   it('runs the Kafka that the tests run, fetched and in a container', () => {
@@ -69,18 +170,34 @@ describe('compose.yaml', () => {
     expect(lines.findIndex((line) => line.startsWith('ENTRYPOINT '))).toBeGreaterThan(lines.indexOf('USER node'));
   });
 
-  it('has a configuration that the gateway accepts, with the example catalog', () => {
+  it('has a configuration that the gateway accepts, with the example catalog and the secrets that are made once', () => {
+    const secrets = join(temporaryFolder(), 'secrets');
+    const make = () => spawnSync('sh', [composePath('make-secrets.sh'), secrets], { encoding: 'utf8' });
+    const made = make();
+    expect([made.status, made.stderr, made.stdout.split('\n')]).toEqual([
+      0,
+      '',
+      expect.objectContaining({ length: 4 }),
+    ]);
+    const read = () => Object.keys(compose.secrets).map((name) => readFileSync(join(secrets, name), 'utf8'));
+    const first = read();
+    expect([make().stdout, read()]).toEqual(['', first]);
+    expect(statSync(secrets).mode & 0o777).toBe(0o700);
+    for (const name of Object.keys(compose.secrets)) expect(statSync(join(secrets, name)).mode & 0o777).toBe(0o444);
+    expect(readFileSync(join(secrets, 'grafana-password'), 'utf8')).toMatch(/^[0-9a-f]{48}\n$/);
+
     const file = join(temporaryFolder(), 'gateway.yaml');
-    writeFileSync(file, compose.configs['gateway.yaml']?.content ?? '');
-    const environment = { EVENTSTOREDB_URL: 'esdb://eventstoredb:2113?tls=false' };
-    const configuration = readConfiguration({ file, environment, callsProviders: true });
+    writeFileSync(file, composeFile('gateway.yaml').replaceAll('/run/secrets', secrets));
+    const configuration = readConfiguration({ file, environment: {}, callsProviders: true });
     expect(configuration).toMatchObject({
       data: '/data',
       proxies: 'many',
       eventLog: { kind: 'eventstoredb', connectionString: 'esdb://eventstoredb:2113?tls=false' },
       catalog: '/app/contracts/example-catalog.yaml',
       kafka: { brokers: ['kafka:9092'], topic: 'ledger' },
+      seals: { key: { type: 'file', file: join(secrets, 'seal-key') } },
     });
+    expect(keyOfFile(join(secrets, 'seal-key')).publicKey).toMatch(/=$/);
     expect(configuration.metrics.relay?.port).toBe(9464);
   });
 
@@ -93,20 +210,21 @@ describe('compose.yaml', () => {
     const there = new Set(
       `${told}${await registry.metrics()}`.match(/^# HELP gateway_\w+/gm)?.map((line) => line.slice(7)),
     );
-    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-    const asked = `${readFileSync(FILE, 'utf8')}${readme}`.match(/\bgateway_(?!overloaded)\w+/g) ?? [];
-    expect(asked.length).toBeGreaterThan(10);
-    expect(asked.filter((name) => !there.has(name))).toEqual([]);
+    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    const asked = [readme, composeFile('alerts.yaml'), composeFile('grafana-dashboard.json')]
+      .join('\n')
+      .match(/\bgateway_(?!overloaded)\w+/g)
+      ?.map((name) => name.replace(/_(bucket|sum|count)$/, ''));
+    expect(asked?.length).toBeGreaterThan(10);
+    expect(asked?.filter((name) => !there.has(name))).toEqual([]);
   });
 
   it('watches metrics whose dashboard is well formed', () => {
-    const dashboard: { panels: { targets: { expr: string }[] }[] } = JSON.parse(
-      compose.configs['grafana-dashboard.json']?.content ?? '',
-    );
+    const dashboard: { panels: { targets: { expr: string }[] }[] } = JSON.parse(composeFile('grafana-dashboard.json'));
     const asked = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-    expect(asked).toHaveLength(6);
+    expect(asked.length).toBeGreaterThan(5);
     for (const expression of asked) expect(expression).toMatch(/gateway_[a-z_]+/);
     for (const name of ['prometheus.yaml', 'alerts.yaml', 'grafana-datasource.yaml', 'grafana-dashboards.yaml'])
-      expect(parse(compose.configs[name]?.content ?? '')).toEqual(expect.any(Object));
+      expect(parse(composeFile(name))).toEqual(expect.any(Object));
   });
 });

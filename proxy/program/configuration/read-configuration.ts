@@ -1,19 +1,15 @@
 import { dirname, resolve } from 'node:path';
 import { parse as parseYaml } from 'yaml';
 import type { z } from 'zod';
-import {
-  type Configuration,
-  ConfigurationError,
-  configurationSchema,
-  type ProviderConfiguration,
-} from '../../../contracts/configuration.ts';
+import { type Configuration, ConfigurationError, configurationSchema } from '../../../contracts/configuration.ts';
 import type { Environment } from '../../../contracts/environment-variable.ts';
 import { describeFault, fieldFaults } from '../../../contracts/field-faults.ts';
 import { slackFaults } from '../../../contracts/lease-slack.ts';
 import { isPipe, textOfArgument } from '../../../ledger/named-file.ts';
+import { readCredentials } from './read-credentials.ts';
 import { readKafka } from './read-kafka.ts';
 import { readSeals } from './read-seals.ts';
-import { fromEnvironment } from './secret-text.ts';
+import { fromEnvironment, fromSecretFile } from './secret-text.ts';
 
 type Parsed = z.infer<typeof configurationSchema>;
 
@@ -38,8 +34,8 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
   });
   if (!result.success) throw new ConfigurationError(name, fieldFaults(result.error).map(describeFault));
   const faults: string[] = [];
-  const providers = withCredentials(result.data.providers, source, faults);
-  const eventLog = withConnectionString(result.data.eventLog, source, faults);
+  const providers = readCredentials(result.data.providers, { ...source, base }, faults);
+  const eventLog = withConnectionString(result.data.eventLog, { ...source, base }, faults);
   const kafka = readKafka(result.data.kafka, { base, environment: source.environment }, faults);
   if (result.data.projections.source === 'kafka' && kafka === null)
     faults.push('projections.source: kafka needs the section kafka');
@@ -70,35 +66,26 @@ function readFile(file: string): unknown {
   }
 }
 
-function withCredentials(parsed: Parsed['providers'], source: ConfigurationSource, faults: string[]) {
-  const providers: Record<string, ProviderConfiguration> = {};
-  for (const [name, provider] of Object.entries(parsed)) {
-    const apiKey = source.callsProviders
-      ? fromEnvironment(provider.apiKeyEnv, `providers.${name}.apiKeyEnv`, source.environment, faults)
-      : '';
-    providers[name] = { ...provider, apiKey };
-  }
-  return providers;
-}
-
 function withConnectionString(
   parsed: Parsed['eventLog'],
-  source: ConfigurationSource,
+  { base, environment }: Pick<ConfigurationSource, 'environment'> & { readonly base: string },
   faults: string[],
 ): Configuration['eventLog'] {
   if (parsed.kind === 'sqlite') return parsed;
-  const { connectionString, connectionStringEnv, streamPrefix } = parsed;
-  if ((connectionString === undefined) === (connectionStringEnv === undefined))
-    faults.push('eventLog: needs either connectionString or connectionStringEnv');
-  const text =
-    connectionString ??
-    fromEnvironment(
-      connectionStringEnv ?? '',
-      'eventLog.connectionStringEnv',
-      source.environment,
-      connectionStringEnv === undefined ? [] : faults,
-    );
-  return { kind: 'eventstoredb', connectionString: text, streamPrefix };
+  const { connectionString, connectionStringEnv, connectionStringFile, streamPrefix } = parsed;
+  const given = [connectionString, connectionStringEnv, connectionStringFile].filter((one) => one !== undefined);
+  const read = (): string => {
+    if (given.length !== 1) {
+      faults.push('eventLog: needs one of connectionString, connectionStringEnv and connectionStringFile');
+      return '';
+    }
+    if (connectionStringEnv !== undefined)
+      return fromEnvironment(connectionStringEnv, 'eventLog.connectionStringEnv', environment, faults);
+    if (connectionStringFile !== undefined)
+      return fromSecretFile(resolve(base, connectionStringFile), 'eventLog.connectionStringFile', faults);
+    return connectionString ?? '';
+  };
+  return { kind: 'eventstoredb', connectionString: read(), streamPrefix };
 }
 
 function deepFreeze<T>(value: T): T {

@@ -6,7 +6,7 @@ import { JOURNAL_BOUNDS } from '../../../ledger/journal/limits.ts';
 import { journalFolder, RESERVE_FILE } from '../../../ledger/journal/segment-folder.ts';
 import { wantOfRights } from '../../../ledger/want-of-rights.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
-import { fromEnvironment } from '../configuration/secret-text.ts';
+import { credentialOf } from '../configuration/read-credentials.ts';
 import { fewDescriptors } from '../serve/enough-descriptors.ts';
 import { openToOthers } from '../serve/tighten-folder.ts';
 import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
@@ -22,10 +22,12 @@ export const lookAtCredentials = ({ configuration, context, isServed, timeMs }: 
     look: () => {
       const providers = Object.entries(configuration.providers);
       const faults: string[] = [];
-      for (const [name, { apiKeyEnv }] of providers)
-        fromEnvironment(apiKeyEnv, `providers.${name}.apiKeyEnv`, context.environment, faults);
+      for (const [name, provider] of providers) credentialOf(name, provider, context.environment, faults);
       if (faults.length === 0)
-        return ok(providers.map(([name, { apiKeyEnv }]) => `${apiKeyEnv} for ${name}`).join(', ') || 'none are needed');
+        return ok(
+          providers.map(([name, { apiKeyEnv, apiKeyFile }]) => `${apiKeyFile ?? apiKeyEnv} for ${name}`).join(', ') ||
+            'none are needed',
+        );
       // A gateway that runs has found what it needs: its environment is another.
       return isServed
         ? warn(faults.join('; '), 'the gateway that runs has its own; set it here, too, to look at it')

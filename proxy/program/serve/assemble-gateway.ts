@@ -203,8 +203,10 @@ function metricsOf(
     Pick<MeasuredParts, 'figures' | 'leaseWaits'>,
 ): GatewayMetrics {
   const pending = (): number => settlement.pending + recovered.count;
-  const { clock, accessLog, tracing } = options;
-  return gatewayMetrics({ ...measured, clock, accessLog, tracing, watch, projections, journal, breaker, pending });
+  const { clock, accessLog, tracing, configuration } = options;
+  const bounds = { journalBytesMax: configuration.journal.maxBytes, data: configuration.data };
+  const watched = { watch, projections, journal, breaker, pending };
+  return gatewayMetrics({ ...measured, ...bounds, ...watched, clock, accessLog, tracing });
 }
 
 /** Several proxies share the log: this one admits within its leases. */

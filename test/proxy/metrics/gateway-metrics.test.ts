@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, statfsSync, writeFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
 import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
@@ -167,6 +167,10 @@ it('tell by model, upstream and outcome what requests took, used and cost, to th
   expect(of(`${duration}_count`, `${medium},outcome="upstream_refused"`)).toBe(1);
   expect(of(`${duration}_count`, 'model="svc-mock",upstream="mock",outcome="completed"')).toBe(2);
   expect(of(`${duration}_count`, 'model="unknown",upstream="none",outcome="refused"')).toBe(1);
+  expect([...seen].filter(([name]) => name.startsWith('gateway_refusals_total'))).toEqual([
+    [`gateway_refusals_total{${medium},code="upstream_failed"}`, 1],
+    ['gateway_refusals_total{model="unknown",upstream="none",code="model_not_found"}', 1],
+  ]);
   const bytes = ['0.025', '0.05', '+Inf'].map((le) => of('time_to_first_byte_seconds_bucket', `${medium},le="${le}"`));
   expect(bytes).toEqual([0, 1, 1]);
   // The clock stood still but while the upstream was waited for.
@@ -178,6 +182,19 @@ it('tell by model, upstream and outcome what requests took, used and cost, to th
   expect(of('cost_micro_usd_total', medium)).toBe(Number(debit?.amount));
   expect(seen.get('gateway_held_micro_usd')).toBe(0);
   expect([...seen.keys()].filter((name) => name.includes('no-such-model'))).toEqual([]);
+});
+
+it('tell what is free on the disk of the data folder, of how much, and nothing of it where nobody can say', async () => {
+  const one = await start();
+  const { bsize, blocks } = statfsSync(one.data);
+  const seen = await samples(one);
+  expect(seen.get('gateway_disk_bytes')).toBe(bsize * blocks);
+  expect(seen.get('gateway_disk_free_bytes')).toBeGreaterThan(0);
+  expect(seen.get('gateway_journal_max_bytes')).toBe(512 * 1024 ** 2);
+  renameSync(one.data, `${one.data}-away`);
+  const away = await samples(one);
+  renameSync(`${one.data}-away`, one.data);
+  expect(['gateway_disk_bytes', 'gateway_disk_free_bytes'].map((name) => away.get(name))).toEqual([0, 0]);
 });
 
 it('name no account, key or request, and have the delay of the event loop and the process', async () => {

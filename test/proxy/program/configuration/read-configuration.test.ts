@@ -142,9 +142,49 @@ describe('the credential of a provider', () => {
     ]);
   });
 
+  test("comes from a file beside the configuration, whose last line end is the editor's, in place of a variable", () => {
+    const { apiKeyEnv: _, ...other } = provider;
+    writeFileSync(join(folder, 'key'), `${SECRET}\n`);
+    const main = { ...other, apiKeyFile: 'key' };
+    expect(read({ providers: { main } }, {}).providers.main?.apiKey).toBe(SECRET);
+    expect(read({ providers: { main: { ...other, apiKeyFile: 'nowhere' } } }, {}, false).providers.main?.apiKey).toBe(
+      '',
+    );
+    const either = 'providers.main: needs either apiKeyEnv or apiKeyFile';
+    expect(faultsOf(() => read({ providers: { main: other } }))).toEqual([either]);
+    expect(faultsOf(() => read({ providers: { main: { ...main, ...provider } } }))).toEqual([either]);
+    expect(faultsOf(() => read({ providers: { main: { ...other, apiKeyFile: 'nowhere' } } }))).toEqual([
+      expect.stringMatching(/^providers\.main\.apiKeyFile: .*nowhere does not exist/),
+    ]);
+  });
+
   test('has no place in the file, and a fault does not repeat it', () => {
     const faults = faultsOf(() => read({ providers: { main: { ...provider, apiKey: SECRET } } }));
     expect(faults).toEqual(['providers.main: has no setting named "apiKey"']);
+  });
+});
+
+describe('the connection string of the event log', () => {
+  const log = (places: object) => ({ eventLog: { kind: 'eventstoredb', ...places } });
+  const URL = 'esdb://user:secret@a:2113?tls=true';
+
+  test('stands in the configuration, in a variable or in a file', () => {
+    writeFileSync(join(folder, 'event-log'), `${URL}\n`);
+    for (const place of [
+      { connectionString: URL },
+      { connectionStringEnv: 'LOG_URL' },
+      { connectionStringFile: 'event-log' },
+    ])
+      expect(read(log(place), { LOG_URL: URL }, false).eventLog).toMatchObject({ connectionString: URL });
+  });
+
+  test('stands in one place', () => {
+    const one = 'eventLog: needs one of connectionString, connectionStringEnv and connectionStringFile';
+    for (const places of [{}, { connectionString: URL, connectionStringFile: 'event-log' }])
+      expect(faultsOf(() => read(log(places)))).toEqual([one]);
+    expect(faultsOf(() => read(log({ connectionStringFile: 'nowhere' })))).toEqual([
+      expect.stringMatching(/^eventLog\.connectionStringFile: .*nowhere does not exist/),
+    ]);
   });
 });
 
