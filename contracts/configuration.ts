@@ -241,7 +241,11 @@ export const configurationSchema = sections.transform(
 );
 
 type Parsed = z.infer<typeof configurationSchema>;
-export type ProviderConfiguration = z.infer<typeof providerSchema> & { readonly apiKey: string };
+export type ProviderConfiguration = z.infer<typeof providerSchema> & {
+  readonly apiKey: string;
+  /** The variable or the file that has it. */
+  readonly apiKeyPlace: string;
+};
 export type EventLogConfiguration =
   | { readonly kind: 'sqlite' }
   | { readonly kind: 'eventstoredb'; readonly connectionString: string; readonly streamPrefix: string };

@@ -12,7 +12,7 @@ export function keysByName({
   const of = (use: string, name: string) => [{ use, name }];
   const sealKey = seals.key;
   return [
-    ...Object.entries(providers).flatMap(([name, { apiKeyEnv }]) => of(`providers.${name}`, apiKeyEnv)),
+    ...Object.entries(providers).flatMap(([name, { apiKeyPlace }]) => of(`providers.${name}`, apiKeyPlace)),
     ...(sealKey?.type === 'data folder' ? of('seals', sealKeyFile(data)) : []),
     ...(sealKey?.type === 'file' ? of('seals', sealKey.file) : []),
     ...(sealKey?.type === 'text' ? of('seals', 'the variable that seals.keyEnv names') : []),

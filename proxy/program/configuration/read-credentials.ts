@@ -20,11 +20,11 @@ export function readCredentials(
 ): Record<string, ProviderConfiguration> {
   const providers: Record<string, ProviderConfiguration> = {};
   for (const [name, { apiKeyFile, ...provider }] of Object.entries(parsed)) {
-    const file = apiKeyFile === undefined ? {} : { apiKeyFile: resolve(base, apiKeyFile) };
+    const file: { apiKeyFile?: string } = apiKeyFile === undefined ? {} : { apiKeyFile: resolve(base, apiKeyFile) };
     const isOne = (provider.apiKeyEnv === undefined) !== (apiKeyFile === undefined);
     if (!isOne) faults.push(`providers.${name}: needs either apiKeyEnv or apiKeyFile`);
     const apiKey = isOne && callsProviders ? credentialOf(name, { ...provider, ...file }, environment, faults) : '';
-    providers[name] = { ...provider, ...file, apiKey };
+    providers[name] = { ...provider, ...file, apiKey, apiKeyPlace: file.apiKeyFile ?? provider.apiKeyEnv ?? '' };
   }
   return providers;
 }

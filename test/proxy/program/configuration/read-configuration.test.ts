@@ -105,6 +105,7 @@ describe('the credential of a provider', () => {
   test('comes from the environment', () => {
     expect(read({ providers: { main: provider } }).providers.main).toMatchObject({
       apiKey: SECRET,
+      apiKeyPlace: 'UPSTREAM_KEY',
       auth: 'x-api-key',
       countTokens: true,
       onClientDisconnect: 'drain',
@@ -146,7 +147,10 @@ describe('the credential of a provider', () => {
     const { apiKeyEnv: _, ...other } = provider;
     writeFileSync(join(folder, 'key'), `${SECRET}\n`);
     const main = { ...other, apiKeyFile: 'key' };
-    expect(read({ providers: { main } }, {}).providers.main?.apiKey).toBe(SECRET);
+    expect(read({ providers: { main } }, {}).providers.main).toMatchObject({
+      apiKey: SECRET,
+      apiKeyPlace: join(folder, 'key'),
+    });
     expect(read({ providers: { main: { ...other, apiKeyFile: 'nowhere' } } }, {}, false).providers.main?.apiKey).toBe(
       '',
     );
