@@ -9,7 +9,7 @@ import { json, reset } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream } from '../upstream/upstream.ts';
 import { composePath } from './compose-file.ts';
-import { firing, hasPromtool, promtool, tested } from './promtool.ts';
+import { firing, hasPromtool, promtool, RULES, tested } from './promtool.ts';
 import { type Page, type Scraped, scrape } from './scrape.ts';
 
 const METRICS = { metrics: { serve: { port: 0 } }, seals: { events: 1 } };
@@ -59,6 +59,12 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
       ['check', 'config', composePath('prometheus.yaml')],
     ])
       expect(promtool(...args)).toMatchObject({ status: 0 });
+  });
+
+  it.each(RULES)('say who is to come, what is amiss and what to run next: $alert', ({ labels, annotations }) => {
+    expect(labels.severity).toMatch(/^(page|ticket)$/);
+    expect(annotations.summary).toMatch(/^[A-Z].*[^.]$/);
+    expect(annotations.runbook).toMatch(/`[^`]+`/);
   });
 
   it('are silent over a healthy gateway with traffic, also where callers ask for what is not there', async () => {

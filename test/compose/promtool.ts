@@ -23,6 +23,7 @@ interface Rule {
   readonly alert: string;
   readonly expr: string;
   readonly for?: string;
+  readonly labels: { readonly severity: string };
   readonly annotations: { readonly summary: string; readonly runbook: string };
 }
 
@@ -30,7 +31,7 @@ const { groups }: { readonly groups: readonly { readonly name: string; readonly 
   composeFile('alerts.yaml'),
 );
 export const RULES: readonly Rule[] = groups.flatMap(({ rules }) => rules);
-export const rulesOf = (group: string): readonly Rule[] =>
+const rulesOf = (group: string): readonly Rule[] =>
   groups.filter(({ name }) => name === group).flatMap(({ rules }) => rules);
 
 /** Longer than any alert waits, and than any looks back. */

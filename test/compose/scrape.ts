@@ -44,13 +44,6 @@ export function seriesOf(scraped: Scraped, steps: number, growing: readonly stri
   return [up, ...all];
 }
 
-/** The names of metrics, and of the labels that they have, on a page. */
-export function namesOn(page: string): { readonly metrics: ReadonlySet<string>; readonly labels: ReadonlySet<string> } {
-  const samples = samplesOf(page);
-  const labels = samples.flatMap(({ labels }) => [...labels.matchAll(/(\w+)="/g)].map(([, name = '']) => name));
-  return { metrics: new Set(samples.map(({ name }) => name)), labels: new Set(labels) };
-}
-
 interface Sample {
   readonly id: string;
   readonly name: string;
