@@ -23,13 +23,14 @@ async function start(options: TestGatewayOptions = {}): Promise<TestGateway> {
 /** Once all that stands in the ledger is sealed, as it is by itself a minute later. */
 async function page(one: TestGateway): Promise<Page> {
   let page: Page = null;
-  const isSealed = async (): Promise<boolean> => {
+  const look = async (): Promise<boolean> => {
     page = await scrape(one.gateway.metricsUrl);
-    return page !== null && !/^gateway_events_unsealed [1-9]/m.test(page);
+    return isSealed(page);
   };
-  await expect.poll(isSealed).toBe(true);
+  await expect.poll(look).toBe(true);
   return page;
 }
+const isSealed = (page: Page): boolean => !/^gateway_events_unsealed [1-9]/m.test(page ?? '');
 
 const ask = (one: TestGateway, model = 'svc-mock') => post(one, '/v1/messages', asking(model));
 async function askOften(one: TestGateway, times: number, model?: string): Promise<void> {
@@ -111,7 +112,9 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     const gateway = await start();
     await page(gateway);
     gateway.gateway.fail(new Error('the views stand still'));
-    expectFiring(['NotAdmitting', 'Unhealthy'], still(await page(gateway)));
+    const after = await scrape(gateway.gateway.metricsUrl);
+    // It seals no more, either.
+    expectFiring(['NotAdmitting', 'Unhealthy', ...(isSealed(after) ? [] : ['SealsBehind'])], still(after));
   });
 
   it('tell of upstreams that fail', async () => {
