@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordedEvent } from '../contracts/event-log.ts';
 import type { AccountEvent } from '../contracts/events.ts';
 import { type AccountId, type Revision, revision } from '../contracts/ids.ts';
@@ -7,10 +8,13 @@ import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';
 import { KeyIndex } from './key-index.ts';
+import { VIEW_LIMITS } from './limits.ts';
 import { MonthlyView } from './monthly-view.ts';
 import { SpendLimits } from './spend-limits.ts';
 import type { View } from './view.ts';
 import { ViewGapError } from './view-gap-error.ts';
+
+type Fold = (accountId: AccountId, revision: Revision, event: AccountEvent) => void;
 
 /** The views of all accounts, folded together. What settlement and admission of one process share. */
 export class AccountViews implements AccountRepository {
@@ -20,11 +24,18 @@ export class AccountViews implements AccountRepository {
   readonly keys = new KeyIndex();
   readonly setAside = new AccountsSetAside();
   readonly all: readonly View[] = [this.balance, this.monthly];
+  #mirror: Fold | null = null;
   readonly #listeners: ((accountId: AccountId, event: AccountEvent) => void)[] = [];
 
   /** Of views that were restored: what admission asks of all accounts, so that it need not read each. @throws as `restore` */
   survey(): void {
-    this.balance.survey((accountId, state) => this.keys.addFrom(accountId, state));
+    for (const _ of this.#surveying());
+  }
+
+  /** The same beside requests. */
+  async surveyInTurns(): Promise<void> {
+    let looked = 0;
+    for (const _ of this.#surveying()) if (++looked % VIEW_LIMITS.foldsPerTurn === 0) await nextTurn();
   }
 
   read(accountId: AccountId): AccountSnapshot {
@@ -71,6 +82,21 @@ export class AccountViews implements AccountRepository {
     }
     this.keys.observe(accountId, event);
     for (const listener of this.#listeners) listener(accountId, event);
+    this.#mirror?.(accountId, revision, event);
+  }
+
+  /** Each event that is folded here from now on is folded there, too. */
+  mirrorTo(mirror: Fold | null): void {
+    this.#mirror = mirror;
+  }
+
+  /** All accounts are as another one has them, from here on in one step; who listens here goes on to listen. */
+  adopt(other: AccountViews): void {
+    this.balance.adopt(other.balance);
+    this.monthly.adopt(other.monthly);
+    this.keys.adopt(other.keys);
+    // Last, because whoever is told of an account that is served again reads it.
+    this.setAside.adopt(other.setAside);
   }
 
   onFolded(listener: (accountId: AccountId, event: AccountEvent) => void): void {
@@ -89,6 +115,10 @@ export class AccountViews implements AccountRepository {
     this.setAside.onChanged((accountId, why) => {
       if (why === null) listener(accountId);
     });
+  }
+
+  #surveying(): Generator<void> {
+    return this.balance.survey((accountId, state) => this.keys.addFrom(accountId, state));
   }
 
   #foldOrLeave(accountId: AccountId, recorded: RecordedEvent): void {

@@ -48,7 +48,7 @@ export class AccountsSetAside implements StoredView {
     unreadable: new Map(),
   };
   /** The highest revision behind an unreadable event that came since, and was left for later. */
-  readonly #leftUpTo = new Map<AccountId, Revision>();
+  #leftUpTo = new Map<AccountId, Revision>();
   readonly #listeners: OnChanged[] = [];
   #changed = new Map<string, readonly [AccountId, AsideCause]>();
 
@@ -126,6 +126,20 @@ export class AccountsSetAside implements StoredView {
     unreadable.clear();
     this.#leftUpTo.clear();
     this.#changed = new Map([...hidden.keys()].map((id) => [keyOf(id, 'hidden'), [id, 'hidden']]));
+  }
+
+  /**
+   * Of events that cannot be read, what another one has; whose state that changes is told. What the log's server hides is known
+   * here alone, and is written anew.
+   */
+  adopt(other: AccountsSetAside): void {
+    const { unreadable, hidden } = this.#causes;
+    const found = other.#causes.unreadable;
+    for (const id of unreadable.keys()) if (!found.has(id)) this.takeBack(id, 'unreadable');
+    for (const [id, entry] of found) this.#setCause(id, 'unreadable', entry);
+    this.#leftUpTo = other.#leftUpTo;
+    this.#changed = other.#changed;
+    for (const id of hidden.keys()) this.#changed.set(keyOf(id, 'hidden'), [id, 'hidden']);
   }
 
   #setCause(id: AccountId, cause: AsideCause, entry: Entry | null): void {

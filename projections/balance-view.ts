@@ -46,15 +46,15 @@ const EXCEPTIONS_AT_ONCE = 100;
 export class BalanceView implements View {
   readonly name = NAME;
   readonly version = ACCOUNT_STATE_VERSION;
-  readonly tables = [ACCOUNTS, EXCEPTIONS];
+  readonly tables = [ACCOUNTS, EXCEPTIONS] as const;
   readonly revisions = ACCOUNTS;
-  readonly #accounts = new Map<AccountId, Entry>();
+  #accounts = new Map<AccountId, Entry>();
   /** Those of accounts that are not in memory. */
   #stored: StoredRows | null = null;
-  readonly #unreadExpiries = new ExpiryCalendar();
+  #unreadExpiries = new ExpiryCalendar();
   #openExceptions = NONE_OPEN;
   #changed: Entry[] = [];
-  readonly #changedExceptions = new Map<AccountId, Set<RequestId>>();
+  #changedExceptions = new Map<AccountId, Set<RequestId>>();
 
   read(id: AccountId): AccountSnapshot {
     return this.#find(id)?.snapshot ?? UNOPENED;
@@ -98,19 +98,23 @@ export class BalanceView implements View {
   }
 
   /**
-   * One look at each account of the file, for what is asked of all at once, which `each` may add to. @throws Error where a
-   * row is not of its form
+   * One look at each account of the file, which each step takes one of, for what is asked of all at once, which `each` may
+   * add to. @throws Error where a row is not of its form
    */
-  survey(each: (id: AccountId, state: OpenAccount) => void): void {
+  *survey(each: (id: AccountId, state: OpenAccount) => void): Generator<void> {
     for (const { id, snapshot } of this.#stored?.all(ACCOUNTS, entryOf) ?? []) {
       const { state } = snapshot;
       this.#count(NO_EXCEPTIONS, state.exceptions);
       this.#unreadExpiries.add(id, state.grants);
       if (Object.keys(state.leases).length > 0) this.#load(id);
       each(id, state);
+      yield;
     }
     // The start has the time to read many exceptions, and the first request of their account has not.
-    for (const id of this.#idsWithMany()) if (!this.#accounts.has(id)) this.#load(id);
+    for (const id of this.#idsWithMany()) {
+      if (!this.#accounts.has(id)) this.#load(id);
+      yield;
+    }
   }
 
   /** Brings those into memory, so many at most, of which credits end by an instant. Returns how many these were. */
@@ -173,6 +177,16 @@ export class BalanceView implements View {
 
   restore(rows: StoredRows): void {
     this.#stored = rows;
+  }
+
+  /** Has from here on what another one has, which nobody may use any more. */
+  adopt(other: BalanceView): void {
+    this.#accounts = other.#accounts;
+    this.#stored = other.#stored;
+    this.#unreadExpiries = other.#unreadExpiries;
+    this.#openExceptions = other.#openExceptions;
+    this.#changed = other.#changed;
+    this.#changedExceptions = other.#changedExceptions;
   }
 
   #find(id: AccountId): Entry | undefined {

@@ -29,7 +29,7 @@ const TABLE: ViewTable = {
 export class CatalogView implements StoredView {
   readonly name = NAME;
   readonly version = VERSION;
-  readonly tables = [TABLE];
+  readonly tables = [TABLE] as const;
   #state: CatalogState = EMPTY_CATALOG;
   #changed: ViewRow[] = [];
   readonly #listeners: (() => void)[] = [];
@@ -62,6 +62,12 @@ export class CatalogView implements StoredView {
     const publicationOf = ([at, json]: readonly ColumnValue[]) =>
       [storedRevision(at), EVENT_SCHEMAS.CatalogPublished.parse(JSON.parse(textOf(json)))] as const;
     for (const [at, publication] of rows.all(TABLE, publicationOf)) this.#evolve(at, publication);
+  }
+
+  /** As the balance view's, of one that has folded the same: nobody is told. */
+  adopt(other: CatalogView): void {
+    this.#state = other.#state;
+    this.#changed = other.#changed;
   }
 
   clear(): void {

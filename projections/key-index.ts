@@ -9,7 +9,7 @@ interface KeyOwner {
 
 /** By the key's SHA-256. Whether it may be used stands in the account, so nothing here changes once added. */
 export class KeyIndex {
-  readonly #owners = new Map<string, KeyOwner>();
+  #owners = new Map<string, KeyOwner>();
 
   /** @param sha256 hexadecimal */
   find(sha256: string): KeyOwner | null {
@@ -22,6 +22,10 @@ export class KeyIndex {
 
   observe(accountId: AccountId, event: AccountEvent): void {
     if (event.type === 'ApiKeyIssued') this.#owners.set(event.data.sha256, { accountId, keyId: event.data.keyId });
+  }
+
+  adopt(other: KeyIndex): void {
+    this.#owners = other.#owners;
   }
 
   clear(): void {

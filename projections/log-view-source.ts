@@ -8,7 +8,7 @@ import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import type { ViewSource, ViewSourceOptions } from './view-source.ts';
 
-const NAME = 'log';
+export const LOG_SOURCE = 'log';
 
 /** Also read where a file of views is asked what it knows (known-views.ts). */
 export const logCheckpointSchema = z.strictObject({
@@ -22,7 +22,7 @@ type LogCheckpoint = z.infer<typeof logCheckpointSchema>;
 
 /** The event log as the views' source: one total order, and its last event as the checkpoint. */
 export class LogViewSource implements ViewSource {
-  readonly name = NAME;
+  readonly name = LOG_SOURCE;
   readonly isLedger = true;
   readonly #log: EventLog;
   readonly #isWhole: Promise<unknown>;

@@ -85,9 +85,9 @@ const NO_GROUPS: readonly Group[] = Object.freeze([]);
 export class MonthlyView implements View {
   readonly name = NAME;
   readonly version = VERSION;
-  readonly tables = [ROWS, REVISIONS];
+  readonly tables = [ROWS, REVISIONS] as const;
   readonly revisions = REVISIONS;
-  readonly #accounts = new Map<AccountId, Entry>();
+  #accounts = new Map<AccountId, Entry>();
   /** Those of accounts that are not in memory. */
   #stored: StoredRows | null = null;
   #changed: Entry[] = [];
@@ -132,6 +132,13 @@ export class MonthlyView implements View {
 
   restore(rows: StoredRows): void {
     this.#stored = rows;
+  }
+
+  /** As the balance view's. */
+  adopt(other: MonthlyView): void {
+    this.#accounts = other.#accounts;
+    this.#stored = other.#stored;
+    this.#changed = other.#changed;
   }
 
   #find(id: AccountId): Entry | undefined {

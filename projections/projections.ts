@@ -1,42 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type EventLog, isLogAway, type RecordedEvent, type Subscription } from '../contracts/event-log.ts';
-import type { LedgerEvent } from '../contracts/events.ts';
+import { isLogAway, type RecordedEvent, type Subscription } from '../contracts/event-log.ts';
 import type { AccountId, Position } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
-import { DamagedViewsError, readUndamaged, setDamagedViewsAside, whyDamaged } from './damaged-views.ts';
 import { EventFold } from './event-fold.ts';
 import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { LogViewSource } from './log-view-source.ts';
-import type { RestoredRows } from './restored-rows.ts';
+import type { ProjectionsOptions } from './projections-options.ts';
 import { TakeBack } from './take-back.ts';
 import type { StoredView } from './view.ts';
 import { ViewAge } from './view-age.ts';
+import { type UnwrittenViews, ViewDisk } from './view-disk.ts';
 import type { StoredCheckpoint } from './view-file.ts';
-import { ViewFlush } from './view-flush.ts';
 import { type SourceBatch, SourceBehindError, SourceMissingError, type ViewSource } from './view-source.ts';
-import { restoreViews, ViewStore } from './view-store.ts';
-
-export interface ProjectionsOptions {
-  readonly log: EventLog;
-  /** Where the events come from, where that is not the log itself. */
-  readonly source?: ViewSource;
-  /** The views' file; null for a reader that starts from nothing. */
-  readonly path: string | null;
-  /** False for a reader that leaves the file alone (a command beside a running gateway). */
-  readonly persist: boolean;
-  /** Wall-clock milliseconds since 1970, the same that `ageMs` is asked with; Date.now by default. */
-  readonly clock?: () => number;
-  /** The views' file cannot be read, and all is read from the source; where it is written to, it was set aside, and where. */
-  readonly onDamaged?: (why: string, aside: string | null) => void;
-  /** The file cannot be written for the moment (a full disk, no descriptor): told once, until `onWrittenAgain`. */
-  readonly onUnwritten?: (error: Error) => void;
-  readonly onWrittenAgain?: () => void;
-  /** Each event that says which ledger this is: no view holds it. */
-  readonly onLedgerEvent?: (event: LedgerEvent) => void;
-}
+import { goOver, type SwitchedSide, type SwitchOptions } from './views-switch.ts';
 
 /** Told how the views fare, whichever turn of it comes, from what they have come to when they began to be followed. */
 export interface ViewsFollower {
@@ -56,12 +35,6 @@ export interface ViewsFollower {
  * and the log does not answer that it is compared with.
  */
 export type ViewsLost = 'source' | 'missing' | 'behind' | 'log';
-
-export interface UnwrittenViews {
-  /** By `performance.now()`. */
-  readonly sinceMs: number;
-  readonly why: string;
-}
 
 /**
  * All views, fed by one source. Start-up needs no source: it restores the rows that the file has, then catches up from
@@ -84,25 +57,28 @@ export class Projections {
   readonly #takeBack: TakeBack;
   readonly #fold: EventFold;
   readonly #followers: ViewsFollower[] = [];
-  #store: ViewStore | null = null;
-  /** What of the file nobody has asked for yet; null where nothing was restored. */
-  #rows: RestoredRows | null = null;
-  #flush: ViewFlush | null = null;
+  /** Null for a reader that starts from nothing. */
+  readonly #disk: ViewDisk | null;
   #marks: NodeJS.Timeout | null = null;
   #reading: Subscription | null = null;
   #checkpoint: (() => string) | null = null;
+  /** The last event that came by the source. */
+  #at: Position | null = null;
+  /** Told of each, once it is folded. */
+  #onEvent: (() => void) | null = null;
   #caughtUp = false;
   #restoredMarkMs: number | null = null;
-  #unwritten: UnwrittenViews | null = null;
   #stopped: Error | null = null;
   /** Why the source is out of sight, or behind; null before it has been, and while it is not. */
   #lost: Error | null = null;
   #closing: Promise<void> | null = null;
+  #switching: { readonly ending: AbortController; readonly ended: Promise<void> } | null = null;
 
   private constructor(options: ProjectionsOptions) {
     this.#options = options;
     this.#source = options.source ?? new LogViewSource(options.log);
     this.#clock = options.clock ?? Date.now;
+    this.#disk = this.#diskOf(options);
     // A stop before the end of catch-up is told to whoever waits; nobody has to wait.
     this.#firstCaughtUp.promise.catch(() => undefined);
     this.#takeBack = new TakeBack(options.log, this.accounts);
@@ -113,13 +89,15 @@ export class Projections {
       onLedgerEvent: options.onLedgerEvent,
     });
     // Also by what is met elsewhere than in the source.
-    this.accounts.setAside.onChanged(() => this.#flush?.request());
+    this.accounts.setAside.onChanged(() => this.#disk?.request());
   }
 
   /** Needs nothing but the file, which is made anew where it is none of views. @throws Error when it cannot be opened */
   static async start(options: ProjectionsOptions): Promise<Projections> {
     const projections = new Projections(options);
-    projections.#start();
+    // Not waited for where it is there at once.
+    const restored = options.isBeside === true ? await projections.#restoreBeside() : projections.#restore();
+    projections.#start(restored);
     return projections;
   }
 
@@ -151,7 +129,7 @@ export class Projections {
 
   /** That the file cannot be written for the moment; null where it can. */
   get unwritten(): UnwrittenViews | null {
-    return this.#unwritten;
+    return this.#disk?.unwritten ?? null;
   }
 
   /** What they have come to by now is told at once. */
@@ -187,7 +165,7 @@ export class Projections {
 
   /** When what the views hold now is in their file. @throws Error where it will not be, or there is none to write */
   whenWritten(): Promise<void> {
-    return this.#flush?.written() ?? Promise.reject(new Error('these views are not written'));
+    return this.#disk?.written() ?? Promise.reject(new Error('these views are not written'));
   }
 
   /** Writes what the file lacks and lets go of source and file. Idempotent. @throws Error when it cannot be written. */
@@ -196,26 +174,78 @@ export class Projections {
     return this.#closing;
   }
 
+  /**
+   * Goes over to views of the same log that stand in another file, in one step: those are brought beside these until both have
+   * folded the same, and `move` puts their file in the place of this one's. Meanwhile these serve, and are not written. @throws
+   * Error where it does not come to that before `signal` is aborted; then all is as it was
+   */
+  async switchTo(path: string, move: () => void, signal: AbortSignal): Promise<void> {
+    if (!this.isLive || this.#closing !== null) throw new Error('the views do not follow the ledger just now');
+    if (!this.#source.isLedger) throw new Error('views that are fed from a topic are not switched');
+    if (this.#switching !== null) throw new Error('the views are being switched already');
+    const ending = new AbortController();
+    const ended = this.#switchTo({ path, move, signal: AbortSignal.any([signal, ending.signal]) }).finally(() => {
+      this.#switching = null;
+    });
+    this.#switching = { ending, ended: ended.catch(() => undefined) };
+    return ended;
+  }
+
+  async #switchTo(options: SwitchOptions): Promise<void> {
+    const { log, clock } = this.#options;
+    const { path } = options;
+    const beside = await Projections.start({ log, path, persist: true, isBeside: true, ...(clock && { clock }) });
+    try {
+      await goOver(this.#side(), beside.#side(), options);
+    } finally {
+      await beside.close();
+    }
+  }
+
+  #side(): SwitchedSide {
+    const { accounts, catalog } = this;
+    return {
+      ...{ accounts, catalog, disk: this.#disk },
+      at: () => this.#at,
+      stopped: () => this.#stopped,
+      stop: (error) => this.#stop(error),
+      onEvent: (listener) => {
+        this.#onEvent = listener;
+      },
+      reach: async () => {
+        await this.whenCaughtUp();
+        const head = await this.#options.log.headPosition();
+        if (head !== null) await this.whenAt(head);
+      },
+    };
+  }
+
   async #close(): Promise<void> {
+    this.#switching?.ending.abort();
+    await this.#switching?.ended;
     await this.#reading?.close();
     await this.#takeBack.close();
     this.#stopMarks();
     try {
-      await this.#flush?.close({ write: this.#stopped === null });
+      await this.#disk?.close({ write: this.#stopped === null });
     } finally {
-      this.#rows?.close();
-      await this.#store?.close();
       const closed = this.#stopped ?? new Error('the projections are closed');
       this.#firstCaughtUp.reject(closed);
       this.#waiters.end(closed);
     }
   }
 
-  #start(): void {
-    const { path, persist } = this.#options;
-    const restored = path === null ? null : this.#restore(path);
+  #restore(): StoredCheckpoint | null {
+    return this.#disk?.restore(() => this.accounts.survey()) ?? null;
+  }
+
+  async #restoreBeside(): Promise<StoredCheckpoint | null> {
+    return (await this.#disk?.restoreInTurns(() => this.accounts.surveyInTurns())) ?? null;
+  }
+
+  #start(restored: StoredCheckpoint | null): void {
     if (restored !== null) this.#takeRestored(restored);
-    if (persist && path !== null) this.#openStore({ path, keep: restored !== null });
+    this.#disk?.open(restored !== null);
     this.#reading = this.#source.open({
       from: restored?.checkpoint ?? null,
       isFolded: (event) => this.#fold.isFolded(event),
@@ -227,76 +257,34 @@ export class Projections {
     });
   }
 
-  /** Null where the file has no views to go on with. */
-  #restore(path: string): StoredCheckpoint | null {
-    const found = readUndamaged(path, () => this.#readBack(path));
-    if (found.damage === null) return found.read;
-    // Some rows may have been taken before the one that cannot be read.
-    this.#forgetRows();
-    this.#options.onDamaged?.(found.damage, this.#options.persist ? setDamagedViewsAside(path) : null);
-    return null;
-  }
-
-  #readBack(path: string): StoredCheckpoint | null {
-    const restored = restoreViews(path, this.#views, this.#source.name);
-    if (restored === null) return null;
-    this.#rows = restored.rows;
-    if (this.#options.persist) {
-      this.accounts.survey();
-      this.#rows.endSnapshot();
-    }
-    this.#rows.onFailed((error) => this.#rowsFailed(path, error));
-    return restored.at;
-  }
-
-  /** Rows that were asked for, and cannot be read: nobody knows what else of the file is wrong. */
-  #rowsFailed(path: string, error: unknown): Error {
-    const failed = this.#whyFailed(path, error);
-    if (this.#options.persist) this.#stop(failed);
-    return failed;
-  }
-
-  #whyFailed(path: string, error: unknown): Error {
-    try {
-      const damage = whyDamaged(path, error);
-      return new DamagedViewsError(path, damage, { aside: this.#options.persist ? setDamagedViewsAside(path) : null });
-    } catch (other) {
-      return other instanceof Error ? other : new Error(String(other));
-    }
+  #diskOf({ path, persist, isBeside, onDamaged, onUnwritten, onWrittenAgain }: ProjectionsOptions): ViewDisk | null {
+    if (path === null) return null;
+    return new ViewDisk({
+      ...{ path, persist, views: this.#views, source: this.#source.name, isChecked: isBeside === true },
+      checkpoint: () => this.#storedCheckpoint(),
+      isCatchingUp: () => !this.#caughtUp,
+      onForget: () => this.#forgetRows(),
+      onDamaged: (why, aside) => onDamaged?.(why, aside),
+      onFailed: (error) => this.#stop(error),
+      onUnwritten: (error) => onUnwritten?.(error),
+      onWrittenAgain: () => onWrittenAgain?.(),
+    });
   }
 
   #forgetRows(): void {
-    this.#rows?.close();
-    this.#rows = null;
+    this.#disk?.closeRows();
     for (const view of this.#views) view.clear();
     this.accounts.keys.clear();
   }
 
   #takeRestored({ checkpoint, currentAtMs }: StoredCheckpoint): void {
     this.#checkpoint = () => checkpoint;
-    this.#folded.reset(this.#source.throughOf(checkpoint));
+    const through = this.#source.throughOf(checkpoint);
+    this.#folded.reset(through);
+    this.#at = through;
     this.#restoredMarkMs = currentAtMs;
     // By a clock that is behind they would be young until it is there.
     this.#age.restored(currentAtMs === null ? null : Math.min(currentAtMs, this.#clock()));
-  }
-
-  #openStore({ path, keep }: { readonly path: string; readonly keep: boolean }): void {
-    this.#store = ViewStore.open({ path, views: this.#views, keep, onDied: (error) => this.#stop(error) });
-    this.#flush = new ViewFlush({
-      store: this.#store,
-      views: this.#views,
-      checkpoint: () => this.#storedCheckpoint(),
-      isCatchingUp: () => !this.#caughtUp,
-      onFailed: (error) => this.#stop(error),
-      onPostponed: (error) => {
-        this.#unwritten = { sinceMs: performance.now(), why: error.message };
-        this.#options.onUnwritten?.(error);
-      },
-      onWrittenAgain: () => {
-        this.#unwritten = null;
-        this.#options.onWrittenAgain?.();
-      },
-    });
   }
 
   #storedCheckpoint(): StoredCheckpoint | null {
@@ -310,7 +298,7 @@ export class Projections {
     // Before what nobody has read yet goes: views that never held everything are asked nothing.
     this.#age.restored(null);
     this.#forgetRows();
-    await this.#flush?.clear();
+    await this.#disk?.clear();
     // And what was folded meanwhile: the file has none of it.
     this.#forgetRows();
     this.#checkpoint = null;
@@ -325,7 +313,7 @@ export class Projections {
     this.#checkpoint = checkpoint;
     this.#folded.add(events, through);
     this.#waiters.wake();
-    this.#flush?.request();
+    this.#disk?.request();
   }
 
   /** So that folding neither delays requests nor the reading of what comes next: a subscriber that lags is dropped by some. */
@@ -334,6 +322,8 @@ export class Projections {
       if (index > 0 && index % VIEW_LIMITS.foldsPerTurn === 0) await nextTurn();
       if (this.#stopped !== null) throw this.#stopped;
       this.#fold.take(recorded);
+      this.#at = recorded.position;
+      this.#onEvent?.();
     }
   }
 
@@ -364,14 +354,14 @@ export class Projections {
     const isNews = before !== this.lost;
     this.#age.dropped(this.#clock());
     this.#stopMarks();
-    if (this.#caughtUp) this.#flush?.request();
+    if (this.#caughtUp) this.#disk?.request();
     for (const { onDropped } of this.#followers) onDropped?.(error, isNews);
   }
 
   /** While live, the file is told so now and then, also when nothing happens: a restart then knows how old it is. */
   #startMarks(): void {
     this.#stopMarks();
-    this.#flush?.request();
+    this.#disk?.request();
     this.#marks = setTimeout(() => this.#startMarks(), VIEW_LIMITS.currentMarkMs);
   }
 

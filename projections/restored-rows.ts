@@ -1,14 +1,17 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { ColumnValue, StoredRows, ViewTable } from './view.ts';
 
 type Row = readonly ColumnValue[];
+
+/** @throws Error where there is no such file, or it is no database */
+export const openRows = (path: string): DatabaseSync => new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
 
 /**
  * Rows of a views' file that stay there until somebody asks for them: what nobody asks for costs neither time nor memory.
  * Each is read once, and changed in memory from then on, so that the file's writer and this reader never meet at one.
  */
 export class RestoredRows implements StoredRows {
-  readonly #database: DatabaseSync;
+  #database: DatabaseSync;
   readonly #ofAccount = new Map<ViewTable, StatementSync>();
   #onFailed: ((error: unknown) => Error) | null = null;
 
@@ -44,6 +47,17 @@ export class RestoredRows implements StoredRows {
   /** From here on a row is read as it is then: the views that read it are the only ones that change it. */
   endSnapshot(): void {
     this.#database.exec('COMMIT');
+  }
+
+  /** Nothing of it may be asked for until `reopen`. */
+  pause(): void {
+    this.#ofAccount.clear();
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  /** The same rows, in this file now. @throws Error when it cannot be opened */
+  reopen(path: string): void {
+    this.#database = openRows(path);
   }
 
   /** Idempotent. */

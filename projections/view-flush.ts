@@ -27,12 +27,14 @@ interface ViewFlushOptions {
  */
 export class ViewFlush {
   readonly #options: ViewFlushOptions;
+  #store: ViewStore;
   #timer: NodeJS.Timeout | null = null;
   /** When it is over, by `performance.now()`. */
   #dueMs = 0;
   #flushing: Promise<void> | null = null;
   #requested = false;
   #isOver = false;
+  #isSuspended = false;
   readonly #unwritten = new UnwrittenRows();
   /** Of the last write. */
   #rows = 0;
@@ -43,12 +45,13 @@ export class ViewFlush {
 
   constructor(options: ViewFlushOptions) {
     this.#options = options;
+    this.#store = options.store;
   }
 
   /** Something has changed: rows, the checkpoint, or the time at which the views were current. */
   request(): void {
     this.#requested = true;
-    if (this.#isOver || this.#flushing !== null) return;
+    if (this.#isOver || this.#isSuspended || this.#flushing !== null) return;
     const pauseMs = this.#pauseMs();
     const dueMs = performance.now() + pauseMs;
     if (this.#timer !== null) {
@@ -87,9 +90,25 @@ export class ViewFlush {
   /** Empties the file instead, after the write under way. What the views hold then is written when it changes again. */
   async clear(): Promise<void> {
     await this.#quiesce();
-    await this.#options.store.clear();
+    await this.#store.clear();
     this.#unwritten.clear();
     if (this.#waiting.length > 0) this.request();
+  }
+
+  /** Writes what there is, and from then on nothing until `resume`: what changes meanwhile waits. @throws Error where it cannot */
+  async suspend(): Promise<void> {
+    this.#isSuspended = true;
+    await this.#quiesce();
+    if (this.#isOver) throw notWritten();
+    await this.#flush();
+    if (this.#postponedBy !== null) throw this.#postponedBy;
+  }
+
+  /** By another store, of the same views. */
+  resume(store: ViewStore): void {
+    this.#store = store;
+    this.#isSuspended = false;
+    if (this.#requested || this.#waiting.length > 0) this.request();
   }
 
   /** Writes what is left, where the views are still to be trusted, and the disk lets it. */
@@ -154,7 +173,7 @@ export class ViewFlush {
       }
     }
     try {
-      await this.#options.store.write(this.#unwritten.with(rows), at);
+      await this.#store.write(this.#unwritten.with(rows), at);
     } catch (error) {
       this.#unwritten.add(rows);
       throw error;

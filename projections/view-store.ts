@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
-import { RestoredRows } from './restored-rows.ts';
+import { openRows, RestoredRows } from './restored-rows.ts';
 import type { StoredView, ViewRow } from './view.ts';
 import {
   type Batch,
@@ -126,6 +126,13 @@ export class ViewStore {
   }
 }
 
+export interface RestoreOptions {
+  /** The name of what feeds the views. */
+  readonly source: string;
+  /** Somebody has just seen that its rows are of one moment, for which each is looked at. */
+  readonly isChecked?: boolean;
+}
+
 /** Views that have their rows from a file. */
 interface Restored {
   /** Where the rows stand. */
@@ -140,7 +147,7 @@ interface Restored {
  * nothing is written. @throws Error when the file is no database, its rows are not of one moment, or one that is read now
  * is not of its form
  */
-export function restoreViews(path: string, views: readonly StoredView[], source: string): Restored | null {
+export function restoreViews(path: string, views: readonly StoredView[], options: RestoreOptions): Restored | null {
   const database = openReadOnly(path);
   if (database === null) return null;
   const rows = new RestoredRows(database);
@@ -148,7 +155,7 @@ export function restoreViews(path: string, views: readonly StoredView[], source:
   try {
     // One snapshot, for a gateway may write beside a command that reads.
     database.exec('BEGIN');
-    at = restoreFrom(database, rows, { views, source });
+    at = restoreFrom(database, rows, { views, ...options });
     return at === null ? null : { at, rows };
   } finally {
     if (at === null) rows.close();
@@ -158,19 +165,19 @@ export function restoreViews(path: string, views: readonly StoredView[], source:
 function restoreFrom(
   database: DatabaseSync,
   rows: RestoredRows,
-  { views, source }: { readonly views: readonly StoredView[]; readonly source: string },
+  { views, source, isChecked = false }: RestoreOptions & { readonly views: readonly StoredView[] },
 ): StoredCheckpoint | null {
   const at = checkpointOf(database, views);
   if (at === null || at.source !== source) return null;
   const held = views.filter((view) => isStored(database, view));
-  checkStamps(database, held);
+  if (!isChecked) checkStamps(database, held);
   for (const view of held) view.restore(rows);
   return at;
 }
 
 function openReadOnly(path: string): DatabaseSync | null {
   try {
-    return new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+    return openRows(path);
   } catch (error) {
     if (error instanceof Error && /unable to open/.test(error.message)) return null;
     throw error;

@@ -57,6 +57,8 @@ const IN_VAIN: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['ledger prove', ['0199aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee'], /nothing is sealed/],
   ['ledger seal-digest', [], /no seal/],
   ['projections diff', ['--all'], /the views know another ledger/],
+  ['projections rebuild', ['--all'], /the views know another ledger/],
+  ['projections rollback', [], /the views know another ledger/],
 ];
 /** They look themselves at which ledger it is; the last two read none. */
 const OTHERS = ['serve', 'doctor', 'ledger accept-loss', 'ledger restore', 'ledger check-proof', 'completion'];

@@ -23,7 +23,7 @@ const follow = (view: BalanceView, event: AccountEvent) =>
 function restored(rows: readonly ViewRow[]): BalanceView {
   const view = new BalanceView();
   view.restore(storedRows(rows));
-  view.survey(() => undefined);
+  Array.from(view.survey(() => undefined));
   return view;
 }
 

@@ -153,7 +153,7 @@ describe('what is known of accounts that nobody has read', () => {
       for (const [at, event] of events.entries()) view.apply(accountId(id), revision(at), event);
     const again = new BalanceView();
     again.restore(storedRows(view.takeChanges()));
-    again.survey(() => undefined);
+    Array.from(again.survey(() => undefined));
     return again;
   }
 

@@ -5,7 +5,7 @@ import { restoreViews } from '../../projections/view-store.ts';
 
 /** Restores views until the end of the test, and answers where they stand. */
 export function restore(path: string, views: readonly StoredView[], source: string): StoredCheckpoint | null {
-  const restored = restoreViews(path, views, source);
+  const restored = restoreViews(path, views, { source });
   onTestFinished(() => restored?.rows.close());
   return restored?.at ?? null;
 }

@@ -163,7 +163,7 @@ describe('views start from the beginning', () => {
     for (const [id, events] of LIVES) foldFrom(views, id, events.slice(0, 12), 0);
     await write(HEAD, true);
     copyFileSync(path, copy);
-    const whole = restoreViews(copy, new AccountViews().all, FEED);
+    const whole = restoreViews(copy, new AccountViews().all, { source: FEED });
     expect(whole?.at).toEqual(HEAD);
     whole?.rows.close();
     for (const [id, events] of others) foldFrom(views, id, events, 12);

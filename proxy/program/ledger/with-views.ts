@@ -4,7 +4,8 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountViews } from '../../../projections/account-views.ts';
 import { DamagedViewsError } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
-import { Projections, type ProjectionsOptions } from '../../../projections/projections.ts';
+import { Projections } from '../../../projections/projections.ts';
+import type { ProjectionsOptions } from '../../../projections/projections-options.ts';
 import { type CommandContext, withReadLog } from '../command-context.ts';
 import { describeDamage } from './proven-ledger.ts';
 

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
-import { onOneLine } from '../../../contracts/printable.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { compareWithFold } from '../../../projections/rebuild/compare-with-fold.ts';
 import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
@@ -10,6 +9,7 @@ import { accountArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
 import { assertAccount } from '../ledger/assert-account.ts';
 import { logWithProgress } from '../ledger/log-with-progress.ts';
+import { lineOf } from './difference-line.ts';
 
 /** `gateway projections diff`: a line a value that the live views have otherwise than a fold of the log. */
 export function addDiffCommand(projections: Command, context: CommandContext): void {
@@ -48,12 +48,6 @@ export function addDiffCommand(projections: Command, context: CommandContext): v
       context.write(isJson ? `${JSON.stringify({ summary })}\n` : `${summaryOf(summary)}\n`);
       if (differences > 0) throw new CommandError(`differences found: ${differences}`, EXIT.faults);
     });
-}
-
-/** What one side lacks is a dash. */
-function lineOf({ table, key, field, live, fold }: RowDifference): string {
-  const value = (text: string | null): string => (text === null ? '-' : onOneLine(text));
-  return `${table} ${key.map(onOneLine).join(' ')}: ${field ?? 'the row'}: live ${value(live)}, fold ${value(fold)}`;
 }
 
 interface Summary {

@@ -21,6 +21,8 @@ import { type GatewayMetrics, gatewayMetrics, type MeasuredParts } from '../../m
 import { AccessLog } from '../../observation/access-log.ts';
 import { RequestFigures } from '../../observation/request-figures.ts';
 import { RequestObserver } from '../../observation/request-observer.ts';
+import { carryOut } from '../../operator-requests/carry-out.ts';
+import { OperatorDesk } from '../../operator-requests/operator-desk.ts';
 import { RateLimits } from '../../rate-limits/rate-limits.ts';
 import { RecoveredRequests } from '../../recovered-requests.ts';
 import { RequestAccounting } from '../../request-accounting.ts';
@@ -63,6 +65,8 @@ export interface GatewayProcess extends OpenedGateway, BuiltParts {
   readonly server: FastifyInstance;
   readonly sweeper: ExpirySweeper;
   readonly formsAdoption: FormsAdoption;
+  /** Where commands ask something of it. */
+  readonly desk: OperatorDesk;
   /** Null where nothing is sealed, for want of a key. */
   readonly sealer: Sealer | null;
 }
@@ -110,7 +114,8 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const server = serverOf(opened, { ...built, fleet, threads });
   const sweeper = sweeperOf(opened, built);
   const formsAdoption = formsAdoptionOf(opened, built);
-  return { ...opened, ...built, recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption, sealer };
+  const parts = { recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption, sealer };
+  return { ...opened, ...built, ...parts, desk: deskOf(opened) };
 }
 
 function observerOf(
@@ -122,6 +127,15 @@ function observerOf(
     accessLog: accessLog === undefined ? null : new AccessLog(accessLog),
     tracing: tracing ?? null,
     monotonic,
+  });
+}
+
+function deskOf({ options, projections }: OpenedGateway): OperatorDesk {
+  const { configuration, clock, logger } = options;
+  const dataFolder = configuration.data;
+  return new OperatorDesk({
+    ...{ dataFolder, clock, logger },
+    carryOut: (asked, signal) => carryOut(asked, { projections, dataFolder }, signal),
   });
 }
 

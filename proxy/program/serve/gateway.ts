@@ -79,6 +79,7 @@ export class Gateway {
       // A copy, because Fastify writes into what it is given.
       await listenAt(servedPlace(options.configuration), () => server.listen({ ...listen }));
       await gateway.#serveMetrics();
+      gateway.process.desk.start();
     } catch (error) {
       await gateway.stop();
       throw error;

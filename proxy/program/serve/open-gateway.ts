@@ -12,6 +12,8 @@ import { toldLog } from '../../../ledger/told-log.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { Projections, type ViewsFollower } from '../../../projections/projections.ts';
+import { finishSwitch } from '../../../projections/switched-file.ts';
+import { viewFilesOf } from '../../../projections/view-files.ts';
 import { viewSourceOf } from '../../../projections/view-source-of.ts';
 import { GatewayClock } from '../../clock/gateway-clock.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
@@ -63,6 +65,7 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   const views = join(configuration.data, VIEWS_FILE);
   const onDamaged = (reason: string, file: string | null): void =>
     logger.error({ reason, file }, 'views.db cannot be read as views: it is set aside, and made anew from the log');
+  finishSwitch(viewFilesOf(configuration.data));
   const damage = damageOf(views);
   if (damage !== null) onDamaged(damage, setDamagedViewsAside(views));
   const ledgerWatch = await startLedgerWatch(options, opened);

@@ -36,6 +36,7 @@ export async function stopInOrder(
   await gateway.sweeper.close();
   await within(LIMITS.shutdownFlushMs, gateway.sealer?.close() ?? Promise.resolve());
   await gateway.formsAdoption.close();
+  await gateway.desk.close();
   await gateway.projections.close();
   await gateway.ledgerWatch.close();
   // While the folder is locked with the journal: afterwards the note may be the next gateway's.

@@ -1,0 +1,88 @@
+import { existsSync, rmSync } from 'node:fs';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { Position } from '../../contracts/ids.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { AccountViews } from '../account-views.ts';
+import { CatalogView } from '../catalog-view.ts';
+import { readFoldedThrough, readKnownViews, writeLedgerOfViews } from '../known-views.ts';
+import { LOG_SOURCE } from '../log-view-source.ts';
+import { Projections } from '../projections.ts';
+import { restoreViews } from '../view-store.ts';
+
+interface BroughtUp {
+  readonly log: EventLog;
+  readonly path: string;
+  /** Of the ledger: what the file has of another one, or of another generation, goes. */
+  readonly identity: LedgerIdentity | null;
+  readonly clock: () => number;
+  /** How many events more are folded, and how many there will be in all, by their positions. */
+  readonly onFolded: (events: number, of: number) => void;
+}
+
+/**
+ * Folds into a file of its own, from where it stands or from nothing, everything that the log has. Interrupted it is gone on with
+ * from what was written last. @throws EventLogError; LedgerLostError; Error where an event of the catalog cannot be read
+ */
+export async function bringUp({
+  log,
+  path,
+  identity,
+  clock,
+  onFolded,
+}: BroughtUp): Promise<{ readonly events: number }> {
+  const known = existsSync(path) ? readKnownViews(path)?.identity : null;
+  if (known?.ledgerId !== identity?.ledgerId || known?.generation !== identity?.generation) removeViews(path);
+  if (identity !== null) writeLedgerOfViews(path, identity);
+  const counted = countedLog(log, readFoldedThrough(path)?.position ?? null, onFolded);
+  const projections = await Projections.start({ log: counted.log, path, persist: true, clock });
+  const stopped = new Promise<never>((_, reject) => projections.follow({ onStopped: reject }));
+  try {
+    await Promise.race([stopped, projections.whenCaughtUp()]);
+    await Promise.race([stopped, projections.whenWritten()]);
+  } finally {
+    await projections.close();
+  }
+  return { events: counted.events };
+}
+
+/** Whether a file has views that this program can go on with, of this ledger. @throws Error where its rows are not of one moment */
+export function holdsViews(path: string, identity: LedgerIdentity | null): boolean {
+  const known = readKnownViews(path)?.identity;
+  if (known?.ledgerId !== identity?.ledgerId || known?.generation !== identity?.generation) return false;
+  const accounts = new AccountViews();
+  const views = [...accounts.all, new CatalogView(), accounts.setAside];
+  const restored = restoreViews(path, views, { source: LOG_SOURCE });
+  restored?.rows.close();
+  return restored !== null;
+}
+
+export function removeViews(path: string): void {
+  for (const beside of ['', '-wal', '-shm']) rmSync(path + beside, { force: true });
+}
+
+/** The same log, whose subscription tells how far it has come. */
+function countedLog(log: EventLog, after: Position | null, onFolded: BroughtUp['onFolded']) {
+  const from = after ?? 0;
+  let last: number | null = null;
+  const counted = { events: 0, log };
+  const subscribeAll: EventLog['subscribeAll'] = (options) =>
+    log.subscribeAll({
+      ...options,
+      onEvents: async (events) => {
+        await options.onEvents(events);
+        counted.events += events.length;
+        last ??= (await log.headPosition()) ?? 0;
+        const share = Math.min(1, ((events.at(-1)?.position ?? last) - from) / Math.max(1, last - from));
+        onFolded(events.length, Math.max(counted.events, Math.round(counted.events / Math.max(share, Number.EPSILON))));
+      },
+    });
+  counted.log = {
+    append: log.append.bind(log),
+    readStream: log.readStream.bind(log),
+    readAll: log.readAll.bind(log),
+    headPosition: log.headPosition.bind(log),
+    close: log.close.bind(log),
+    subscribeAll,
+  };
+  return counted;
+}

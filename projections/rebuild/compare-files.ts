@@ -1,0 +1,66 @@
+import { NO_STREAM } from '../../contracts/ids.ts';
+import { AccountsSetAside } from '../accounts-set-aside.ts';
+import { BalanceView } from '../balance-view.ts';
+import { CatalogView } from '../catalog-view.ts';
+import { readFoldedThrough } from '../known-views.ts';
+import { MonthlyView } from '../monthly-view.ts';
+import { type ColumnValue, numberOf, textOf, type View, type ViewTable } from '../view.ts';
+import { LiveRows } from './live-rows.ts';
+import { differencesOf, type RowDifference } from './row-difference.ts';
+
+interface ComparedFiles {
+  /** Accounts that both have, and have come to the same revision. */
+  readonly compared: number;
+  /** Those of which one has more events: a gateway goes on meanwhile. */
+  readonly movedOn: number;
+}
+
+/**
+ * What two files of views have otherwise, where both have folded the same; `onDifference` is told what the live one has, and
+ * what the other. Null where they are not of the same versions. @throws Error of SQLite
+ */
+export function compareFiles(
+  files: { readonly live: string; readonly rebuilt: string },
+  onDifference: (difference: RowDifference) => void,
+): ComparedFiles | null {
+  const [live, rebuilt] = [new LiveRows(files.live), new LiveRows(files.rebuilt)];
+  try {
+    const ofAccounts: readonly View[] = [new BalanceView(), new MonthlyView()];
+    const others = [...new CatalogView().tables, ...new AccountsSetAside().tables];
+    if (![...ofAccounts.flatMap(({ tables }) => tables), ...others].every((table) => live.has(table))) return null;
+    // What the other one has, the live one then has, too.
+    const isAhead = (positionOf(files.live) ?? 0) >= (positionOf(files.rebuilt) ?? 0);
+    let [compared, movedOn] = [0, 0];
+    for (const { revisions, tables } of ofAccounts)
+      for (const row of rebuilt.rows(revisions)) {
+        const id = textOf(row[0]);
+        const other = live.row(revisions, [id]);
+        const [is, was] = [numberOf(row[1]), other === null ? NO_STREAM : numberOf(other[1])];
+        if (was > is || (was < is && !isAhead)) {
+          movedOn++;
+          continue;
+        }
+        compared++;
+        for (const table of tables) compareTables(table, { live, rebuilt, id }, onDifference);
+      }
+    for (const table of others) compareTables(table, { live, rebuilt }, onDifference);
+    return { compared, movedOn };
+  } finally {
+    live.close();
+    rebuilt.close();
+  }
+}
+
+const positionOf = (file: string) => readFoldedThrough(file)?.position;
+
+function compareTables(
+  table: ViewTable,
+  { live, rebuilt, id }: { readonly live: LiveRows; readonly rebuilt: LiveRows; readonly id?: string },
+  onDifference: (difference: RowDifference) => void,
+): void {
+  const isHere = (row: readonly ColumnValue[]): boolean => row[1] !== 'hidden';
+  for (const row of rebuilt.rows(table, id))
+    if (isHere(row)) differencesOf(table, live.row(table, row), row).forEach(onDifference);
+  for (const row of live.rows(table, id))
+    if (isHere(row) && rebuilt.row(table, row) === null) differencesOf(table, row, null).forEach(onDifference);
+}

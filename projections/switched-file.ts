@@ -1,0 +1,71 @@
+import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { giveToFolderOwner } from '../ledger/folder-owner.ts';
+import { pause } from '../ledger/pause.ts';
+import { syncFolder } from '../ledger/sync-folder.ts';
+import type { ViewFiles } from './view-files.ts';
+
+/** Somebody reads the file just now; later it may go. */
+class ViewsBusyError extends Error {
+  override readonly name = 'ViewsBusyError';
+}
+
+/** All that was written to a file stands in the file itself, and nothing beside it is needed. @throws ViewsBusyError; Error of SQLite */
+function settleFile(path: string): void {
+  if (!existsSync(path)) return;
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    if (database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy !== 0)
+      throw new ViewsBusyError(`${path} is being read by another command`);
+  } finally {
+    database.close();
+  }
+}
+
+const BUSY_PAUSE_MS = 50;
+
+/** The same, as soon as nobody reads it. @throws ViewsBusyError when the signal is aborted before; Error of SQLite */
+export async function settledFile(path: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      return settleFile(path);
+    } catch (error) {
+      if (!(error instanceof ViewsBusyError) || signal.aborted) throw error;
+    }
+    await pause(BUSY_PAUSE_MS, signal);
+  }
+}
+
+const keptOf = ({ previous }: ViewFiles): string => `${previous}.new`;
+
+/**
+ * Puts other views in the place of the live ones, which are kept as the previous ones. At each instant there are live views,
+ * whole, the one or the other: `finishSwitch` tidies up behind a process that was killed in it. Nobody may have either file
+ * open for writing. @throws ViewsBusyError; Error of SQLite or the file system; then the live views are what they were
+ */
+export function switchFiles(files: ViewFiles, candidate: string): void {
+  const { live, previous } = files;
+  const kept = keptOf(files);
+  settleFile(candidate);
+  settleFile(live);
+  // Readers keep what they have open; for whoever opens the file next it is another's.
+  for (const beside of ['-wal', '-shm']) for (const path of [live, candidate]) rmSync(path + beside, { force: true });
+  rmSync(kept, { force: true });
+  if (existsSync(live)) linkSync(live, kept);
+  renameSync(candidate, live);
+  if (existsSync(kept)) renameSync(kept, previous);
+  giveToFolderOwner(live);
+  syncFolder(dirname(candidate));
+  syncFolder(dirname(live));
+}
+
+/** What a switch has left that was killed. */
+export function finishSwitch(files: ViewFiles): void {
+  const kept = keptOf(files);
+  if (!existsSync(kept)) return;
+  const isLive = existsSync(files.live) && statSync(files.live).ino === statSync(kept).ino;
+  // Not switched yet: then it is a second name of the live views.
+  if (isLive) rmSync(kept);
+  else renameSync(kept, files.previous);
+}

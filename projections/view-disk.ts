@@ -1,0 +1,196 @@
+import { DamagedViewsError, readUndamaged, setDamagedViewsAside, whyDamaged } from './damaged-views.ts';
+import type { RestoredRows } from './restored-rows.ts';
+import type { StoredView } from './view.ts';
+import type { StoredCheckpoint } from './view-file.ts';
+import { ViewFlush } from './view-flush.ts';
+import { type RestoreOptions, restoreViews, ViewStore } from './view-store.ts';
+
+export interface UnwrittenViews {
+  /** By `performance.now()`. */
+  readonly sinceMs: number;
+  readonly why: string;
+}
+
+interface ViewDiskOptions extends RestoreOptions {
+  readonly path: string;
+  readonly views: readonly StoredView[];
+  /** False leaves the file alone. */
+  readonly persist: boolean;
+  /** What the views hold now; null when they hold nothing yet. */
+  readonly checkpoint: () => StoredCheckpoint | null;
+  readonly isCatchingUp: () => boolean;
+  /** Forgets what was restored, of which a row cannot be read. */
+  readonly onForget: () => void;
+  /** The file cannot be read as views; where it is written to, it was set aside, and where. */
+  readonly onDamaged: (why: string, aside: string | null) => void;
+  /** Nothing can be written any more, or a row that was asked for cannot be read. */
+  readonly onFailed: (error: Error) => void;
+  readonly onUnwritten: (error: Error) => void;
+  readonly onWrittenAgain: () => void;
+}
+
+/** The file of views that run: what of it is restored, and what is written to it. */
+export class ViewDisk {
+  readonly #options: ViewDiskOptions;
+  #store: ViewStore | null = null;
+  #flush: ViewFlush | null = null;
+  /** What of the file nobody has asked for yet; null where nothing was restored. */
+  #rows: RestoredRows | null = null;
+  #unwritten: UnwrittenViews | null = null;
+
+  constructor(options: ViewDiskOptions) {
+    this.#options = options;
+  }
+
+  get path(): string {
+    return this.#options.path;
+  }
+
+  /** That the file cannot be written for the moment; null where it can. */
+  get unwritten(): UnwrittenViews | null {
+    return this.#unwritten;
+  }
+
+  /** Null where the file has no views to go on with. `survey` is for what is looked at in all rows, of one moment. */
+  restore(survey: () => void): StoredCheckpoint | null {
+    const { path, persist, onForget, onDamaged } = this.#options;
+    const found = readUndamaged(path, () => {
+      const at = this.#take();
+      if (at === null || !persist) return at;
+      survey();
+      this.#rows?.endSnapshot();
+      return at;
+    });
+    this.#rows?.onFailed((error) => this.#rowsFailed(error));
+    if (found.damage === null) return found.read;
+    // Some rows may have been taken before the one that cannot be read.
+    onForget();
+    onDamaged(found.damage, persist ? setDamagedViewsAside(path) : null);
+    return null;
+  }
+
+  /** The same with a survey that leaves others their turns. @throws Error where the file has no such views */
+  async restoreInTurns(survey: () => Promise<void>): Promise<StoredCheckpoint> {
+    const at = this.#take();
+    if (at === null) throw new Error(`${this.#options.path} holds no views that this program could go on with`);
+    await survey();
+    this.#rows?.endSnapshot();
+    this.#rows?.onFailed((error) => this.#rowsFailed(error));
+    return at;
+  }
+
+  /** From here on what changes is written. @param keep false empties the file first */
+  open(keep: boolean): void {
+    if (!this.#options.persist) return;
+    const store = this.#openStore(keep);
+    this.#store = store;
+    if (this.#flush === null) this.#flush = this.#flushTo(store);
+    else this.#flush.resume(store);
+  }
+
+  request(): void {
+    this.#flush?.request();
+  }
+
+  written(): Promise<void> {
+    return this.#flush?.written() ?? Promise.reject(new Error('these views are not written'));
+  }
+
+  async clear(): Promise<void> {
+    await this.#flush?.clear();
+  }
+
+  /** Nothing has the file open for writing when it resolves, and it has all; `open` goes on. @throws Error where it lacks something */
+  async suspend(): Promise<void> {
+    try {
+      await this.#flush?.suspend();
+    } finally {
+      await this.#store?.close();
+    }
+  }
+
+  closeRows(): void {
+    this.#rows?.close();
+    this.#rows = null;
+  }
+
+  /**
+   * What another disk has restored is this one's from here on: `move` puts its file in the place of this one's, and nothing
+   * of either is open meanwhile. @throws what `move` throws; then all is as it was
+   */
+  moveFrom(other: ViewDisk, move: () => void): void {
+    const { path, onFailed } = this.#options;
+    const [own, rows] = [this.#rows, other.#rows];
+    own?.pause();
+    rows?.pause();
+    try {
+      move();
+    } catch (error) {
+      own?.reopen(path);
+      throw error;
+    }
+    own?.close();
+    other.#rows = null;
+    this.#rows = rows;
+    try {
+      rows?.reopen(path);
+      rows?.onFailed((error) => this.#rowsFailed(error));
+    } catch (error) {
+      onFailed(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  async close({ write }: { readonly write: boolean }): Promise<void> {
+    try {
+      await this.#flush?.close({ write });
+    } finally {
+      this.#rows?.close();
+      await this.#store?.close();
+    }
+  }
+
+  #take(): StoredCheckpoint | null {
+    const { path, views } = this.#options;
+    const restored = restoreViews(path, views, this.#options);
+    if (restored === null) return null;
+    this.#rows = restored.rows;
+    return restored.at;
+  }
+
+  #flushTo(store: ViewStore): ViewFlush {
+    const { views, checkpoint, isCatchingUp, onFailed, onUnwritten, onWrittenAgain } = this.#options;
+    return new ViewFlush({
+      ...{ store, views, checkpoint, isCatchingUp, onFailed },
+      onPostponed: (error) => {
+        this.#unwritten = { sinceMs: performance.now(), why: error.message };
+        onUnwritten(error);
+      },
+      onWrittenAgain: () => {
+        this.#unwritten = null;
+        onWrittenAgain();
+      },
+    });
+  }
+
+  #openStore(keep: boolean): ViewStore {
+    const { path, views, onFailed } = this.#options;
+    return ViewStore.open({ path, views, keep, onDied: onFailed });
+  }
+
+  /** Rows that were asked for, and cannot be read: nobody knows what else of the file is wrong. */
+  #rowsFailed(error: unknown): Error {
+    const failed = this.#whyFailed(error);
+    if (this.#options.persist) this.#options.onFailed(failed);
+    return failed;
+  }
+
+  #whyFailed(error: unknown): Error {
+    const { path, persist } = this.#options;
+    try {
+      const damage = whyDamaged(path, error);
+      return new DamagedViewsError(path, damage, { aside: persist ? setDamagedViewsAside(path) : null });
+    } catch (other) {
+      return other instanceof Error ? other : new Error(String(other));
+    }
+  }
+}

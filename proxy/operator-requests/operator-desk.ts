@@ -1,0 +1,67 @@
+import { existsSync, rmSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { type Asked, type OperatorRequest, readRequest, requestFile, writeAnswer } from './operator-request.ts';
+
+const LOOK_MS = 200;
+
+interface OperatorDeskOptions {
+  readonly dataFolder: string;
+  readonly clock: () => number;
+  readonly logger: Logger;
+  /** Does it, or throws why not. */
+  readonly carryOut: (asked: Asked, signal: AbortSignal) => Promise<void>;
+}
+
+/** What commands ask of a gateway that runs, looked for in its data folder and carried out one after the other. */
+export class OperatorDesk {
+  readonly #options: OperatorDeskOptions;
+  readonly #ending = new AbortController();
+  #timer: NodeJS.Timeout | null = null;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(options: OperatorDeskOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    if (this.#ending.signal.aborted) return;
+    this.#timer = setTimeout(() => {
+      this.#working = this.#look().finally(() => this.start());
+    }, LOOK_MS);
+  }
+
+  async close(): Promise<void> {
+    this.#ending.abort();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#working;
+  }
+
+  async #look(): Promise<void> {
+    const { dataFolder, clock, logger } = this.#options;
+    if (!existsSync(requestFile(dataFolder))) return;
+    try {
+      const request = readRequest(dataFolder);
+      if (request === null) return;
+      // Whoever has asked has been gone for long.
+      if (request.untilMs < clock()) rmSync(requestFile(dataFolder), { force: true });
+      else writeAnswer(dataFolder, { id: request.id, refused: await this.#carryOut(request) });
+    } catch (error) {
+      logger.error({ err: error }, 'what an operator has asked for cannot be read or answered, and is dropped');
+      rmSync(requestFile(dataFolder), { force: true });
+    }
+  }
+
+  async #carryOut({ asked, untilMs }: OperatorRequest): Promise<string | null> {
+    const { clock, logger, carryOut } = this.#options;
+    const inTime = AbortSignal.timeout(Math.max(1, untilMs - clock()));
+    try {
+      await carryOut(asked, AbortSignal.any([this.#ending.signal, inTime]));
+      logger.warn({ asked }, 'done what an operator has asked for');
+      return null;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      logger.error({ asked, reason }, 'what an operator has asked for is not done');
+      return reason;
+    }
+  }
+}

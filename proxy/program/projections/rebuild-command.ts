@@ -1,0 +1,175 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { formatUsd, groupedCount, microUsd } from '../../../contracts/money.ts';
+import { makeFolders } from '../../../ledger/folder-owner.ts';
+import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
+import { lockFolder } from '../../../ledger/journal/folder-lock.ts';
+import { JournalError } from '../../../ledger/journal/journal-error.ts';
+import { bringUp, holdsViews, removeViews } from '../../../projections/rebuild/bring-up.ts';
+import { compareFiles } from '../../../projections/rebuild/compare-files.ts';
+import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
+import { type VerifiedViews, verifyRebuilt } from '../../../projections/rebuild/verify-rebuilt.ts';
+import { viewFilesOf } from '../../../projections/view-files.ts';
+import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { Progress } from '../progress.ts';
+import { show } from '../show.ts';
+import { lineOf } from './difference-line.ts';
+import { switchViews } from './switch-views.ts';
+
+interface RebuildOptions {
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly anew?: boolean;
+}
+
+/** `gateway projections rebuild` and `rollback`: other views in the place of the live ones, while the gateway serves. */
+export function addRebuildCommands(projections: Command, context: CommandContext): void {
+  projections
+    .command('rebuild')
+    .description(
+      'make the views anew from the log, in this process and beside the live ones, verify them and switch to them in one step,' +
+        ' while a gateway serves. Interrupted, nothing has changed, and run again it goes on where it was',
+    )
+    .option('--all', 'all views')
+    .option(
+      '--dry-run',
+      'compare them with the live ones instead, one line a difference; exit code 5 where there is any',
+    )
+    .option('--anew', 'from the beginning, also where one that was interrupted could be gone on with')
+    .addHelpText(
+      'after',
+      '\nThe views of before are kept: `gateway projections rollback` goes back to them.' +
+        '\n\nExamples:\n  gateway projections rebuild --all --dry-run\n  gateway projections rebuild --all',
+    )
+    .action(async (options: RebuildOptions, command: Command) => {
+      if (options.all !== true) throw new CommandError('--all: all views', EXIT.usage);
+      await withViewsLocked({ context, command }, (log, configuration) =>
+        rebuild({ context, command }, log, configuration, options),
+      );
+    });
+  projections
+    .command('rollback')
+    .description(
+      'go back to the views of before the last switch, which read what has come since; those of now are kept then',
+    )
+    .addHelpText('after', '\nExample:\n  gateway projections rollback')
+    .action((_options: unknown, command: Command) =>
+      withViewsLocked({ context, command }, (log, configuration) => rollback({ context, command }, log, configuration)),
+    );
+}
+
+/** One at a time for a data folder. @throws CommandError */
+async function withViewsLocked(
+  { context, command }: CommandCall,
+  work: (log: EventLog, configuration: Configuration) => Promise<void>,
+): Promise<void> {
+  await withReadLog(context, command, async (log, configuration, { isWhole }) => {
+    if (!isWhole)
+      throw new CommandError('the views know another ledger than this: nothing is made of it', EXIT.refused);
+    if (configuration.projections.source !== 'log')
+      throw new CommandError(
+        'these views are fed from a topic: they are made anew where views.db is moved away',
+        EXIT.refused,
+      );
+    const { rebuildFolder } = viewFilesOf(configuration.data);
+    makeFolders(rebuildFolder);
+    const lock = lockOf(rebuildFolder);
+    try {
+      await work(log, configuration);
+    } finally {
+      lock.release();
+    }
+  });
+}
+
+function lockOf(folder: string) {
+  try {
+    return lockFolder(folder);
+  } catch (error) {
+    if (!(error instanceof JournalError)) throw error;
+    throw new CommandError('another command rebuilds these views, or rolls them back', EXIT.refused);
+  }
+}
+
+async function rebuild(
+  { context, command }: CommandCall,
+  log: EventLog,
+  configuration: Configuration,
+  { dryRun = false, anew = false }: RebuildOptions,
+): Promise<void> {
+  const { live, rebuild: path } = viewFilesOf(configuration.data);
+  if (anew) removeViews(path);
+  const isResumed = existsSync(path);
+  const { events } = await broughtUp(context, log, path);
+  const verified = await verifiedViews(path, log);
+  const differences: RowDifference[] = [];
+  let found = 0;
+  const compared = existsSync(live)
+    ? compareFiles({ live, rebuilt: path }, (difference) => {
+        found++;
+        if (differences.length < SHOWN_MAX) differences.push(difference);
+      })
+    : null;
+  const switched = dryRun ? null : await switchViews(context, configuration, 'rebuild');
+  const { faults: _, ...totals } = verified;
+  const json = { ...{ events, isResumed, ...totals, compared, differences: found, shown: differences, switched } };
+  show(context, command, {
+    json,
+    text: () =>
+      [
+        ...differences.map(lineOf),
+        `${groupedCount(events)} events folded${isResumed ? ', on from where the last one was interrupted' : ''}: ${totalsInWords(verified)}`,
+        compared === null
+          ? 'the live views are not of these versions: nothing was compared'
+          : `${groupedCount(compared.compared)} rows of accounts compared with the live ones, ${groupedCount(compared.movedOn)} went on meanwhile: ${groupedCount(found)} differences`,
+        switched === null
+          ? `nothing was switched: ${path}`
+          : `switched ${switched}; \`gateway projections rollback\` goes back`,
+      ].join('\n'),
+  });
+  if (dryRun && found > 0) throw new CommandError(`differences found: ${found}`, EXIT.faults);
+}
+
+const SHOWN_MAX = 1_000;
+
+async function rollback({ context, command }: CommandCall, log: EventLog, configuration: Configuration): Promise<void> {
+  const { previous } = viewFilesOf(configuration.data);
+  if (!existsSync(previous)) throw new CommandError('no views of before a switch are kept', EXIT.refused);
+  const { identity } = await readLedgerState(log);
+  if (!holdsViews(previous, identity))
+    throw new CommandError(`${previous} holds no views of this program and ledger: rebuild instead`, EXIT.refused);
+  const { events } = await broughtUp(context, log, previous);
+  const switched = await switchViews(context, configuration, 'previous');
+  show(context, command, {
+    json: { events, switched },
+    text: `${groupedCount(events)} events read since; switched ${switched}. The views of before are kept in their place`,
+  });
+}
+
+async function broughtUp(context: CommandContext, log: EventLog, path: string): Promise<{ readonly events: number }> {
+  const { identity } = await readLedgerState(log);
+  using progress = new Progress(context, 'events');
+  return await bringUp({
+    log,
+    path,
+    identity,
+    clock: context.clock,
+    onFolded: (events, of) => progress.add(events, of),
+  });
+}
+
+/** @throws CommandError where they are not what the log says */
+async function verifiedViews(path: string, log: EventLog): Promise<VerifiedViews> {
+  const verified = await verifyRebuilt(path, log);
+  if (verified.faults.length === 0) return verified;
+  throw new CommandError(
+    `what was rebuilt is not what the log says, and is not switched to:\n${verified.faults.slice(0, SHOWN_MAX).join('\n')}`,
+    EXIT.faults,
+  );
+}
+
+const totalsInWords = ({ accounts, sampled, balanceMicroUsd }: VerifiedViews): string =>
+  `${groupedCount(accounts)} accounts as far as their streams go, ${groupedCount(sampled)} of them value by value; ` +
+  `${formatUsd(microUsd(balanceMicroUsd))} USD of balances`;

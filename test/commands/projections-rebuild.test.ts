@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+
+const rebuild = (data: string, ...more: string[]) =>
+  runHereForJson('projections', 'rebuild', '--all', '--data', data, ...more);
+const noDifference = async (data: string) =>
+  expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
+
+/** Makes the live views wrong, as a fault of a program would have. */
+function spoil(data: string): void {
+  const database = new DatabaseSync(join(data, 'views.db'));
+  database.exec(
+    `UPDATE balance_v7 SET state = json_set(state, '$.grants[0].remaining', '7', '$.balance', '7'), balance_micro_usd = '7'`,
+  );
+  database.close();
+}
+
+describe('gateway projections rebuild', () => {
+  it('switches a gateway that serves to views that agree with the log, and back', async () => {
+    const first = await startTestGateway();
+    await first.issueKey({ name: 'one' });
+    await first.stop();
+    spoil(first.data);
+    const gateway = await startTestGateway({ data: first.data });
+    const { data, accountId } = gateway;
+    const balance = () => {
+      const { state } = gateway.gateway.process.projections.accounts.read(accountId);
+      return state.type === 'open' ? state.balance : null;
+    };
+    expect(balance()).toBe(7n);
+    const dry = await runHere('projections', 'rebuild', '--all', '--dry-run', '--data', data);
+    expect([dry.exitCode, dry.stdout]).toEqual([
+      5,
+      expect.stringMatching(/balance_micro_usd: live 7, fold 1000000000$/m),
+    ]);
+    expect(balance()).toBe(7n);
+    const done = await rebuild(data);
+    expect(done).toMatchObject({ isResumed: true, differences: 3, switched: 'in the gateway' });
+    expect(balance()).toBe(1_000_000_000n);
+    const answer = await postMessage(gateway, { model: 'svc-mock' });
+    expect(answer.status).toBe(200);
+    await answer.rest();
+    await gateway.issueKey({ name: 'two' });
+    await gateway.gateway.process.settlement.idle();
+    await gateway.gateway.process.projections.whenWritten();
+    await noDifference(data);
+    expect(await runHereForJson('projections', 'status', '--data', data)).toMatchObject({
+      files: [{ state: 'live' }, { state: 'kept for rollback' }],
+    });
+    expect(await runHereForJson('projections', 'rollback', '--data', data)).toMatchObject({
+      switched: 'in the gateway',
+    });
+    expect(balance()).toBe(7n);
+    expect(await runHereForJson('projections', 'rollback', '--data', data)).toMatchObject({
+      switched: 'in the gateway',
+    });
+    expect(balance()).toBe(1_000_000_000n);
+    await gateway.gateway.process.projections.whenWritten();
+    await gateway.stop();
+    await noDifference(data);
+  });
+
+  it('switches in the folder where no gateway runs', async () => {
+    const gateway = await startTestGateway();
+    await gateway.stop();
+    const { data } = gateway;
+    spoil(data);
+    expect(await rebuild(data)).toMatchObject({ isResumed: false, differences: 3, switched: 'in the folder' });
+    await noDifference(data);
+    expect(existsSync(join(data, 'rebuild', 'views.db'))).toBe(false);
+    await runHereForJson('projections', 'rollback', '--data', data);
+    expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 5 });
+  });
+});
