@@ -12,9 +12,9 @@ import {
   sealText,
 } from './seal-signature.ts';
 
-/** What does not hold, in words; of which seal, where it is one's, and whether its chain, its events or its tail. */
+/** What does not hold, in words; of which seal, where it is one's, and whether its chain, its events, its tail or the file. */
 export interface SealFault {
-  readonly kind: 'chain' | 'key' | 'range' | 'order' | 'tail' | 'fork';
+  readonly kind: 'chain' | 'key' | 'range' | 'order' | 'tail' | 'fork' | 'file';
   readonly seal: number | null;
   /** Ordinals of the sealed range, from the first to the last. */
   readonly range: { readonly first: number; readonly last: number } | null;

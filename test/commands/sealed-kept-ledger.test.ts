@@ -1,12 +1,12 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { editFile } from '../fixtures/ledger/edited-file.ts';
 import { sealLog } from '../fixtures/ledger/seal-log.ts';
 import { rowsOf, writeRows } from '../fixtures/ledger/sealed-rows.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
@@ -32,15 +32,9 @@ async function sealedLedger() {
 
 /** Who can write to the file makes the catalog's price of an input token a millionth dearer. */
 function alterRateCard(file: string): void {
-  const database = new DatabaseSync(file);
-  database.exec('DROP TRIGGER event_is_never_updated');
-  const { changes } = database
-    .prepare(
-      `UPDATE event SET data = replace(data, '"input":"3000000"', '"input":"3000001"') WHERE type = 'CatalogPublished' AND revision = 0`,
-    )
-    .run();
-  database.close();
-  expect(changes).toBe(1);
+  const dearer = `UPDATE event SET data = replace(data, '"input":"3000000"', '"input":"3000001"')
+    WHERE type = 'CatalogPublished' AND revision = 0`;
+  expect(editFile(file, (database) => database.prepare(dearer).run().changes)).toBe(1);
 }
 
 const verify = (...args: readonly string[]) => runHere('ledger', 'verify', ...args);

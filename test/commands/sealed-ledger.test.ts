@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import pino from 'pino';
 import { expect, it } from 'vitest';
 import { accountId, accountStream, eventId, NO_STREAM, revision } from '../../contracts/ids.ts';
@@ -11,6 +10,7 @@ import { keyOfFolder } from '../../ledger/seals/seal-keys.ts';
 import { Sealer } from '../../ledger/seals/sealer.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { editFile } from '../fixtures/ledger/edited-file.ts';
 import { untilSealed } from '../fixtures/ledger/until-sealed.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
@@ -100,11 +100,7 @@ it('one byte changed, in the folder or in the ledger, is told by all of them, wi
   expect(await verified(out)).toBe(
     `5\n${fault} its events are not those that were sealed\nevents 9, sealed 8, anchored 0, unsealed 1\ndamaged\n`,
   );
-  const database = new DatabaseSync(file);
-  for (const { name } of database.prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'").all())
-    database.exec(`DROP TRIGGER "${name}"`);
-  database.exec(`UPDATE event SET data = '[2]' WHERE data = '[1]'`);
-  database.close();
+  editFile(file, (database) => database.exec(`UPDATE event SET data = '[2]' WHERE data = '[1]'`));
   const refused = { exitCode: EXIT.faults, message: expect.stringContaining(fault) };
   await expect(program.run('ledger', 'verify', '--seals')).rejects.toMatchObject(refused);
   const offline = await runHere('ledger', 'verify', '--seals', '--offline', file);

@@ -14,6 +14,7 @@ import { Projections } from '../../projections/projections.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
+import { editFile } from '../fixtures/ledger/edited-file.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
@@ -25,10 +26,7 @@ const keptFolder = (): string => join(readKept('76ed563', 'sqlite', 'ledger').fo
 /** What somebody does who can write to the file. */
 function edit(folder: string, sql: string): string {
   const path = join(folder, 'ledger.db');
-  const database = new DatabaseSync(path);
-  database.exec('DROP TRIGGER event_is_never_updated; DROP TRIGGER event_is_never_deleted');
-  database.exec(sql);
-  database.close();
+  editFile(path, (database) => database.exec(sql));
   return path;
 }
 
@@ -125,8 +123,7 @@ it.each([
     const folder = keptFolder();
     const path = edit(
       folder,
-      `PRAGMA foreign_keys = OFF; DROP TRIGGER stream_is_never_updated; DROP TRIGGER stream_is_never_deleted;
-      UPDATE event SET data = json_set(data, '$.balanceAfter', '7') WHERE type = 'CreditsDebited';
+      `PRAGMA foreign_keys = OFF; UPDATE event SET data = json_set(data, '$.balanceAfter', '7') WHERE type = 'CreditsDebited';
       ${sql.replaceAll('ID', String(id))}`,
     );
     const { stdout, exitCode } = await runHere('ledger', 'verify', '--offline', path);
@@ -140,7 +137,7 @@ it.each([0, -3])(
   async (at) => {
     const path = edit(
       keptFolder(),
-      `DROP TRIGGER event_is_the_next; INSERT INTO event SELECT ${at}, stream_id, revision + 100, randomblob(16), type, data, metadata,
+      `INSERT INTO event SELECT ${at}, stream_id, revision + 100, randomblob(16), type, data, metadata,
       recorded_at FROM event WHERE type = 'CreditsGranted' LIMIT 1`,
     );
     for (const args of [

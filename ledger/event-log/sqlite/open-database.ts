@@ -6,6 +6,7 @@ import { describeDamage, isDamage, mayPass, messageOf } from './database-fault.t
 import { SQLITE_LIMITS } from './limits.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { alteredObjects } from './schema-objects.ts';
 
 /** Earlier ones can corrupt a WAL that one connection writes while another checkpoints it (the "WAL-reset bug"). */
 const SQLITE_VERSION_MIN = [3, 51, 3] as const;
@@ -98,6 +99,14 @@ function checkOwner(database: DatabaseSync, path: string): boolean {
   if (application !== APPLICATION_ID) throw new EventLogError('invalid', `${path} is no event log of this program`);
   if (version !== SCHEMA_VERSION)
     throw new EventLogError('invalid', `${path} has version ${version}; this program knows ${SCHEMA_VERSION}`);
+  // What is missing refuses no write that it should not; what is there and is somebody else's may alter what is written.
+  const altered = alteredObjects(database).find(({ isMissing }) => !isMissing);
+  if (altered !== undefined)
+    throw new EventLogError(
+      'invalid',
+      `${path} has a ${altered.name} that is not of this program: what is appended could be changed by it. Put back a copy of ` +
+        'the ledger, or look at what it does, take it out, and see what `gateway ledger verify --offline` says',
+    );
   return false;
 }
 

@@ -9,6 +9,7 @@ import { lookAt } from './file-identity.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { asLogError, openForReads } from './open-database.ts';
 import { APPLICATION_ID, SCHEMA_VERSION } from './schema.ts';
+import { alteredObjects } from './schema-objects.ts';
 
 /** A file of a ledger that is only read. */
 export interface OfflineFile {
@@ -95,13 +96,18 @@ function openAtRest(path: string): DatabaseSync {
 
 function assertLedger(database: DatabaseSync, path: string): void {
   const numberOf = (pragma: string): unknown => database.prepare(`PRAGMA ${pragma}`).get()?.[pragma];
-  const { tables } = database.prepare(TABLES).get() ?? {};
-  // A view of that name may be of any length, and never end.
-  if (numberOf('application_id') !== APPLICATION_ID || tables !== 2)
+  if (numberOf('application_id') !== APPLICATION_ID)
     throw new EventLogError('invalid', `${path} is no event log of this program`);
   const version = numberOf('user_version');
   if (version !== SCHEMA_VERSION)
     throw new EventLogError('invalid', `${path} has version ${version}; this program knows ${SCHEMA_VERSION}`);
+  // A view of that name, or a table that is not strict, may have anything, and never end.
+  const altered = alteredObjects(database).find(({ name }) => !name.startsWith('trigger '));
+  if (altered !== undefined)
+    throw new EventLogError(
+      'invalid',
+      `${path} is no event log of this program: its ${altered.name} is not as this program makes it`,
+    );
   const first = database.prepare('SELECT min(position) AS first FROM event').get()?.first;
   if (typeof first === 'number' && first < 1)
     throw new EventLogError(
@@ -109,8 +115,6 @@ function assertLedger(database: DatabaseSync, path: string): void {
       describeDamage(path, new Error(`an event stands at position ${first}, and the first is 1`)),
     );
 }
-
-const TABLES = "SELECT count(*) AS tables FROM sqlite_schema WHERE type = 'table' AND name IN ('event', 'stream')";
 
 /** What any write to it changes. */
 function stampOf(path: string): string {

@@ -8,9 +8,11 @@ import { SQLITE_LIMITS } from './limits.ts';
 import type { EventRow, LeavesQuery, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
 import { prepareArrays } from './open-database.ts';
 
-const PLACE = 'event.position, stream.name, event.revision, lower(hex(event.id)), event.type';
+/** Where the stream has no row the event is of none, which its reader tells; left out, nobody would. */
+const STREAM = "coalesce(stream.name, '(no stream ' || event.stream_id || ')')";
+const PLACE = `event.position, ${STREAM}, event.revision, lower(hex(event.id)), event.type`;
 const COLUMNS = `${PLACE}, event.data, event.metadata`;
-const FROM = 'FROM event JOIN stream ON stream.id = event.stream_id';
+const FROM = 'FROM event LEFT JOIN stream ON stream.id = event.stream_id';
 const IN_STREAM = `${FROM} WHERE event.stream_id = (SELECT id FROM stream WHERE name = ?)`;
 
 /** As a row of the columns that `eventOf` takes. */
@@ -47,11 +49,20 @@ export function readPages(database: DatabaseSync): (message: ReadMessage) => Rea
       const [position] = head.get() as unknown as [number | null];
       return { type: 'head', sequence, position };
     } catch (fault) {
-      if (!isDamage(fault)) return { type: 'fault', sequence, isDamage: false, message: messageOf(fault) };
+      if (!isDamage(fault) && !(fault instanceof WrongStreamError))
+        return { type: 'fault', sequence, isDamage: false, message: messageOf(fault) };
       const message = describeDamage(database.location() ?? 'the log', fault);
       return { type: 'fault', sequence, isDamage: true, message };
     }
   };
+}
+
+class WrongStreamError extends Error {
+  override readonly name = 'WrongStreamError';
+
+  constructor(stream: string) {
+    super(`its index of names has another stream's number for ${stream}`);
+  }
 }
 
 /** Step by step, so that long events make a page of fewer of them and never one of a hundred megabytes. */
@@ -62,6 +73,8 @@ function readPage(statement: StatementSync, query: PageQuery): { rows: EventRow[
     const limit = Math.min(query.limit - rows.length, SQLITE_LIMITS.pageStepEvents);
     const step = statement.all(...placeOf(query, rows.at(-1)), limit) as unknown as EventRow[];
     for (const row of step) {
+      // The index of names has led to another stream than its table has by that name.
+      if ('stream' in query && row[1] !== query.stream) throw new WrongStreamError(query.stream);
       rows.push(row);
       chars += row[5].length + row[6].length;
     }

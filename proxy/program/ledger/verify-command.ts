@@ -1,12 +1,13 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import { type EventLog, EventLogError } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
 import { onOneLine } from '../../../contracts/printable.ts';
 import { describeFault, type Fault, ofLedger } from '../../../ledger/audit/fault.ts';
 import { withLogFile } from '../../../ledger/event-log/sqlite/log-file.ts';
+import { structureFaults } from '../../../ledger/event-log/sqlite/structure-faults.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { accountArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
@@ -48,7 +49,10 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
       const { all = false, offline } = options;
       context.whenUnread?.(null);
       if (asksForSeals(options, all || accounts.length > 0)) {
-        return withLedger(offline, { context, command }, (log) => verifySealsOf(log, options, context, command));
+        return withLedger(offline, { context, command }, (log, configuration) => {
+          const file = configuration === null ? resolve(String(offline)) : ledgerFile(configuration);
+          return verifySealsOf(log, file, options, { context, command });
+        });
       }
       if (all && accounts.length > 0)
         throw new CommandError('--all is every account: name no accounts beside it, or leave it out', EXIT.usage);
@@ -66,9 +70,15 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
         },
         onRead: (events, of) => progress.add(events, of),
       };
-      const verified =
+      const lookAtFile = (file: string | null): void => {
+        for (const fault of file === null ? [] : structureFaults(file))
+          verification.onFault(ofLedger(`its file: ${fault}`, null));
+      };
+      if (offline !== undefined) lookAtFile(resolve(offline));
+      const verifying =
         offline === undefined
-          ? await withReadLog(context, command, (log, configuration, { isWhole, lost }) => {
+          ? withReadLog(context, command, (log, configuration, { isWhole, lost }) => {
+              lookAtFile(ledgerFile(configuration));
               if (lost !== undefined) verification.onFault(ofLedger(lost, null));
               // Views that know another ledger than this one are no word on it.
               const views = isWhole || lost !== undefined ? join(configuration.data, VIEWS_FILE) : null;
@@ -77,8 +87,15 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
                 : verifyAccounts(log, accounts, { ...verification, views });
             })
           : accounts.length > 0
-            ? await withLogFile(resolve(offline), (log) => verifyAccounts(log, accounts, verification))
-            : await verifyFile(resolve(offline), verification);
+            ? withLogFile(resolve(offline), (log) => verifyAccounts(log, accounts, verification))
+            : verifyFile(resolve(offline), verification);
+      const verified = await verifying.catch((error: unknown) => {
+        if (faults === 0 || !(error instanceof EventLogError || error instanceof CommandError)) throw error;
+        throw new CommandError(
+          `faults found: ${faults}, and not all could be looked at: ${error.message}`,
+          EXIT.faults,
+        );
+      });
       progress.end();
       const summary = { ...verified, faults };
       context.write(isJson ? `${JSON.stringify({ summary })}\n` : `${summaryOf(summary)}\n`);

@@ -1,15 +1,16 @@
 import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { ReadableLog } from '../../../contracts/event-log.ts';
+import { EventLogError, type ReadableLog } from '../../../contracts/event-log.ts';
 import { groupedCount as count } from '../../../contracts/money.ts';
 import { brief, onOneLine } from '../../../contracts/printable.ts';
+import { structureFaults } from '../../../ledger/event-log/sqlite/structure-faults.ts';
 import { textOfArgument } from '../../../ledger/named-file.ts';
 import { LeafFile, LeafFileWriter } from '../../../ledger/seals/leaf-file.ts';
 import { keysOfFile, sealsOfFile } from '../../../ledger/seals/outside-files.ts';
 import type { SealFault } from '../../../ledger/seals/seal-chain.ts';
 import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { pathArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
+import { type CommandCall, CommandError, EXIT } from '../command-context.ts';
 import { discardedOnSignal } from '../discarded-on-signal.ts';
 import { facts, show } from '../show.ts';
 import { logWithProgress } from './log-with-progress.ts';
@@ -43,14 +44,34 @@ export function asksForSeals(options: VerifySealsOptions, asksForMore: boolean):
 
 const SEAL_OPTIONS: ReadonlySet<string> = new Set(['anchor', 'keys', 'leaves', 'keepLeaves']);
 
-/** `gateway ledger verify --seals`: whether the ledger is as it was sealed. @throws CommandError where it is not */
+/**
+ * `gateway ledger verify --seals`: whether the ledger is as it was sealed.
+ *
+ * @param file the embedded log's own; seals say nothing of what leads to its events by their streams
+ * @throws CommandError where it is not
+ */
 export async function verifySealsOf(
   log: ReadableLog,
+  file: string | null,
   options: VerifySealsOptions,
-  context: CommandContext,
-  command: Command,
+  { context, command }: CommandCall,
 ): Promise<void> {
-  const verdict = await verify(logWithProgress(log, context), options);
+  const structure = file === null ? [] : structureFaults(file).map((problem) => `its file: ${problem}`);
+  const found = await verify(logWithProgress(log, context), options).catch((error: unknown) => {
+    if (structure.length === 0 || !(error instanceof EventLogError)) throw error;
+    throw new CommandError(`${structure.join('; ')}; ${error.message}`, EXIT.faults);
+  });
+  const verdict: SealVerdict =
+    structure.length === 0
+      ? found
+      : {
+          ...found,
+          verdict: 'damaged',
+          faults: [
+            ...structure.map((problem) => ({ kind: 'file' as const, seal: null, range: null, problem })),
+            ...found.faults,
+          ],
+        };
   show(context, command, { json: verdict, text: () => textOf(verdict) });
   const [first] = verdict.faults;
   if (first === undefined) return;
