@@ -8,8 +8,12 @@ import { ReportError } from './report-error.ts';
 export interface RawRow {
   /** Where it is, for people. */
   readonly at: string;
-  readonly cells: ReadonlyMap<string, string>;
+  /** In the order of its columns; a name may stand twice. */
+  readonly cells: readonly Cell[];
+  /** Its cells are not divided by commas: whoever wrote it may have a comma before decimals, and points between thousands. */
+  readonly mayHaveDecimalCommas: boolean;
 }
+type Cell = readonly [name: string, cell: string];
 
 /** A JSON report that is one value is read whole; lines of any number are not. */
 const DOCUMENT_CHARS_MAX = 256 * 1024 * 1024;
@@ -30,12 +34,17 @@ async function* textOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8');
   let isFirst = true;
   for await (const chunk of bytes) {
+    if (isFirst && UTF_16.test(chunk.toString('latin1', 0, 2)))
+      throw new ReportError('it is text in UTF-16: save it as UTF-8');
     const text = decoder.write(chunk);
     yield isFirst ? text.replace(/^\ufeff/, '') : text;
     isFirst = false;
   }
   yield decoder.end();
 }
+
+/** A byte order mark, or a letter of ASCII in two bytes. */
+const UTF_16 = /^(?:\xff\xfe|\xfe\xff|\0[^\0]|[^\0]\0)/;
 
 /** The text up to its first line's end, and all of it. */
 async function firstOf(text: AsyncGenerator<string>): Promise<{ start: string; text: AsyncGenerator<string> }> {
@@ -60,8 +69,10 @@ async function* joined(start: string, rest: AsyncGenerator<string>): AsyncGenera
 }
 
 async function* readCsv(text: AsyncGenerator<string>, start: string): AsyncGenerator<RawRow> {
+  const delimiter = delimiterOf(start);
+  const mayHaveDecimalCommas = delimiter !== ',';
   const parser = parse({
-    delimiter: delimiterOf(start),
+    delimiter,
     info: true,
     skip_empty_lines: true,
     trim: true,
@@ -73,7 +84,10 @@ async function* readCsv(text: AsyncGenerator<string>, start: string): AsyncGener
   try {
     for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
       if (columns === null) columns = record.map(nameOf);
-      else yield { at: `line ${info.lines}`, cells: cellsOf(columns.map((name, at) => [name, record[at] ?? ''])) };
+      else {
+        const cells = filled(columns.map((name, at) => [name, record[at] ?? '']));
+        yield { at: `line ${info.lines}`, cells, mayHaveDecimalCommas };
+      }
     }
   } catch (error) {
     if (error instanceof ReportError) throw error;
@@ -94,8 +108,7 @@ const nameOf = (column: string): string =>
     .toLowerCase()
     .replaceAll(/[\s-]+/g, '_');
 
-const cellsOf = (cells: readonly (readonly [string, string])[]): Map<string, string> =>
-  new Map(cells.filter(([, cell]) => cell !== ''));
+const filled = (cells: readonly Cell[]): Cell[] => cells.filter(([, cell]) => cell !== '');
 
 async function* readJson(text: AsyncGenerator<string>): AsyncGenerator<RawRow> {
   const rows = new JsonRows();
@@ -163,11 +176,13 @@ class JsonRows {
     } else if (Array.isArray(results)) {
       for (const [index, row] of results.entries()) {
         if (!isObject(row)) throw new ReportError(`${at}, result ${index + 1} is no object`);
-        yield { at: `${at}, result ${index + 1}`, cells: cellsOf(flat({ ...own, ...row })) };
+        yield rowOf({ ...own, ...row }, `${at}, result ${index + 1}`);
       }
-    } else yield { at, cells: cellsOf(flat(value)) };
+    } else yield rowOf(value, at);
   }
 }
+
+const rowOf = (row: JsonObject, at: string): RawRow => ({ at, cells: filled(flat(row)), mayHaveDecimalCommas: false });
 
 /** `{ "amount": { "value": 1 } }` is the cell `amount.value`. */
 function flat(row: JsonObject, above = ''): [string, string][] {

@@ -57,37 +57,183 @@ export class ReportRows {
   }
 
   /** @throws ReportError that names the row and its fault */
-  read({ at, cells }: RawRow): ReportRow {
-    const meant = new Map<Meaning, string>();
+  read({ at, cells, mayHaveDecimalCommas }: RawRow): ReportRow {
+    const row = new MeantCells(at, mayHaveDecimalCommas);
     for (const [name, cell] of cells) {
       const meaning = MEANINGS.get(name);
       if (this.#ignored.has(name)) continue;
       if (meaning === undefined) {
         if (!IDLE_COLUMNS.has(name)) this.#unknown.add(name);
-      } else if (!meant.has(meaning)) {
-        meant.set(meaning, cell);
-        this.#seen.add(meaning);
+        continue;
       }
+      row.add(meaning, name, cell);
+      this.#seen.add(meaning);
     }
-    return rowOf(meant, at);
+    return row.read();
   }
 }
 
-function rowOf(cells: ReadonlyMap<Meaning, string>, at: string): ReportRow {
-  const tokenClass = classOf(cells.get('tokenClass'), at);
-  const tokens = tokensOf(cells, tokenClass, at);
-  const cost = costOf(cells, at);
-  const text = (meaning: Meaning): string | null => textOf(cells.get(meaning), `${at}: ${COLUMNS[meaning][0]}`);
-  return {
-    requestId: text('requestId'),
-    atMs: instantOf(cells.get('time'), at),
-    endMs: instantOf(cells.get('end'), at),
-    model: text('model'),
-    tier: cells.get('batch') === 'true' ? 'batch' : tierOf(text('tier')),
-    ...{ tokens, cost, tokenClass },
-    isOfTokens: (tokens.size > 0 || cost !== null) && (cells.get('costType') ?? 'tokens') === 'tokens',
-  };
+/** The cells of a row by what they mean. */
+class MeantCells {
+  readonly #at: string;
+  readonly #mayHaveDecimalCommas: boolean;
+  readonly #cells = new Map<Meaning, { readonly name: string; readonly cell: string }>();
+
+  constructor(at: string, mayHaveDecimalCommas: boolean) {
+    this.#at = at;
+    this.#mayHaveDecimalCommas = mayHaveDecimalCommas;
+  }
+
+  /** @throws ReportError where another column of that meaning says something else: which of them is meant, nobody knows */
+  add(meaning: Meaning, name: string, cell: string): void {
+    const before = this.#cells.get(meaning);
+    if (before === undefined) this.#cells.set(meaning, { name, cell });
+    else if (cell !== before.cell && this.#valueOf(meaning, cell) !== this.#valueOf(meaning, before.cell))
+      throw this.#differing([before.name, before.cell], [name, cell]);
+  }
+
+  read(): ReportRow {
+    const tokenClass = this.#ofClass();
+    const tokens = this.#tokens(tokenClass);
+    const cost = this.#cost();
+    return {
+      requestId: this.#text('requestId'),
+      atMs: this.#instant('time'),
+      endMs: this.#instant('end'),
+      model: this.#text('model'),
+      tier: this.#isBatch() ? 'batch' : tierOf(this.#text('tier')),
+      ...{ tokens, cost, tokenClass },
+      isOfTokens: (tokens.size > 0 || cost !== null) && (this.#get('costType') ?? 'tokens').toLowerCase() === 'tokens',
+    };
+  }
+
+  /** What a cell says, however it is written. */
+  #valueOf(meaning: Meaning, cell: string): unknown {
+    const alone = new MeantCells(this.#at, this.#mayHaveDecimalCommas);
+    alone.add(meaning, COLUMNS[meaning][0], cell);
+    switch (meaning) {
+      case 'requestId':
+      case 'model':
+        return cell;
+      case 'costType':
+      case 'currency':
+        return cell.toLowerCase();
+      case 'time':
+      case 'end':
+        return alone.#instant(meaning);
+      case 'tier':
+        return tierOf(cell);
+      case 'batch':
+        return alone.#isBatch();
+      case 'tokenClass':
+        return alone.#ofClass();
+      case 'costUsd':
+      case 'costCents':
+        return alone.#cost();
+      default:
+        return alone.#count(meaning);
+    }
+  }
+
+  #get(meaning: Meaning): string | undefined {
+    return this.#cells.get(meaning)?.cell;
+  }
+
+  #differing(...columns: readonly (readonly [name: string, cell: string])[]): ReportError {
+    const said = columns.map(([name, cell]) => `${name} ${quoted(cell)}`).join(' and ');
+    return new ReportError(
+      `${this.#at}: ${said} mean the same, and do not say the same: leave one of them out with --ignore`,
+    );
+  }
+
+  /** Two meanings that may only differ where one of them is not there. */
+  #assertSame(one: Meaning, other: Meaning, isSame: boolean): void {
+    const [a, b] = [this.#cells.get(one), this.#cells.get(other)];
+    if (!isSame && a !== undefined && b !== undefined) throw this.#differing([a.name, a.cell], [b.name, b.cell]);
+  }
+
+  #text(meaning: Meaning): string | null {
+    return textOf(this.#get(meaning), `${this.#at}: ${COLUMNS[meaning][0]}`);
+  }
+
+  #instant(meaning: Meaning): number | null {
+    return instantOf(this.#get(meaning), this.#at);
+  }
+
+  #isBatch(): boolean {
+    const cell = this.#get('batch')?.toLowerCase() ?? 'false';
+    const is = BATCH.get(cell);
+    if (is === undefined) throw new ReportError(`${this.#at}: batch: ${quoted(cell)} is neither true nor false`);
+    return is;
+  }
+
+  /** Null where the row is of no tokens: searches, hours of a container. */
+  #ofClass(): ReportClass | null {
+    const cell = this.#get('tokenClass');
+    return cell === undefined ? null : classOf(cell, this.#at);
+  }
+
+  #tokens(tokenClass: ReportClass | null): ReadonlyMap<ReportClass, number> {
+    const tokens = new Map<ReportClass, number>();
+    const set = (name: ReportClass, value: number | undefined): void => {
+      if (value !== undefined) tokens.set(name, value);
+    };
+    if (tokenClass !== null) {
+      set(tokenClass, this.#count('tokens'));
+      return tokens;
+    }
+    for (const name of REPORT_CLASSES) set(name, this.#count(name));
+    if (tokens.has('cacheWrite5m') || tokens.has('cacheWrite1h')) tokens.delete('cacheWrite');
+    const [some, cached] = [this.#count('someInput'), this.#count('cachedInput')];
+    this.#assertSame('cacheRead', 'cachedInput', tokens.get('cacheRead') === cached);
+    if (cached !== undefined) tokens.set('cacheRead', cached);
+    if (some === undefined || tokens.has('input')) return tokens;
+    const input = some - (cached ?? 0);
+    if (input < 0) throw new ReportError(`${this.#at}: more tokens were read from a cache than there were of input`);
+    return tokens.set('input', input);
+  }
+
+  #count(meaning: Meaning): number | undefined {
+    const cell = this.#get(meaning);
+    if (cell === undefined) return undefined;
+    const where = `${this.#at}: ${COLUMNS[meaning][0]}`;
+    this.#assertClear(cell, where);
+    const count = COUNT.test(cell) ? Number(cell.replaceAll(',', '')) : Number.NaN;
+    if (!Number.isSafeInteger(count)) throw new ReportError(`${where}: ${quoted(cell)} is no whole number of tokens`);
+    return count;
+  }
+
+  #cost(): bigint | null {
+    const currency = this.#get('currency');
+    if (currency !== undefined && currency.toLowerCase() !== 'usd')
+      throw new ReportError(`${this.#at}: amounts in ${quoted(currency)}; only USD can be compared`);
+    const [usd, cents] = [this.#pico('costUsd', 12), this.#pico('costCents', 10)];
+    this.#assertSame('costUsd', 'costCents', usd === cents);
+    return usd ?? cents;
+  }
+
+  #pico(meaning: Meaning, power: number): bigint | null {
+    const cell = this.#get(meaning);
+    if (cell === undefined) return null;
+    this.#assertClear(cell, this.#at);
+    return picoOf(cell, power, this.#at);
+  }
+
+  /** Where commas may stand before decimals, one group of three digits is a thousand to one and a part to another. */
+  #assertClear(cell: string, where: string): void {
+    if (this.#mayHaveDecimalCommas && /^[$-]*[1-9]\d{0,2}[.,]\d{3}$/.test(cell))
+      throw new ReportError(
+        `${where}: ${quoted(cell)} may be thousands or decimals: write numbers with a point and without thousands' ` +
+          'separators, and commas between cells',
+      );
+  }
 }
+
+const quoted = (cell: string): string => JSON.stringify(cell.slice(0, 40));
+
+const BATCH: ReadonlyMap<string, boolean> = new Map(
+  [...['true', 'yes', '1'], ...['false', 'no', '0']].map((name, at) => [name, at < 3]),
+);
 
 /** Of what is on top of ours there, and stands in the ledger. */
 const TEXT_CHARS_MAX = 128;
@@ -108,9 +254,7 @@ function tierOf(cell: string | null): string | null {
   return FAST.has(tier) ? 'fast' : STANDARD.has(tier) ? 'standard' : tier;
 }
 
-/** Null where the row is of no tokens: searches, hours of a container. */
-function classOf(cell: string | undefined, at: string): ReportClass | null {
-  if (cell === undefined) return null;
+function classOf(cell: string, at: string): ReportClass | null {
   const name = cell.toLowerCase().replaceAll(/[\s-]+/g, '_');
   if (Object.hasOwn(CLASS_NAMES, name)) return CLASS_NAMES[name] ?? null;
   throw new ReportError(
@@ -127,67 +271,28 @@ function instantOf(cell: string | undefined, at: string): number | null {
   const ms = isDay
     ? Date.parse(time === undefined ? day : `${day}T${time}${OFFSET.test(time) ? '' : 'Z'}`)
     : Number.NaN;
-  if (Number.isNaN(ms)) throw new ReportError(`${at}: ${JSON.stringify(cell.slice(0, 40))} is no day and no instant`);
+  if (Number.isNaN(ms)) throw new ReportError(`${at}: ${quoted(cell)} is no day and no instant`);
   return ms;
 }
 
 const OFFSET = /(?:Z|[+-]\d\d:?\d\d)$/i;
 
-function tokensOf(
-  cells: ReadonlyMap<Meaning, string>,
-  tokenClass: ReportClass | null,
-  at: string,
-): ReadonlyMap<ReportClass, number> {
-  const count = (meaning: Meaning): number | undefined => countOf(cells.get(meaning), `${at}: ${COLUMNS[meaning][0]}`);
-  const tokens = new Map<ReportClass, number>();
-  const set = (name: ReportClass, value: number | undefined): void => {
-    if (value !== undefined) tokens.set(name, value);
-  };
-  if (tokenClass !== null) {
-    set(tokenClass, count('tokens'));
-    return tokens;
-  }
-  for (const name of REPORT_CLASSES) set(name, count(name));
-  if (tokens.has('cacheWrite5m') || tokens.has('cacheWrite1h')) tokens.delete('cacheWrite');
-  const [some, cached] = [count('someInput'), count('cachedInput')];
-  if (cached !== undefined && !tokens.has('cacheRead')) tokens.set('cacheRead', cached);
-  if (some === undefined || tokens.has('input')) return tokens;
-  const input = some - (cached ?? 0);
-  if (input < 0) throw new ReportError(`${at}: more tokens were read from a cache than there were of input`);
-  return tokens.set('input', input);
-}
-
-function countOf(cell: string | undefined, where: string): number | undefined {
-  if (cell === undefined) return undefined;
-  const count = Number(cell.replaceAll(',', ''));
-  if (!/^\d[\d,]*(?:\.0+)?$/.test(cell) || !Number.isSafeInteger(count))
-    throw new ReportError(`${where}: ${JSON.stringify(cell.slice(0, 40))} is no whole number of tokens`);
-  return count;
-}
-
-function costOf(cells: ReadonlyMap<Meaning, string>, at: string): bigint | null {
-  const [usd, cents, currency] = (['costUsd', 'costCents', 'currency'] as const).map((meaning) => cells.get(meaning));
-  if (currency !== undefined && currency.toLowerCase() !== 'usd')
-    throw new ReportError(`${at}: amounts in ${JSON.stringify(currency.slice(0, 40))}; only USD can be compared`);
-  if (usd !== undefined) return picoOf(usd, 12, at);
-  return cents === undefined ? null : picoOf(cents, 10, at);
-}
-
-const DECIMAL = /^\$?(-?)\$?(\d{1,15})(?:\.(\d{0,40}))?(?:[eE]([+-]?\d{1,2}))?$/;
+/** Thousands are in groups, or are not. Three noughts behind a point may be thousands of another language. */
+const COUNT = /^(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)(?:\.(?!000$)0+)?$/;
+const DECIMAL = /^\$?(-?)\$?(\d{1,15}|[1-9]\d{0,2}(?:,\d{3}){1,4})(?:\.(\d{0,40}))?(?:[eE]([+-]?\d{1,2}))?$/;
 
 /** A thousand million million USD: with as many rows as there may be, an event has room for the sum. */
 const PICO_MAX = 10n ** 27n;
 
 /** A decimal text times ten to a power, in whole numbers; what is smaller is rounded to the nearest, halves up. */
 function picoOf(cell: string, power: number, at: string): bigint {
-  const match = DECIMAL.exec(cell.replaceAll(',', ''));
-  if (match === null) throw new ReportError(`${at}: ${JSON.stringify(cell.slice(0, 40))} is no amount`);
+  const match = DECIMAL.exec(cell);
+  if (match === null) throw new ReportError(`${at}: ${quoted(cell)} is no amount with a point before its decimals`);
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
-  const digits = BigInt(whole + fraction);
+  const digits = BigInt(whole.replaceAll(',', '') + fraction);
   const shift = power + Number(exponent) - fraction.length;
   const value =
     shift >= 0 ? digits * 10n ** BigInt(shift) : (digits + 5n * 10n ** BigInt(-shift - 1)) / 10n ** BigInt(-shift);
-  if (value >= PICO_MAX)
-    throw new ReportError(`${at}: ${JSON.stringify(cell.slice(0, 40))} is more than all the money there is`);
+  if (value >= PICO_MAX) throw new ReportError(`${at}: ${quoted(cell)} is more than all the money there is`);
   return sign === '-' ? -value : value;
 }
