@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
@@ -5,6 +6,7 @@ import { accountStream, commandId, eventId } from '../../contracts/ids.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { editFile } from '../fixtures/ledger/edited-file.ts';
 import { ACCOUNT } from '../fixtures/ledger/example-account.ts';
 import { lifeOfExceptions } from '../fixtures/ledger/life-of-exceptions.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
@@ -204,6 +206,28 @@ it('shows an event that cannot be read in its place, goes on, and ends with 5; i
   expect(await program.json('ledger', 'replay', account(0), '--at', '2')).toMatchObject({ balanceMicroUsd: '1000000' });
   const stored = (await program.run('--json', 'ledger', 'replay', account(0))).trimEnd().split('\n');
   expect(JSON.parse(stored[3] ?? '')).toMatchObject({ type: 'OrderPlaced', data: '{"items":\n2}' });
+});
+
+it('of an edited grant --at says with the statement that the debits behind it disagree, and ends with 5', async () => {
+  const path = join(readKept(COMMIT, 'sqlite', 'ledger').folder, 'data', 'ledger.db');
+  const grant = "type = 'CreditsGranted' AND stream_id = (SELECT id FROM stream WHERE name = 'account-acct_ada')";
+  editFile(path, (database) =>
+    database.exec(`UPDATE event SET data = json_set(data, '$.amount', '9000000') WHERE ${grant}`),
+  );
+  const replay = (...words: string[]) => runHere('ledger', 'replay', 'acct_ada', '--offline', path, ...words);
+  const [whole, at, json] = [await replay(), await replay('--at', '12'), await replay('--at', '12', '--json')];
+  const [, disagreement = 'none'] = /It says (.*)/.exec(whole.stdout.replaceAll(/\s+/g, ' ')) ?? [];
+  expect(whole.exitCode).toBe(5);
+  expect(at.exitCode).toBe(5);
+  expect(at.stderr).toContain(`revision 12: It says ${disagreement.slice(0, 30)}`);
+  expect(at.stdout).toContain('balance');
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    faults: [{ revision: 12, problem: expect.stringMatching(/^It says /) }],
+  });
+  expect(await replay('--at', '3', '--json')).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('"faults":[]'),
+  });
 });
 
 it('a stream that the log hides is told as such, and no statement is made of it', async () => {

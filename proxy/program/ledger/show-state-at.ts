@@ -12,23 +12,34 @@ import { type Disorder, describeDisorder, type StreamPlace } from '../../../ledg
 import { type CommandCall, type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { fittingTable, paintedFacts, show } from '../show.ts';
 
-/** `gateway ledger replay --at`: what an account was at a place of its stream. @throws CommandError where it was none yet */
+/**
+ * `gateway ledger replay --at`: what an account was at a place of its stream. @throws CommandError where it was none yet; where
+ * events up to there disagree, once it was shown
+ */
 export async function showStateAt(
   id: AccountId,
   place: StreamPlace,
   log: ReadableLog,
   { context, command }: CommandCall,
 ): Promise<void> {
-  const { found, disorder } = await stateAt(log, id, place);
+  const { found, disorder, faults } = await stateAt(log, id, place);
+  context.whenUnread?.(faults.length === 0 ? null : EXIT.faults);
   if (disorder !== null) context.warn(`warning: ${id}: ${describeDisorder(disorder)}\n`);
   if (found === null) throw new CommandError(`${id}: there was no such account at that time`, EXIT.refused);
   if (place.type === 'revision' && found.revision < place.revision)
     throw new CommandError(`${id}: its stream ends with revision ${found.revision}`, EXIT.refused);
   show(context, command, {
-    json: jsonOf(id, found, disorder),
+    json: { ...jsonOf(id, found, disorder), faults },
     text: () => textOf(id, found, context),
     isPainted: true,
   });
+  const [first] = faults;
+  if (first === undefined) return;
+  const more = faults.length === 1 ? '' : `; ${faults.length - 1} more, which \`gateway ledger replay ${id}\` shows`;
+  throw new CommandError(
+    `${id}: not all of its stream can be relied on: revision ${first.revision}: ${first.problem}${more}`,
+    EXIT.faults,
+  );
 }
 
 type StateAt = NonNullable<AccountAt['found']>;
@@ -37,7 +48,7 @@ function jsonOf(
   accountId: AccountId,
   { state, revision, recordedAt, atMs }: StateAt,
   disorder: Disorder | null,
-): unknown {
+): object {
   const month = monthOf(atMs);
   const spent = monthOfSpend(state.spend, month);
   return {
