@@ -72,12 +72,12 @@ export class UpstreamAttempt implements UpstreamReceiver {
 
   pause(): void {
     this.#isHeldBack = true;
-    if (!this.#waitsForTurn) this.#control?.pause();
+    if (!this.#waitsForTurn && !this.#isOver) this.#control?.pause();
   }
 
   resume(): void {
     this.#isHeldBack = false;
-    if (!this.#waitsForTurn) this.#control?.resume();
+    if (!this.#waitsForTurn) this.#goOn();
   }
 
   abort(): void {
@@ -126,9 +126,13 @@ export class UpstreamAttempt implements UpstreamReceiver {
     this.#intake.wait(this.#request.room.owner, () => {
       this.#waitsForTurn = false;
       this.#bytesOfTurn = 0;
-      // Once it is over its connection is another call's.
-      if (!this.#isHeldBack && !this.#isOver && !this.#isLeft) this.#control?.resume();
+      if (!this.#isHeldBack && !this.#isLeft) this.#goOn();
     });
+  }
+
+  /** Once it is over its connection is another call's. */
+  #goOn(): void {
+    if (!this.#isOver) this.#control?.resume();
   }
 
   #timeOut(): void {

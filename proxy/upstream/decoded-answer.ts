@@ -44,6 +44,8 @@ export class DecodedAnswer {
   #bytes = 0;
   #isPaused = false;
   #isOver = false;
+  /** Its connection is another call's. */
+  #isCallOver = false;
 
   constructor(encoding: Encoding, receiver: UpstreamReceiver, call: EncodedCall) {
     this.#encoding = encoding;
@@ -60,48 +62,53 @@ export class DecodedAnswer {
 
   /** The call has ended; the answer does when all of it is decoded. */
   end(): void {
+    this.#isCallOver = true;
     if (this.#isOver) return;
     if (this.#decoder === null) this.#over(() => this.#receiver.onEnd());
-    else this.#decoder.end();
+    // Where the encoding lacks its end that is an error, by which a decoder loses what it holds.
+    else onceRead(this.#decoder, (decoder) => decoder.end());
   }
 
   /** The call has failed: what had come until then is told before that. */
   fail(error: UpstreamError): void {
+    this.#isCallOver = true;
     const decoder = this.#decoder;
     const tell = (): void => this.#over(() => this.#receiver.onError(error));
-    if (decoder === null || error.kind === 'aborted') {
-      tell();
-      return;
-    }
-    decoder.resume();
-    // What has been held back again by then, as until its turn, comes before the end.
-    const tellOnceRead = (): void => {
-      if (decoder.readableLength === 0) tell();
-      else decoder.once('data', () => setImmediate(tellOnceRead));
-    };
-    decoder.flush(() => setImmediate(tellOnceRead));
+    if (decoder === null || error.kind === 'aborted') tell();
+    else onceRead(decoder, tell);
   }
 
   pause(): void {
     this.#isPaused = true;
     this.#decoder?.pause();
-    this.#call.pause();
+    if (!this.#isCallOver) this.#call.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
     this.#decoder?.resume();
-    if (this.#decoder?.writableNeedDrain !== true) this.#call.resume();
+    if (this.#decoder?.writableNeedDrain !== true) this.#goOn();
+  }
+
+  #goOn(): void {
+    if (!this.#isCallOver) this.#call.resume();
   }
 
   #begin(first: number): Decoder {
     const decoder = decoderOf(this.#encoding, first);
     decoder.on('data', (decoded: Buffer) => this.#pass(decoded));
     decoder.on('drain', () => {
-      if (!this.#isPaused) this.#call.resume();
+      if (!this.#isPaused) this.#goOn();
     });
-    decoder.on('end', () => this.#over(() => this.#receiver.onEnd()));
-    decoder.on('error', () => this.#break(`the answer is not the ${this.#encoding} that it says`));
+    decoder.on('end', () => {
+      this.#over(() => this.#receiver.onEnd());
+      // More has come than was encoded: nobody takes that, and the call would wait for whoever does.
+      this.#leaveCall();
+    });
+    decoder.on('error', () => {
+      for (let held = decoder.read(); held !== null; held = decoder.read()) this.#pass(held);
+      this.#break(`the answer is not the ${this.#encoding} that it says`);
+    });
     if (this.#isPaused) decoder.pause();
     return decoder;
   }
@@ -116,7 +123,11 @@ export class DecodedAnswer {
   #break(message: string): void {
     if (this.#isOver) return;
     this.#over(() => this.#receiver.onError({ kind: 'reset', message }));
-    this.#call.abort();
+    this.#leaveCall();
+  }
+
+  #leaveCall(): void {
+    if (!this.#isCallOver) this.#call.abort();
   }
 
   #over(tell: () => void): void {
@@ -125,6 +136,17 @@ export class DecodedAnswer {
     this.#decoder?.destroy();
     tell();
   }
+}
+
+/** When all that has been written to it is decoded and read, however long that is held back, and nothing is. */
+function onceRead(decoder: Decoder, then: (decoder: Decoder) => void): void {
+  const look = (): void => {
+    if (decoder.isPaused()) decoder.once('resume', lookLater);
+    else if (decoder.readableLength > 0) decoder.once('data', lookLater);
+    else then(decoder);
+  };
+  const lookLater = (): void => void setImmediate(look);
+  decoder.flush(lookLater);
 }
 
 const AT_ONCE = { flush: constants.Z_SYNC_FLUSH };

@@ -102,6 +102,26 @@ describe('an answer that comes fast', () => {
     await setImmediate();
     expect(scene.asked).toEqual(['pause']);
   });
+
+  it('that is over is not held back for its client, nor goes on for it', async () => {
+    const heldBack = async (): Promise<ForwardingScene> => {
+      const scene = begun();
+      await setImmediate();
+      scene.client.holdBack();
+      scene.upstream.onData(OF_A_TURN.subarray(0, 60 * KIB));
+      await setImmediate();
+      return scene;
+    };
+    const [ended, brokenOff] = [await heldBack(), await heldBack()];
+    for (const { upstream } of [ended, brokenOff]) upstream.onData(OF_A_TURN.subarray(0, 40 * KIB));
+    ended.upstream.onEnd();
+    await Promise.resolve();
+    expect(brokenOff.asked).toEqual(['pause']);
+    brokenOff.upstream.onError({ kind: 'reset', message: 'it broke off' });
+    for (const { client } of [ended, brokenOff]) client.readOn();
+    await setImmediate();
+    expect([ended.asked, brokenOff.asked]).toEqual([[], ['pause']]);
+  });
 });
 
 it('is read in so many bytes a turn of the loop, of all answers together, also once clients have left', async () => {
