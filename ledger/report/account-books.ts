@@ -51,6 +51,8 @@ interface GrantBook {
  */
 export class AccountBooks {
   readonly id: AccountId;
+  /** Whether anything of it was written down by the month's end. */
+  isThere = false;
   email = '';
   balance = 0n;
   /** In the month. */
@@ -80,6 +82,7 @@ export class AccountBooks {
     this.#moves = [];
     const postings = isBooked(event) ? postingsOf(this.#customer, event) : [];
     if (books === null) return;
+    this.isThere = true;
     this.balance += movementOf(event) ?? 0n;
     for (const [grantId, { paid, free }] of this.#moves) {
       const grant = this.#grantOf(grantId);

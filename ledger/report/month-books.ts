@@ -103,7 +103,7 @@ export class MonthBooks {
       reconciled: this.#reconciled,
       before: this.#before.movements,
       moved: this.#in.movements,
-      accounts: [...this.#accounts.values()],
+      accounts: [...this.#accounts.values()].filter(({ isThere }) => isThere),
       ...this.#in.month,
     });
   }

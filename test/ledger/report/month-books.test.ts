@@ -94,6 +94,24 @@ async function postingsOf(month: string, events: readonly RecordedEvent[]) {
 const sum = (amounts: Iterable<bigint>): bigint => [...amounts].reduce((all, amount) => all + amount, 0n);
 
 describe('the books of a month', () => {
+  it('have the accounts that there were by its end, and not those that have come since', () => {
+    const events = [
+      { event: opened, atMs: Date.parse('2026-12-01T00:00:00.000Z') },
+      { event: granted('g', 5), atMs: Date.parse('2027-01-31T23:59:59.999Z') },
+    ];
+    const accountsOf = (month: string) => {
+      const { accounts, accountsInAll } = booksOf(month, events);
+      return { accounts: accounts.map(({ id, email, balance }) => [id, email, balance]), accountsInAll };
+    };
+    expect(accountsOf('2026-11')).toEqual({ accounts: [], accountsInAll: 0 });
+    for (const [month, balance] of [
+      ['2026-12', 0n],
+      ['2027-01', 5n],
+      ['2027-02', 5n],
+    ] as const)
+      expect(accountsOf(month)).toEqual({ accounts: [[ACCOUNT, 'owner@example.com', balance]], accountsInAll: 1 });
+  });
+
   it('close where the accounts stand, open where the month before has closed, and agree with themselves', () => {
     fc.assert(
       fc.property(lives, (steps) => {
