@@ -1,6 +1,7 @@
 import { lstatSync, rmSync } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { discardedOnSignal } from '../discarded-on-signal.ts';
 import { giveToFolderOwner } from '../folder-owner.ts';
 import { syncFolder } from '../sync-folder.ts';
 
@@ -47,17 +48,28 @@ export class OutFile {
     }
   }
 
-  /** A file of what the work writes, where it ends well; else none. @throws as `begin` does, and what the work throws */
+  /**
+   * A file of what the work writes, where it ends well; else none, also where a signal ends the program in between.
+   * @throws as `begin` does, and what the work throws
+   */
   static async write<T>(path: string, work: (file: OutFile) => Promise<T>): Promise<T> {
-    const file = await OutFile.begin(path);
-    try {
-      const made = await work(file);
-      await file.end();
-      return made;
-    } catch (error) {
-      await file.drop();
-      throw error;
-    }
+    let begun: OutFile | null = null;
+    const write = async (): Promise<T> => {
+      const file = await OutFile.begin(path);
+      begun = file;
+      try {
+        const made = await work(file);
+        await file.end();
+        return made;
+      } catch (error) {
+        await file.drop();
+        throw error;
+      }
+    };
+    const discard = (): void => {
+      if (begun !== null) begun.#dropNow();
+    };
+    return discardedOnSignal(discard, write);
   }
 
   /** Waits for the disk where the buffer is full. */
@@ -89,7 +101,7 @@ export class OutFile {
   }
 
   /** The same at once, by a process that ends: what it has open ends with it. */
-  dropNow(): void {
+  #dropNow(): void {
     rmSync(this.#partial, { force: true });
   }
 

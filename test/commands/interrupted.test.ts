@@ -42,3 +42,10 @@ describe.each([
     });
   });
 });
+
+it('a report to a file leaves nothing behind, as whatever writes one', async () => {
+  const folder = temporaryFolder();
+  const words = ['report', '--month', '2026-11', '--out', join(folder, 'books.html')];
+  const expected = { by: 'SIGTERM', during: ['books.html.partial'], left: [] };
+  expect(await interrupted('SIGTERM', folder, ...words)).toEqual(expected);
+});

@@ -5,6 +5,7 @@ import { UnreadableEventError } from '../../../contracts/event-codec.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
+import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { lastPosition, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
 import { beancountForm } from '../../../ledger/export/beancount-form.ts';
 import { type BooksForm, bookEntries, type EventPages, type Period } from '../../../ledger/export/book-entries.ts';
@@ -17,7 +18,6 @@ import { assertFree, OutFile } from '../../../ledger/export/out-file.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import { accountArgument, instantArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
-import { discardedOnSignal } from '../discarded-on-signal.ts';
 import { Progress } from '../progress.ts';
 import { show, writeData } from '../show.ts';
 import { assertAccount, noAccount } from './assert-account.ts';
@@ -175,17 +175,12 @@ async function writeTo(context: CommandContext, chunks: Chunks): Promise<void> {
   for await (const chunk of chunks) if (typeof chunk === 'string' && chunk !== '') writeData(context, chunk);
 }
 
-async function toFile(path: string, chunks: Chunks): Promise<number> {
-  let begun: OutFile | null = null;
-  const write = () =>
-    OutFile.write(path, async (file) => {
-      begun = file;
-      let step = await chunks.next();
-      for (; step.done !== true; step = await chunks.next()) await file.write(step.value);
-      return step.value.entries;
-    });
-  return discardedOnSignal(() => begun?.dropNow(), write);
-}
+const toFile = (path: string, chunks: Chunks): Promise<number> =>
+  OutFile.write(path, async (file) => {
+    let step = await chunks.next();
+    for (; step.done !== true; step = await chunks.next()) await file.write(step.value);
+    return step.value.entries;
+  });
 
 async function toFolder(path: string, pages: EventPages): Promise<number> {
   mkdirSync(path, { mode: 0o700 });

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { EventLogError, type ReadableLog } from '../../../contracts/event-log.ts';
 import { groupedCount as count } from '../../../contracts/money.ts';
 import { brief, onOneLine } from '../../../contracts/printable.ts';
+import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { structureFaults } from '../../../ledger/event-log/sqlite/structure-faults.ts';
 import { textOfArgument } from '../../../ledger/named-file.ts';
 import { LeafFile, LeafFileWriter } from '../../../ledger/seals/leaf-file.ts';
@@ -11,7 +12,6 @@ import type { SealFault } from '../../../ledger/seals/seal-chain.ts';
 import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandCall, CommandError, EXIT } from '../command-context.ts';
-import { discardedOnSignal } from '../discarded-on-signal.ts';
 import { facts, show } from '../show.ts';
 import { logWithProgress } from './log-with-progress.ts';
 
