@@ -1,15 +1,26 @@
-import { statfsSync } from 'node:fs';
+import { cpSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { afterAll, describe, expect, it } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { EventLogError } from '../../contracts/event-log.ts';
+import { accountStream, eventId } from '../../contracts/ids.ts';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { sealKeyFile } from '../../ledger/seals/seal-keys.ts';
+import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { StoredLog } from '../eventstoredb/stored-log.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { newId } from '../fixtures/ledger/shared-log.ts';
+import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { json, reset } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { startUpstream } from '../upstream/upstream.ts';
 import { composePath } from './compose-file.ts';
-import { firing, hasPromtool, promtool, RULES, tested } from './promtool.ts';
+import { firing, hasPromtool, promtool, RULES, rulesOf, tested } from './promtool.ts';
 import { type Page, type Scraped, scrape } from './scrape.ts';
 
 const METRICS = { metrics: { serve: { port: 0 } }, seals: { events: 1 } };
@@ -30,16 +41,19 @@ async function page(one: TestGateway): Promise<Page> {
   await expect.poll(look).toBe(true);
   return page;
 }
-const isSealed = (page: Page): boolean => !/^gateway_events_unsealed [1-9]/m.test(page ?? '');
+const isSealed = (page: Page): boolean => /^gateway_events_unsealed 0$/m.test(page ?? '');
 
 const ask = (one: TestGateway, model = 'svc-mock') => post(one, '/v1/messages', asking(model));
 async function askOften(one: TestGateway, times: number, model?: string): Promise<void> {
   for (let time = 0; time < times; time++) await ask(one, model);
 }
 
+const FIRED = new Set<string>();
+
 /** The alerts that fire where it goes on as it did between the two pages are these, and no other. */
 function expectFiring(alerts: readonly string[], scraped: readonly Scraped[], growing: readonly string[] = []): void {
   const { status, said } = tested({ scraped, growing, expressions: [firing('gateway', alerts)] });
+  for (const alert of alerts) FIRED.add(alert);
   // promtool says what it got instead.
   if (status !== 0) expect.fail(said);
 }
@@ -47,6 +61,12 @@ function expectFiring(alerts: readonly string[], scraped: readonly Scraped[], gr
 const one = (before: Page, after: Page): readonly Scraped[] => [{ job: 'gateway', before, after }];
 /** As it is, for good. */
 const still = (after: Page): readonly Scraped[] => one(after, after);
+
+/** The same over a gateway that may write no more: what it has not sealed by then stays so. */
+async function expectFiringUnsealed(alerts: readonly string[], { gateway }: TestGateway): Promise<void> {
+  const after = await scrape(gateway.metricsUrl);
+  expectFiring(isSealed(after) ? alerts : [...alerts, 'SealsBehind'], still(after));
+}
 
 /** Of the machine that the tests run on: over such a disk no gateway is healthy. */
 const { bavail, blocks } = statfsSync(tmpdir());
@@ -112,9 +132,7 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     const gateway = await start();
     await page(gateway);
     gateway.gateway.fail(new Error('the views stand still'));
-    const after = await scrape(gateway.gateway.metricsUrl);
-    // It seals no more, either.
-    expectFiring(['NotAdmitting', 'Unhealthy', ...(isSealed(after) ? [] : ['SealsBehind'])], still(after));
+    await expectFiringUnsealed(['NotAdmitting', 'Unhealthy'], gateway);
   });
 
   it('tell of upstreams that fail', async () => {
@@ -127,10 +145,98 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     expectFiring(['UpstreamFailing'], one(before, await page(gateway)));
   });
 
+  it('tell of an upstream that nobody reaches', async () => {
+    const gateway = await start({ upstreamUrl: 'http://127.0.0.1:1' });
+    const before = await page(gateway);
+    await askOften(gateway, 2, 'opal-medium');
+    expectFiring(['UpstreamFailing'], one(before, await page(gateway)));
+  });
+
   it('tell of an event loop that is late', async () => {
     const gateway = await start({ loopDelay: () => 300 });
     gateway.gateway.process.loopDelay.look();
     expectFiring(['EventLoopLate'], still(await page(gateway)));
+  });
+
+  it('tell of a name that another process has', async () => {
+    const log = endedLater(new MemoryEventLog());
+    const settings = { proxies: 'many' };
+    const gateway = await start({ log, settings });
+    const copy = join(temporaryFolder(), 'copy');
+    cpSync(gateway.data, copy, { recursive: true });
+    await start({ log, settings, data: copy });
+    await expect.poll(() => scrape(gateway.gateway.metricsUrl)).toMatch(/^gateway_fenced 1$/m);
+    await expectFiringUnsealed(['NotAdmitting', 'NameTaken'], gateway);
+  });
+
+  it('tell of requests that cannot be settled', async () => {
+    const log = endedLater(new MemoryEventLog());
+    const append = log.append.bind(log);
+    log.append = (stream, expected, events) =>
+      events.some(({ type }) => type === 'UsageRecorded')
+        ? Promise.reject(new EventLogError('invalid', 'over the limits'))
+        : append(stream, expected, events);
+    const gateway = await startTestGateway({ log, settings: METRICS });
+    onTestFinished(() => gateway.stop(1));
+    await ask(gateway);
+    await expect.poll(() => scrape(gateway.gateway.metricsUrl)).toMatch(/^gateway_settlements_stuck 1$/m);
+    expectFiring(['SettlementsStuck'], still(await page(gateway)));
+  });
+
+  it.runIf(canMount)('tell of a disk that is nearly full, and of one that is', async () => {
+    const disk = smallDisk(64 * 1_024);
+    const data = join(dirname(disk.folder), 'data');
+    mkdirSync(data);
+    const gateway = await start({ data });
+    expectFiring([], still(await page(gateway)));
+    disk.leaveFree(6 * 1_024 ** 2);
+    expectFiring(['DiskFilling'], still(await page(gateway)));
+    disk.leaveFree(0);
+    while ((await ask(gateway)).status === 200);
+    await expectFiringUnsealed(['NotAdmitting', 'DiskFilling', 'MachineShort'], gateway);
+    disk.clear();
+    await gateway.gateway.process.settlement.idle();
+  });
+
+  it('tell of events that nobody seals, for want of a key or for another reason', async () => {
+    const data = temporaryFolder();
+    writeFileSync(sealKeyFile(data), 'no key');
+    const keyless = await start({ data });
+    await expect.poll(() => scrape(keyless.gateway.metricsUrl)).toMatch(/^gateway_events_unsealed \+?Inf/m);
+    expectFiring(['SealsBehind'], still(await scrape(keyless.gateway.metricsUrl)));
+    const slow = await start({ settings: { seals: { events: 10_000, afterMs: 3_600_000 } } });
+    await expect.poll(() => scrape(slow.gateway.metricsUrl)).toMatch(/^gateway_events_unsealed [1-9]/m);
+    expectFiring(['SealsBehind'], still(await scrape(slow.gateway.metricsUrl)));
+  });
+
+  it('tell of an account that is set aside', async () => {
+    const log = endedLater(new MemoryEventLog());
+    const gateway = await start({ log });
+    const { revision } = gateway.gateway.process.projections.accounts.read(gateway.accountId);
+    const unknown = { id: eventId(newId()), type: 'OrderPlaced', data: '{}', metadata: '{}' };
+    await log.append(accountStream(gateway.accountId), revision, [unknown]);
+    await expect.poll(() => scrape(gateway.gateway.metricsUrl)).toMatch(/^gateway_accounts_set_aside 1$/m);
+    expectFiring(['AccountsSetAside'], still(await page(gateway)));
+  });
+
+  it('tell of a clock that is off the one of the log, also where requests are admitted yet', async () => {
+    const stored = new StoredLog({ now: () => Date.now() - 7_000 });
+    const { connectionString } = endedLater(await startFakeEventStore({ log: stored }));
+    const log = endedLater(await openEventStoreDbEventLog({ connectionString }));
+    const gateway = await start({ log, settings: { eventLog: { kind: 'eventstoredb', connectionString } } });
+    expect((await ask(gateway)).status).toBe(200);
+    const after = await scrape(gateway.gateway.metricsUrl);
+    // Nothing seals it: it has no key.
+    expectFiring(['ClockOff', 'SealsBehind'], still(after));
+  });
+
+  it('tell of a clock that has jumped', async () => {
+    const time = { wallMs: Date.now(), monotonicMs: 1_000 };
+    const gateway = await start({ clock: () => time.wallMs, monotonic: () => time.monotonicMs });
+    await page(gateway);
+    time.wallMs += 60_000;
+    await expect.poll(() => scrape(gateway.gateway.metricsUrl)).toMatch(/^gateway_clock_steady 0$/m);
+    await expectFiringUnsealed(['NotAdmitting', 'ClockOff'], gateway);
   });
 
   it('tell of usage beyond its hold', async () => {
@@ -140,5 +246,9 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     await gateway.gateway.process.settlement.idle();
     await expect.poll(() => page(gateway)).toMatch(/^gateway_exceptions_open 1$/m);
     expectFiring(['ExceptionsOpen'], still(await page(gateway)));
+  });
+
+  it('have all fired here', () => {
+    expect(rulesOf('gateway').filter(({ alert }) => !FIRED.has(alert))).toEqual([]);
   });
 });
