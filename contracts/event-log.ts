@@ -52,6 +52,12 @@ export interface EventLog {
   readonly followHidden?: (onHidden: OnHidden, known?: () => readonly StreamName[]) => Promise<void>;
 
   /**
+   * The streams of the ledger of which the log's server hides or has deleted events by now: `readAll` may still have those
+   * events, until the server destroys them. A log that hides nothing has none. @throws EventLogError as `readStream`
+   */
+  readonly hiddenStreams?: () => Promise<readonly HiddenStream[]>;
+
+  /**
    * Events as leaf hashes of the sealed sequence (ledger/seals), which the log makes beside this thread: up to the next event
    * of the stream `seals`, or fewer. A log that cannot has none. @throws EventLogError as `readStream`
    */
@@ -65,7 +71,7 @@ export interface EventLog {
 }
 
 /** What only reads a log needs of it. */
-export type ReadableLog = Pick<EventLog, 'readAll' | 'readStream' | 'headPosition'>;
+export type ReadableLog = Pick<EventLog, 'readAll' | 'readStream' | 'headPosition' | 'hiddenStreams'>;
 
 export interface ProposedEvent {
   /** Deterministic, so that a retry is recognised; a UUID, sortable by time. */
@@ -146,6 +152,12 @@ export interface LeafPage {
   readonly seal: RecordedEvent | null;
   /** There was nothing more when the page was read. */
   readonly isEnd: boolean;
+}
+
+export interface HiddenStream {
+  readonly stream: StreamName;
+  /** In one line, with what to do. */
+  readonly why: string;
 }
 
 export type OnHidden = (stream: StreamName, why: string | null) => void;

@@ -27,7 +27,7 @@ export function inAdoptedForms(log: EventLog, options: AdoptedFormsOptions): Eve
   const beyond = typesBeyondBase(own);
   if (beyond.size === 0) return log;
   const writer = new FormWriter(log, beyond, { own, steps, passedMs });
-  const { followHidden, software } = log;
+  const { followHidden, hiddenStreams, software } = log;
   return {
     append: (stream, expected, events) => writer.append(stream, expected, events),
     readStream: (stream, read) => log.readStream(stream, read),
@@ -35,6 +35,7 @@ export function inAdoptedForms(log: EventLog, options: AdoptedFormsOptions): Eve
     subscribeAll: (subscription) => log.subscribeAll(subscription),
     headPosition: () => log.headPosition(),
     ...(followHidden === undefined ? {} : { followHidden: followHidden.bind(log) }),
+    ...(hiddenStreams === undefined ? {} : { hiddenStreams: hiddenStreams.bind(log) }),
     ...(software === undefined ? {} : { software: software.bind(log) }),
     close: () => log.close(),
   };

@@ -14,7 +14,7 @@ import {
 
 /** What does not hold, in words; of which seal, where it is one's, and whether its chain, its events, its tail or the file. */
 export interface SealFault {
-  readonly kind: 'chain' | 'key' | 'range' | 'order' | 'tail' | 'fork' | 'file';
+  readonly kind: 'chain' | 'key' | 'range' | 'order' | 'tail' | 'fork' | 'file' | 'hidden';
   readonly seal: number | null;
   /** Ordinals of the sealed range, from the first to the last. */
   readonly range: { readonly first: number; readonly last: number } | null;

@@ -1,4 +1,4 @@
-import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
+import { HiddenStreamError, type ReadableLog, type RecordedEvent } from '../../contracts/event-log.ts';
 import { type Position, SEALS_STREAM } from '../../contracts/ids.ts';
 import { AnchorCheck } from './anchors.ts';
 import { LeafHasher } from './leaf.ts';
@@ -41,6 +41,9 @@ export async function verifySeals(log: ReadableLog, options: VerifySealsOptions)
   const chain = new SealChain(options.keys);
   const anchors = new AnchorCheck(options.anchors);
   const ranges = new RangeCheck(chain.faults, options.onLeaves);
+  // What a server hides is still among all events, until it is destroyed.
+  const hidden = (await log.hiddenStreams?.()) ?? [];
+  for (const { why } of hidden) chain.faults.push({ kind: 'hidden', seal: null, range: null, problem: why });
   const seals = sealsOf(log, head, chain);
   let seal = await nextOf(seals, anchors);
   for await (const event of log.readAll()) {
@@ -88,10 +91,17 @@ interface SealInLog {
 
 /** What is sealed after the log's head was asked for seals events that are not read here. */
 async function* sealsOf(log: ReadableLog, head: Position | null, chain: SealChain): AsyncGenerator<SealInLog, void> {
-  for await (const event of log.readStream(SEALS_STREAM)) {
-    if (head === null || event.position > head) return;
-    const data = chain.take(event);
-    if (data !== null) yield { data, position: event.position };
+  try {
+    for await (const event of log.readStream(SEALS_STREAM)) {
+      if (head === null || event.position > head) return;
+      const data = chain.take(event);
+      if (data !== null) yield { data, position: event.position };
+    }
+  } catch (error) {
+    if (!(error instanceof HiddenStreamError)) throw error;
+    const { message: problem } = error;
+    if (chain.faults.some((fault) => fault.problem === problem)) return;
+    chain.faults.push({ kind: 'hidden', seal: null, range: null, problem });
   }
 }
 

@@ -15,10 +15,10 @@ export { CommandError, EXIT };
 /** What commands work with. The adapters are built where the program is built. */
 export interface CommandContext {
   /**
-   * Opens the configured log. A command needs it and waits for what its start check says; a gateway (`follower`) starts
+   * Opens the configured log. A command needs it and waits for what its start check says; a gateway (a follower) starts
    * without it, too, and is told later. @throws EventLogError when a command cannot reach it, or may not use it
    */
-  readonly openEventLog: (configuration: Configuration, follower?: LogFollower) => Promise<EventLog>;
+  readonly openEventLog: (configuration: Configuration, use?: LogUse) => Promise<EventLog>;
   /** How the log compares with what the data folder knows of its ledger. @throws EventLogError; CommandError */
   readonly proveLedger: (log: EventLog, configuration: Configuration) => Promise<ProvenLedger>;
   /** Why nothing may be written by the clock of this machine; null where it may. @throws EventLogError */
@@ -81,6 +81,9 @@ export interface LogFollower {
   /** Nothing can be read from the log, or written to it, by this process any more; one that starts may. */
   readonly onLost: (error: Error) => void;
 }
+
+/** By a command that appends nothing, or by a program that stays up; else by a command that may append. */
+export type LogUse = 'reads only' | LogFollower;
 
 type LogWork<T> = (log: EventLog, configuration: Configuration) => Promise<T>;
 
@@ -173,12 +176,13 @@ export async function withReadLog<T>(
   work: (log: EventLog, configuration: Configuration, ledger: ProvenLedger) => Promise<T>,
 ): Promise<T> {
   assertLedgerThere(configurationOf(context, command));
-  return aroundLog(context, command, async (log, configuration) => {
+  const reading = async (log: EventLog, configuration: Configuration): Promise<T> => {
     const ledger = await context.proveLedger(log, configuration);
     if (ledger.warning !== undefined) context.warn(`warning: ${ledger.warning}\n`);
     if (ledger.error !== null) context.warn(`warning: ${ledger.error.message}\n`);
     return work(log, configuration, ledger);
-  });
+  };
+  return aroundLog(context, command, reading, 'reads only');
 }
 
 /** The same for work that looks itself at which ledger this is, also where its file is gone. @throws CommandError */
@@ -187,9 +191,14 @@ export async function withUnprovenLog<T>(context: CommandContext, command: Comma
   return aroundLog(context, command, work);
 }
 
-async function aroundLog<T>(context: CommandContext, command: Command, work: LogWork<T>): Promise<T> {
+async function aroundLog<T>(
+  context: CommandContext,
+  command: Command,
+  work: LogWork<T>,
+  use?: 'reads only',
+): Promise<T> {
   const configuration = configurationOf(context, command);
-  const log = await context.openEventLog(configuration);
+  const log = await context.openEventLog(configuration, use);
   try {
     return await work(log, configuration);
   } catch (error) {

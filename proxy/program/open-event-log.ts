@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Configuration, EventLogConfiguration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import type { LogFollower } from './command-context.ts';
+import type { LogUse } from './command-context.ts';
 
 const LEDGER_FILE = 'ledger.db';
 
@@ -11,7 +11,8 @@ export const ledgerFile = ({ eventLog, data }: Configuration): string | null =>
   eventLog.kind === 'sqlite' ? join(data, LEDGER_FILE) : null;
 
 /** The only place that builds adapters. A command waits for the start check. @throws as `CommandContext` says */
-export async function openEventLog({ eventLog, data }: Configuration, follower?: LogFollower): Promise<EventLog> {
+export async function openEventLog({ eventLog, data }: Configuration, use?: LogUse): Promise<EventLog> {
+  const follower = typeof use === 'object' ? use : undefined;
   // A command looks at little, and is soon done; what is served from has to be whole.
   if (eventLog.kind === 'sqlite')
     return openSqliteEventLog({
@@ -22,7 +23,11 @@ export async function openEventLog({ eventLog, data }: Configuration, follower?:
   const { connectionString, streamPrefix } = eventLog;
   // Loaded here, because its driver is a third of what a command loads, and most commands run over an embedded log.
   const { openEventStoreDbEventLog } = await import('../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts');
-  if (follower === undefined) return openEventStoreDbEventLog({ connectionString, streamPrefix, waitForServer: true });
+  if (follower === undefined)
+    return openEventStoreDbEventLog({
+      ...{ connectionString, streamPrefix, waitForServer: true },
+      readsOnly: use === 'reads only',
+    });
   const log = await openEventStoreDbEventLog({ connectionString, streamPrefix, logger: follower.logger });
   void log.startFaults.then((faults) => {
     if (faults.length > 0) follower.onFaults(faults);

@@ -14,9 +14,9 @@ export async function runProcess(): Promise<void> {
   let isUnread = false;
 
   const context: CommandContext = {
-    openEventLog: async (configuration, follower) => {
-      isFollowing = follower !== undefined;
-      return inAdoptedForms(await openEventLog(configuration, follower), { passedMs: () => performance.now() });
+    openEventLog: async (configuration, use) => {
+      isFollowing = typeof use === 'object';
+      return inAdoptedForms(await openEventLog(configuration, use), { passedMs: () => performance.now() });
     },
     proveLedger: (log, configuration) => proveLedger(log, configuration, Date.now),
     compareClock: (log, { clock: bounds }) =>

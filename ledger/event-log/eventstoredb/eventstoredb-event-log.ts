@@ -2,6 +2,7 @@ import {
   type AppendResult,
   type EventLog,
   EventLogError,
+  type HiddenStream,
   type OnHidden,
   type ProposedEvent,
   type ReadAllOptions,
@@ -42,6 +43,8 @@ export interface EventStoreDbOptions {
   readonly batchAppend?: boolean;
   /** Whether opening waits for a start check without faults; else it is made as soon as the server is there. */
   readonly waitForServer?: boolean;
+  /** Nothing is appended: whether the user may is not asked, so that one who may only read can use the log. */
+  readonly readsOnly?: boolean;
 }
 
 export interface EventStoreDbEventLog extends EventLog {
@@ -96,9 +99,12 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   readonly #checked = Promise.withResolvers<readonly string[]>();
   readonly #hidden: HiddenStreams[] = [];
   readonly #closed = new AbortController();
+  readonly #readsOnly: boolean;
   #closing: Promise<void> | null = null;
 
-  constructor({ connectionString, logger, streamPrefix, categories, deadlines, batchAppend }: EventStoreDbOptions) {
+  constructor(options: EventStoreDbOptions) {
+    const { connectionString, logger, streamPrefix, categories, deadlines, batchAppend, readsOnly } = options;
+    this.#readsOnly = readsOnly ?? false;
     this.#logger = logger ?? null;
     this.#streams = new OwnStreams(streamPrefix, categories);
     this.#deadlines = { ...DEFAULT_DEADLINES, ...deadlines };
@@ -123,6 +129,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
 
   async append(stream: StreamName, expected: Revision, events: readonly ProposedEvent[]): Promise<AppendResult> {
     if (this.#closing !== null) throw closedError();
+    if (this.#readsOnly) throw new EventLogError('invalid', 'the event log was opened to be read alone');
     const refusal = refuseAppend(stream, expected, events);
     if (refusal !== null) throw refusal;
     let chars = 0;
@@ -177,6 +184,11 @@ class EventStoreDbLog implements EventStoreDbEventLog {
     return hidden.looked;
   }
 
+  async hiddenStreams(): Promise<readonly HiddenStream[]> {
+    if (this.#closing !== null) throw closedError();
+    return await this.#reader.hiddenStreams();
+  }
+
   async headPosition(): Promise<Position | null> {
     if (this.#closing !== null) throw closedError();
     return await this.#reader.head();
@@ -195,7 +207,7 @@ class EventStoreDbLog implements EventStoreDbEventLog {
   async check(): Promise<readonly string[]> {
     if (this.#closing !== null) throw closedError();
     return await checkLog({
-      append: (one) => this.#call(one).catch(throwAppendError),
+      append: this.#readsOnly ? null : (one) => this.#call(one).catch(throwAppendError),
       onServer: (stream) => this.#streams.onServer(stream),
       readHead: () => this.#reader.head(),
       streamMetadata: (stream) => this.#reader.streamMetadata(stream),

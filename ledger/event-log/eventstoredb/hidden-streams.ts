@@ -9,7 +9,7 @@ import type { EventStoreDbDeadlines } from './limits.ts';
 import type { OwnStreams } from './own-streams.ts';
 import { ReadCall } from './read-call.ts';
 import { hidingRequest } from './read-request.ts';
-import { METADATA_TYPE, TOMBSTONE_TYPE, whyHidden } from './why-hidden.ts';
+import { METADATA_TYPE, saidBeside, TOMBSTONE_TYPE } from './why-hidden.ts';
 
 interface HiddenStreamsParts {
   readonly connection: Connection;
@@ -121,11 +121,8 @@ export class HiddenStreams {
   }
 
   #takeEvent(event: WireEvent): void {
-    const onServer = event.stream.replace(/^\$\$/, '');
-    const stream = this.#parts.streams.nameOf(onServer);
-    if (stream === null) return;
-    const isSuspect = event.type === TOMBSTONE_TYPE || whyHidden(onServer, event.data.toString('utf8')) !== null;
-    if (isSuspect || this.#hidden.has(stream)) this.#suspected.add(stream);
+    const said = saidBeside(event, this.#parts.streams);
+    if (said !== null && (said.isSuspect || this.#hidden.has(said.stream))) this.#suspected.add(said.stream);
   }
 
   /** What could not be looked at stays suspected. @throws EventLogError as a read */

@@ -1,5 +1,6 @@
 import {
   EventLogError,
+  type HiddenStream,
   HiddenStreamError,
   type ReadAllOptions,
   type ReadStreamOptions,
@@ -13,10 +14,10 @@ import { isStreamDeleted, readError } from './fault.ts';
 import type { EventStoreDbDeadlines } from './limits.ts';
 import type { OwnStreams } from './own-streams.ts';
 import { ReadCall } from './read-call.ts';
-import { allRequest, streamRequest } from './read-request.ts';
+import { allRequest, hidingSoFarRequest, streamRequest } from './read-request.ts';
 import { ledgersStream, recordedEventOf } from './recorded-event.ts';
 import type { ReadRequest } from './streams-wire.ts';
-import { metadataStream, whyHidden, whyTombstoned } from './why-hidden.ts';
+import { METADATA_TYPE, metadataStream, saidBeside, TOMBSTONE_TYPE, whyHidden, whyTombstoned } from './why-hidden.ts';
 
 /** Reads that end, from the leader: what an append has answered is there. Only subscriptions follow the preference. */
 export class LogReader {
@@ -115,6 +116,25 @@ export class LogReader {
       stream,
       (await this.#whyHidden(stream)) ?? `${this.#streams.onServer(stream)} has lost its revision ${due}`,
     );
+  }
+
+  /** Metadata and tombstones, which are events of $all, say where to look; what is told is what holds by now. */
+  async hiddenStreams(): Promise<HiddenStream[]> {
+    const suspected = new Set<StreamName>();
+    // Nothing of them is an event of the ledger: each is looked at as it comes, and left out.
+    const nameOf = (event: WireEvent): null => {
+      const said = saidBeside(event, this.#streams);
+      if (said?.isSuspect) suspected.add(said.stream);
+      return null;
+    };
+    const request = hidingSoFarRequest([METADATA_TYPE, TOMBSTONE_TYPE]);
+    for await (const _ of readEvents(this.#connection, request, { ...this.#options, nameOf }));
+    const hidden: HiddenStream[] = [];
+    for (const stream of suspected) {
+      const why = await this.whyNotWhole(stream);
+      if (why !== null) hidden.push({ stream, why });
+    }
+    return hidden;
   }
 
   /** Why events of a stream are hidden, or gone, as the server has it now; null where it begins with its first event. */

@@ -42,10 +42,19 @@ export function hidingRequest(after: Position | null, types: readonly string[]):
   const place = new Options.AllOptions();
   if (after === null) place.setStart(new Empty());
   else place.setPosition(wirePosition(after));
+  return request(ofTypes(place, types).setSubscription(new Options.SubscriptionOptions()));
+}
+
+/** The same from the beginning to what is the end by now. */
+export function hidingSoFarRequest(types: readonly string[]): ReadRequest {
+  const place = new Options.AllOptions().setStart(new Empty());
+  return request(ofTypes(place, types).setCount(String(Number.MAX_SAFE_INTEGER)));
+}
+
+function ofTypes(place: InstanceType<typeof Options.AllOptions>, types: readonly string[]): Options {
   const prefixes = new Options.FilterOptions.Expression().setPrefixList([...types]);
   const filter = new Options.FilterOptions().setEventType(prefixes);
-  const options = directed('forwards').setAll(place).setFilter(considered(filter));
-  return request(options.setSubscription(new Options.SubscriptionOptions()));
+  return directed('forwards').setAll(place).setFilter(considered(filter));
 }
 
 function request(options: Options): ReadRequest {

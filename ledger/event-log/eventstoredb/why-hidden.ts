@@ -1,4 +1,7 @@
+import type { StreamName } from '../../../contracts/ids.ts';
 import { jsonOf } from '../../../contracts/json-object.ts';
+import type { WireEvent } from './decode-read-response.ts';
+import type { OwnStreams } from './own-streams.ts';
 
 /** What the server leaves behind where a stream was deleted for ever. */
 export const TOMBSTONE_TYPE = '$streamDeleted';
@@ -19,6 +22,18 @@ export function whyHidden(stream: string, metadata: string): string | null {
   const found = HIDING.filter((name) => Object.hasOwn(parsed, name) && parsed[name] !== 0);
   if (found.length === 0) return null;
   return `${stream} has ${found.join(' and ')} in its metadata in EventStoreDB, which hides and destroys events: remove it before the next scavenge`;
+}
+
+/** The stream of the ledger that metadata or a tombstone is of, and whether that may hide it; null where it is another's. */
+export function saidBeside(
+  event: WireEvent,
+  streams: OwnStreams,
+): { readonly stream: StreamName; readonly isSuspect: boolean } | null {
+  const onServer = event.stream.replace(/^\$\$/, '');
+  const stream = streams.nameOf(onServer);
+  if (stream === null) return null;
+  const isSuspect = event.type === TOMBSTONE_TYPE || whyHidden(onServer, event.data.toString('utf8')) !== null;
+  return { stream, isSuspect };
 }
 
 export const whyTombstoned = (stream: string): string =>

@@ -6,6 +6,7 @@ import { Progress } from '../progress.ts';
 export const logWithProgress = (log: ReadableLog, context: CommandContext): ReadableLog => ({
   readStream: (stream, options) => log.readStream(stream, options),
   headPosition: () => log.headPosition(),
+  hiddenStreams: async () => (await log.hiddenStreams?.()) ?? [],
   readAll: (options = {}) =>
     told(log.readAll(options), {
       progress: new Progress(context, 'events'),

@@ -1,4 +1,4 @@
-import type { EventLog, ReadableLog, RecordedEvent } from '../../../contracts/event-log.ts';
+import { type EventLog, type ReadableLog, type RecordedEvent, unlessHidden } from '../../../contracts/event-log.ts';
 import {
   type AccountId,
   accountStream,
@@ -19,7 +19,11 @@ export async function verifyLog(log: EventLog, verification: Verification): Prom
   const { onRead } = verification;
   const events = () =>
     told(log.readAll(), { progress: { add: onRead, end: () => {} }, after: 0, head: () => log.headPosition() });
-  return verifyEvents(log, events, null, verification);
+  const verified = await verifyEvents(log, events, null, verification);
+  // What the server hides is still among all events, until it is destroyed.
+  for (const { stream, why } of (await log.hiddenStreams?.()) ?? [])
+    verification.onFault({ stream, revision: null, what: why, found: null, expected: null });
+  return verified;
 }
 
 /** Audits some accounts alone; prices are the catalog's in any case, and losses the ledger's. @throws EventLogError; CommandError where there is none */
@@ -59,7 +63,7 @@ async function verifyEvents(
     if (accounts?.has(accountId) === false || revision <= (audit.revisionOf(accountId) ?? -1)) continue;
     const stream = accountStream(accountId);
     // A gateway may have written to both meanwhile.
-    const fault = beyondTheEnd(stream, revision, await endOf(log, stream));
+    const fault = beyondTheEnd(stream, revision, await unlessHidden(endOf(log, stream), null));
     if (fault !== null) onFault(fault);
   }
   views?.close();
