@@ -30,7 +30,7 @@ export async function runGatewayProgram(given: CommandContext, args: readonly st
     end ??= setTimeout(() => given.leave?.(exitCodeOf(error, context)), LIMITS.fatalEndMs);
   };
   try {
-    await gatewayProgram({ ...context, onEnding }).parseAsync(args, { from: 'user' });
+    await (await gatewayProgram({ ...context, onEnding }, args)).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     return exitCodeOf(error, context);

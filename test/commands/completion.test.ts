@@ -15,7 +15,7 @@ beforeAll(async () => {
   const of = await programInProcess();
   folder = temporaryFolder();
   for (const shell of ['bash', 'zsh', 'fish']) writeFileSync(join(folder, shell), await of.run('completion', shell));
-  program = gatewayProgram(of.context);
+  program = await gatewayProgram(of.context);
   await of.close();
   mkdirSync(join(folder, 'files'));
   writeFileSync(join(folder, 'files', 'catalog.yaml'), '');

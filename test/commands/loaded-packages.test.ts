@@ -7,7 +7,14 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const LOADED = /^(?:import|export) (?!type )(?:[^'";]* from )?'([^']+)';/gm;
 
 test('a command loads neither the server nor a driver of what it does not use', () => {
-  expect(packagesOf('proxy/program/run-process.ts')).toEqual([
+  const ofAnyLine = packagesOf('proxy/program/run-process.ts');
+  expect(ofAnyLine).toEqual(['cli-table3', 'commander', 'yaml', 'zod']);
+  const program = readFileSync(join(ROOT, 'proxy/program/gateway-program.ts'), 'utf8');
+  const groups = [...program.matchAll(/await import\('([^']+)'\)/g)].map(([, name = '']) =>
+    join('proxy/program', name),
+  );
+  expect(groups.length).toBeGreaterThan(10);
+  expect([...new Set([...ofAnyLine, ...groups.flatMap(packagesOf)])].sort()).toEqual([
     'cli-progress',
     'cli-table3',
     'commander',

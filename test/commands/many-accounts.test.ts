@@ -29,7 +29,7 @@ it('many accounts are listed in blocks, each written before the next is looked a
       openEventLog: program.context.openEventLog,
       write: (text: string) => written.push(text),
     };
-    await gatewayProgram(context).parseAsync(['--config', program.file, ...options, 'account', 'list'], {
+    await (await gatewayProgram(context)).parseAsync(['--config', program.file, ...options, 'account', 'list'], {
       from: 'user',
     });
     expect(written.map((text) => (text.match(/acct_/g) ?? []).length)).toEqual([100, 100, 50, 0]);

@@ -39,7 +39,8 @@ it('each command of a README or of an alert is one that the program has', async 
     [...text.matchAll(COMMANDS)].map(([, words = '']) => ({ file, words: words.split(/\s/) })),
   );
   expect(commands.length).toBeGreaterThan(25);
-  expect(commands.filter(({ words }) => !isCommand(gatewayProgram(program.context), words))).toEqual([]);
+  const gateway = await gatewayProgram(program.context);
+  expect(commands.filter(({ words }) => !isCommand(gateway, words))).toEqual([]);
 });
 
 function isCommand(above: Command, [word, ...rest]: readonly string[]): boolean {

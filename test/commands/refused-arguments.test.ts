@@ -112,7 +112,7 @@ describe("a ledger's file that is gone", () => {
       ...program.context,
       openEventLog: () => openSqliteEventLog({ path: join(data, 'ledger.db') }),
     };
-    await gatewayProgram(context).parseAsync(['--data', data, ...args], { from: 'user' });
+    await (await gatewayProgram(context)).parseAsync(['--data', data, ...args], { from: 'user' });
   }
 
   it('is not made by a command that looks, which says which file is missing', async () => {

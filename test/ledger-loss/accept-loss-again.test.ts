@@ -77,7 +77,7 @@ const acceptAgain = async (site: LedgerSite): Promise<Record<string, unknown>> =
 
 async function saidBy(site: LedgerSite, ...flags: string[]): Promise<string> {
   let said = '';
-  const program = gatewayProgram({
+  const program = await gatewayProgram({
     openEventLog: () => site.openLog(),
     proveLedger: async () => ({ isWhole: true, error: null }),
     compareClock: async () => null,
