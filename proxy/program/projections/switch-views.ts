@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
@@ -16,6 +16,8 @@ export async function switchViews(
   { data }: Configuration,
   to: 'rebuild' | 'previous',
 ): Promise<'in the gateway' | 'in the folder'> {
+  const files = viewFilesOf(data);
+  const candidate = statSync(files[to]).ino;
   const journal = journalFolder(data);
   const isThere = (): boolean => existsSync(journal) && isFolderLocked(journal);
   if (isThere()) {
@@ -32,8 +34,9 @@ export async function switchViews(
   }
   const lock = existsSync(journal) ? lockFolder(journal) : null;
   try {
-    const files = viewFilesOf(data);
     finishSwitch(files);
+    // A gateway that ended in the middle of it has done it.
+    if (statSync(files.live, { throwIfNoEntry: false })?.ino === candidate) return 'in the gateway';
     switchFiles(files, files[to]);
     return 'in the folder';
   } finally {

@@ -1,0 +1,29 @@
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { basename } from 'node:path';
+
+/**
+ * Loaded before a program (`node --import`): the process is killed (`kill -9`) before or after it gives a file the name in
+ * KILL_AT, such as `before rename views.db`.
+ */
+const [when, call, name] = (process.env.KILL_AT ?? '').split(' ');
+
+for (const [known, method] of [
+  ['link', 'linkSync'],
+  ['rename', 'renameSync'],
+] as const) {
+  const real = fs[method];
+  fs[method] = (from, to) => {
+    const isIt = known === call && basename(String(to)) === name;
+    if (isIt && when === 'before') end();
+    real(from, to);
+    if (isIt) end();
+  };
+}
+syncBuiltinESMExports();
+
+/** The signal is delivered before anything else is done. */
+function end(): void {
+  process.kill(process.pid, 'SIGKILL');
+  for (;;);
+}

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readFoldedThrough } from '../../projections/known-views.ts';
+import { finishSwitch } from '../../projections/switched-file.ts';
+import { viewFilesOf } from '../../projections/view-files.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
+import { runHereForJson } from '../fixtures/processes/run-here.ts';
+import { PROGRAM } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+const PRELOAD = fileURLToPath(new URL('kill-at-call-preload.ts', import.meta.url));
+const SWITCH = fileURLToPath(new URL('switch-files-main.ts', import.meta.url));
+const GRANTED = 1_000_000_000n;
+let whole = '';
+
+beforeAll(async () => {
+  const gateway = await startTestGateway();
+  whole = gateway.data;
+  await gateway.stop();
+});
+afterAll(killStarted);
+
+/** A folder whose live views are wrong. */
+function spoiled(): string {
+  const data = temporaryFolder();
+  cpSync(whole, data, { recursive: true });
+  const database = new DatabaseSync(join(data, 'views.db'));
+  database.exec(
+    `UPDATE balance_v7 SET state = json_set(state, '$.grants[0].remaining', '7', '$.balance', '7'), balance_micro_usd = '7'`,
+  );
+  database.close();
+  return data;
+}
+
+/** A Node program that is killed at a call of its own. */
+const killedAt = (instant: string, ...args: string[]) => {
+  const stderrFd = openSync(join(temporaryFolder(), 'stderr'), 'w');
+  return startProcess(['--import', PRELOAD, ...args], { stderrFd, environment: { KILL_AT: instant } });
+};
+
+async function balanceServed(data: string): Promise<bigint | null> {
+  const gateway = await startTestGateway({ data });
+  const { state } = gateway.gateway.process.projections.accounts.read(gateway.accountId);
+  await gateway.stop();
+  return state.type === 'open' ? state.balance : null;
+}
+
+const balanceIn = (path: string): string => {
+  const database = new DatabaseSync(path, { readOnly: true });
+  const row = database.prepare('SELECT balance_micro_usd AS balance FROM balance_v7').get();
+  database.close();
+  return String(row?.balance);
+};
+
+describe('kill -9', () => {
+  it.each([
+    ['before link views.previous.db.new', '7'],
+    ['after link views.previous.db.new', '7'],
+    ['after rename views.db', '1000000000'],
+    ['after rename views.previous.db', '1000000000'],
+  ])(
+    '%s of a switch, forth and back, leaves the one views live or the other, and both there',
+    async (instant, forth) => {
+      for (const to of ['rebuild', 'previous'] as const) {
+        const data = spoiled();
+        const files = viewFilesOf(data);
+        mkdirSync(files.rebuildFolder);
+        cpSync(join(whole, 'views.db'), files[to]);
+        const { child } = killedAt(instant, SWITCH, data, to);
+        expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+        finishSwitch(files);
+        expect(balanceIn(files.live)).toBe(forth);
+        const other = forth === '7' ? files[to] : files.previous;
+        expect(balanceIn(other)).toBe(forth === '7' ? '1000000000' : '7');
+        expect([files.live, other].map((file) => readFoldedThrough(file)?.feed)).toEqual(['log', 'log']);
+        expect(existsSync(`${files.previous}.new`)).toBe(false);
+      }
+    },
+  );
+
+  it('of a command that has rebuilt leaves the live views alone, and what it has made is gone on with', async () => {
+    const data = spoiled();
+    const gateway = await startTestGateway({ data });
+    const command = killedAt(
+      'before link operator-request.json',
+      PROGRAM,
+      'projections',
+      'rebuild',
+      '--all',
+      '--data',
+      data,
+    );
+    expect(await command.ended).toBe(null);
+    const { files } = await runHereForJson('projections', 'status', '--data', data);
+    expect(files).toMatchObject([{ state: 'live' }, { state: 'rebuilt, not switched' }]);
+    const again = await runHereForJson('projections', 'rebuild', '--all', '--data', data);
+    expect(again).toMatchObject({ isResumed: true, events: 0, switched: 'in the gateway' });
+    await gateway.stop();
+    expect(await balanceServed(data)).toBe(GRANTED);
+  });
+
+  it('of the gateway in a rollback: the command ends well, and the next start serves the views of before', async () => {
+    const data = spoiled();
+    await runHereForJson('projections', 'rebuild', '--all', '--data', data);
+    const config = join(data, 'gateway.json');
+    const gateway = killedAt('after rename views.db', PROGRAM, '--json', 'serve', '--config', config, '--data', data);
+    await gateway.firstLine;
+    const back = await runHereForJson('projections', 'rollback', '--data', data);
+    expect(back).toMatchObject({ switched: 'in the gateway' });
+    expect(await gateway.ended).toBe(null);
+    expect(await balanceServed(data)).toBe(7n);
+    expect(balanceIn(join(data, 'views.previous.db'))).toBe('1000000000');
+  });
+});
