@@ -19,14 +19,8 @@ export interface BackupSource {
   readonly clock: () => number;
   /** What the manifest says besides. */
   readonly says: Pick<BackupManifest, 'program' | 'eventLog' | 'where' | 'keys' | 'leftOut'>;
-  readonly news: BackupNews;
-}
-
-/** How far it is; each is told behind what it tells of. */
-export interface BackupNews {
-  readonly onStep: (step: 'files' | 'journal' | 'ledger' | 'manifest') => void;
+  /** How many pages more are copied, of how many. */
   readonly onPages: (pages: number, of: number) => void;
-  readonly onChecked: (bytes: number) => void;
 }
 
 /**
@@ -37,25 +31,21 @@ export interface BackupNews {
  * @throws EventLogError, JournalError, BackupFault; Error of the file system
  */
 export async function backUp(folder: string, source: BackupSource): Promise<BackupManifest> {
-  const { data, ledger, clock, says, news } = source;
+  const { data, ledger, clock, says, onPages } = source;
   const begunAt = timeBy(clock);
   for (const name of readdirSync(data).filter(source.isKept)) copyFileSync(join(data, name), join(folder, name));
-  news.onStep('files');
   if (existsSync(journalFolder(data))) copyJournal(journalFolder(data), journalFolder(folder));
   for (const name of source.databases)
-    if (existsSync(join(data, name))) await backUpFile(join(data, name), join(folder, name), news.onPages);
-  news.onStep('journal');
-  if ('file' in ledger) await backUpFile(ledger.file, join(folder, LEDGER_COPY), news.onPages);
+    if (existsSync(join(data, name))) await backUpFile(join(data, name), join(folder, name), onPages);
+  if ('file' in ledger) await backUpFile(ledger.file, join(folder, LEDGER_COPY), onPages);
   const looked = 'file' in ledger ? await ledgerIn(folder) : await ledger.look();
-  news.onStep('ledger');
   const files = await Array.fromAsync(filesIn(folder), (path) => readBackedUpFile(folder, path));
   const { program, eventLog, where, keys, leftOut } = says;
   writeManifest(folder, {
     ...{ form: 1, program, node: process.version, begunAt, endedAt: timeBy(clock), eventLog, where },
     ...{ ledger: looked, requests: requestsIn(folder), files, keys, leftOut },
   });
-  news.onStep('manifest');
-  return checkBackup(folder, news.onChecked);
+  return checkBackup(folder);
 }
 
 const timeBy = (clock: () => number): string => new Date(clock()).toISOString();

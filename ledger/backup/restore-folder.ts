@@ -1,11 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { makeFolders } from '../folder-owner.ts';
 import { NOTE_FILE } from '../identity/folder-note.ts';
 import { LedgerLostError } from '../identity/ledger-lost.ts';
 import { type FolderLock, LOCK_FILE, lockFolder } from '../journal/folder-lock.ts';
 import { JournalError } from '../journal/journal-error.ts';
 import { syncFolder } from '../sync-folder.ts';
+import { type BackupManifest, MANIFEST_FILE, readManifest, writeManifest } from './manifest.ts';
 import { LEDGER_COPY } from './names.ts';
 import { settleFolder } from './partial-folder.ts';
 
@@ -35,7 +37,7 @@ export function assertNotBeingRestored(data: string): void {
  */
 export class RestoreFolder {
   readonly #data: string;
-  readonly #lock: FolderLock;
+  #lock: FolderLock | null;
 
   private constructor(data: string, lock: FolderLock) {
     this.#data = data;
@@ -44,12 +46,16 @@ export class RestoreFolder {
 
   /**
    * Begins anew, in a folder that is empty, or has what is left of a restore that was ended in between; null where that had
-   * made all of it, and `finish` is what is left. @throws NotRestorableError; Error of the file system
+   * made all of it, and `finishRestore` is what is left. @param of the backup's manifest
+   * @throws NotRestorableError; Error of the file system
    */
-  static begin(data: string): RestoreFolder | null {
+  static begin(data: string, of: BackupManifest): RestoreFolder | null {
     makeFolders(data);
     const names = readdirSync(data).filter((name) => !BESIDE.test(name));
-    if (names.includes(WHOLE)) return null;
+    if (names.includes(WHOLE)) {
+      assertSame(data, of);
+      return null;
+    }
     const other = names.find((name) => name !== PARTIAL);
     if (other !== undefined)
       throw new NotRestorableError(`${data} is not empty (${other}): a ledger is restored into a new data folder`);
@@ -65,9 +71,10 @@ export class RestoreFolder {
     return join(this.#data, PARTIAL);
   }
 
-  /** All of it is made, and on disk. @throws Error of the file system */
-  end(): void {
-    this.#lock.release();
+  /** All of it is made, and on disk. @param of the manifest of the backup that it was made of @throws Error of the file system */
+  end(of: BackupManifest): void {
+    writeManifest(this.path, of);
+    this.#release();
     rmSync(join(this.path, LOCK_FILE));
     settleFolder(this.path);
     renameSync(this.path, join(this.#data, WHOLE));
@@ -76,9 +83,22 @@ export class RestoreFolder {
 
   /** Nothing of it is kept, and the folder is as it was. */
   drop(): void {
-    this.#lock.release();
+    this.#release();
     rmSync(this.path, { recursive: true, force: true });
   }
+
+  #release(): void {
+    this.#lock?.release();
+    this.#lock = null;
+  }
+}
+
+/** What is left to be done is done of the same backup. @throws NotRestorableError */
+function assertSame(data: string, of: BackupManifest): void {
+  if (isDeepStrictEqual(readManifest(join(data, WHOLE)), of)) return;
+  throw new NotRestorableError(
+    `into ${data} another backup is being restored, or that was ended in between: run it again with that one first`,
+  );
 }
 
 /** @throws NotRestorableError */
@@ -91,16 +111,15 @@ function lockOf(data: string): FolderLock {
   }
 }
 
-/** What was made is moved to its place, the ledger last; can be done again. @param onMoved told of each */
-export function finishRestore(data: string, onMoved: (name: string) => void): void {
+/** What was made is moved to its place, the ledger last; can be done again. */
+export function finishRestore(data: string): void {
   const whole = join(data, WHOLE);
   const last = [NOTE_FILE, LEDGER_COPY];
-  const names = readdirSync(whole).sort((one, other) => last.indexOf(one) - last.indexOf(other));
-  for (const name of names) {
+  const names = readdirSync(whole).filter((name) => name !== MANIFEST_FILE);
+  for (const name of names.sort((one, other) => last.indexOf(one) - last.indexOf(other)))
     renameSync(join(whole, name), join(data, name));
-    onMoved(name);
-  }
   syncFolder(data);
+  rmSync(join(whole, MANIFEST_FILE));
   rmdirSync(whole);
   syncFolder(data);
 }

@@ -20,7 +20,7 @@ interface CopyOptions {
  * @throws CopyError; EventLogError where a log does not answer, or refuses
  */
 export async function copyEvents(
-  source: ReadableLog,
+  source: Pick<ReadableLog, 'readAll'>,
   target: EventLog,
   { after, atOnce, onCopied }: CopyOptions,
 ): Promise<Position | null> {

@@ -58,8 +58,8 @@ export const FEED_LIMITS = Object.freeze({
   tailMessages: 1_000,
   /** Between two looks at a topic that is in use: somebody may have changed it. */
   topicLookMs: 60_000,
-  /** Fetches that bring them: a message or a batch at the least each, of each partition. */
-  tailRoundsMax: 2_000,
+  /** Fetches in a row that bring nothing of what was there when a reading began, and wait each time: some ten seconds. */
+  fetchesInVainMax: 40,
 
   /** Streams whose last revision a consumer remembers that keeps none of its own. */
   streamsMax: 100_000,

@@ -59,9 +59,11 @@ function lz4Frame(buffer: Buffer): Buffer {
 const LZ4_HEADER = Buffer.from('04224d18604082', 'hex');
 const UNCOMPRESSED = 0x80000000;
 
-/** acct_0, acct_1, … are in the partitions 0, 1, … */
-const byLastDigit = ({ message }: { message: { key?: Buffer | string | null } }): number =>
-  Number(String(message.key).slice(-1));
+/** acct_0, acct_1, … are in the partitions 0, 1, …; what ends otherwise in any of four. */
+const byLastDigit = ({ message }: { message: { key?: Buffer | string | null } }): number => {
+  const last = String(message.key).slice(-1);
+  return /\d/.test(last) ? Number(last) : last.charCodeAt(0) % 4;
+};
 
 /** The ledger of messages that are written by hand. */
 export const WRITTEN_OF: LedgerIdentity = {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { groupedCount } from '../../../contracts/money.ts';
-import { type BackupNews, backUp } from '../../../ledger/backup/back-up.ts';
+import { backUp } from '../../../ledger/backup/back-up.ts';
 import { lookAtLedger } from '../../../ledger/backup/look-at-ledger.ts';
 import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
 import { PartialFolder } from '../../../ledger/backup/partial-folder.ts';
@@ -72,7 +72,7 @@ async function backUpTo(path: string, { context, log, configuration }: Parts): P
             ...{ program: programVersion(), eventLog: eventLog.kind, where, keys: keysByName(configuration) },
             leftOut: leftOutOf(readdirSync(data), !isFile),
           },
-          news: newsTo(progress),
+          onPages: (pages, of) => progress.add(pages, of),
         }),
     );
     folder.end();
@@ -82,12 +82,6 @@ async function backUpTo(path: string, { context, log, configuration }: Parts): P
     throw outInWords(error, path);
   }
 }
-
-const newsTo = (progress: Progress): BackupNews => ({
-  onStep: () => undefined,
-  onPages: (pages, of) => progress.add(pages, of),
-  onChecked: () => undefined,
-});
 
 const packageSchema = z.object({ version: z.string() });
 

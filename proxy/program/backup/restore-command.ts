@@ -1,64 +1,154 @@
-import { resolve } from 'node:path';
+import { rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
-import { groupedCount } from '../../../contracts/money.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
 import { BackupFault } from '../../../ledger/backup/backup-fault.ts';
 import { checkBackup } from '../../../ledger/backup/check-backup.ts';
 import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
 import { copyBackup } from '../../../ledger/backup/restore.ts';
 import { finishRestore, NotRestorableError, RestoreFolder } from '../../../ledger/backup/restore-folder.ts';
+import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
+import { RECORD_END } from '../../../ledger/event-log/sqlite/wal-record.ts';
+import type { LedgerComparison } from '../../../ledger/identity/compare-ledger.ts';
+import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { pathArgument } from '../command-arguments.ts';
-import { type CommandCall, type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
+import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
+import { ledgerFile } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
-import { type Proof, proveRestored } from './prove-restored.ts';
+import { proveRestored } from './prove-restored.ts';
+import { type Refilled, refill, type Survivors, takeNotes } from './restore-parts.ts';
+import { type Restored, restoredJson, restoredText } from './restored-text.ts';
 
-/** `gateway ledger restore`: a backup becomes a data folder. */
+const andAnother = (path: string, before: readonly string[]): string[] => [...before, resolve(pathArgument(path))];
+
+/** `gateway ledger restore`: a backup, with what has outlived the ledger, becomes a data folder. */
 export function addRestoreCommand(ledger: Command, context: CommandContext): void {
   ledger
     .command('restore')
     .description(
-      'make a data folder of a backup: checked to the byte before, and proved at the end as a gateway proves its ledger when' +
-        ' it starts. What is known to be missing then is named; `gateway ledger accept-loss` gives it up',
+      'make a data folder of a backup, checked to the byte; put back what came after it from other copies, the topic, journals;' +
+        ' and prove it as a gateway proves its ledger at its start. What is known to be missing then is named (code 3);' +
+        ' `gateway ledger accept-loss` gives it up. Interrupted, it is run again',
     )
     .argument('<folder>', 'what `gateway ledger backup` has made', pathArgument)
-    .addHelpText('after', '\nExample:\n  gateway ledger restore /mnt/backup/gateway-2027-05-01 --data /var/lib/gateway')
-    .action(async (folder: string, _options: unknown, command: Command) => {
+    .option(
+      '--from-copy <file>',
+      "another copy of the ledger's file, for what it has more (again for more)",
+      andAnother,
+      [],
+    )
+    .option('--from-topic', 'the topic that the configuration names (kafka.topic), for what it has more')
+    .option(
+      '--from-journal <folder>',
+      'a journal that is left, or a data folder with one, whose notes and views are believed, too (again for more)',
+      andAnother,
+      [],
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway ledger restore /mnt/backup/gateway-2027-05-01 --data /var/lib/gateway' +
+        '\n  gateway ledger restore /mnt/backup/gateway-2027-05-01 --data /var/lib/gateway --from-journal /var/lib/gateway.broken',
+    )
+    .action(async (folder: string, survivors: Survivors, command: Command) => {
       const configuration = configurationOf(context, command);
-      const backup = resolve(folder);
-      const call = { context, command };
-      const manifest = await inWords(() => restore(backup, configuration, call));
-      await showProved(configuration, manifest, call);
+      const restored = await inWords(() => restore(resolve(folder), survivors, { configuration, context }));
+      show(context, command, { json: restoredJson(restored), text: () => restoredText(restored) });
+      const { comparison } = restored;
+      if (comparison.type === 'lost' || comparison.type === 'other ledger') throw comparison.error;
     });
 }
 
-async function restore(
-  backup: string,
-  { data, eventLog }: Configuration,
-  { context }: CommandCall,
-): Promise<BackupManifest> {
+interface Restoring {
+  readonly configuration: Configuration;
+  readonly context: CommandContext;
+}
+
+/** @throws CommandError, BackupFault, NotRestorableError, CopyError, EventLogError, JournalError */
+async function restore(backup: string, survivors: Survivors, restoring: Restoring): Promise<Restored> {
+  const { configuration, context } = restoring;
+  const { data } = configuration;
+  const manifest = await checkBackup(backup);
+  assertFitting(backup, manifest, survivors, configuration);
+  const folder = RestoreFolder.begin(data, manifest);
+  if (folder === null) {
+    finishRestore(data);
+    const comparison = await onLog(configuration, context, (log) => proveRestored(log, { data, ...restoring }));
+    return { data, manifest, refilled: null, comparison };
+  }
+  const made = await discardedOnSignal(
+    () => folder.drop(),
+    () => make(folder, { backup, manifest, survivors, restoring }),
+  ).catch((error: unknown) => {
+    folder.drop();
+    throw error;
+  });
+  finishRestore(data);
+  return { data, manifest, ...made };
+}
+
+interface Making {
+  readonly backup: string;
+  readonly manifest: BackupManifest;
+  readonly survivors: Survivors;
+  readonly restoring: Restoring;
+}
+
+/** All that the data folder is to have, in the folder that is being made. */
+async function make(
+  folder: RestoreFolder,
+  { backup, manifest, survivors, restoring: { configuration, context } }: Making,
+): Promise<{ refilled: Refilled; comparison: LedgerComparison }> {
+  const { path } = folder;
+  const of = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
   using progress = new Progress(context, 'bytes');
-  const manifest = await checkBackup(backup, () => undefined);
+  await copyBackup(backup, path, manifest, ({ bytes }) => progress.add(bytes, of));
+  progress.end();
+  await takeNotes(survivors, path);
+  const made = await onLog({ ...configuration, data: path }, context, async (log) => {
+    const refilled = await refill(log, survivors, { to: path, configuration, context });
+    const comparison = await proveRestored(log, { data: path, configuration, context });
+    if (comparison.type === 'other ledger') throw comparison.error;
+    return { refilled, comparison };
+  });
+  // Views of a ledger that has everything are made anew: an event that was put back may stand at another position.
+  if (made.comparison.type === 'whole' && manifest.eventLog === 'sqlite')
+    for (const end of ['', '-wal', '-shm']) rmSync(join(path, VIEWS_FILE + end), { force: true });
+  const file = ledgerFile({ ...configuration, data: path });
+  if (file !== null) rmSync(file + RECORD_END, { force: true });
+  folder.end(manifest);
+  return made;
+}
+
+async function onLog<T>(
+  configuration: Configuration,
+  context: CommandContext,
+  work: (log: EventLog) => Promise<T>,
+): Promise<T> {
+  const log = await context.openEventLog(configuration);
+  try {
+    return await work(log);
+  } finally {
+    await log.close();
+  }
+}
+
+/** @throws CommandError */
+function assertFitting(
+  backup: string,
+  manifest: BackupManifest,
+  { fromTopic }: Survivors,
+  { eventLog, kafka }: Configuration,
+): void {
   if (manifest.eventLog !== eventLog.kind)
     throw new CommandError(
       `${backup} is of a ledger in ${manifest.eventLog}, and the configuration says eventLog.kind: ${eventLog.kind}`,
       EXIT.usage,
     );
-  const of = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
-  const folder = RestoreFolder.begin(data);
-  if (folder !== null) {
-    const make = async (): Promise<void> => {
-      await copyBackup(backup, folder.path, manifest, ({ bytes }) => progress.add(bytes, of));
-      folder.end();
-    };
-    await discardedOnSignal(() => folder.drop(), make).catch((error: unknown) => {
-      folder.drop();
-      throw error;
-    });
-  }
-  finishRestore(data, () => undefined);
-  return manifest;
+  if (fromTopic === true && kafka === null)
+    throw new CommandError('--from-topic: the configuration has no section kafka', EXIT.usage);
 }
 
 /** What is amiss, in words; anything else as it is. @throws CommandError */
@@ -67,36 +157,9 @@ async function inWords<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof BackupFault) throw new CommandError(error.message, EXIT.faults);
+    if (error instanceof CopyError) throw new CommandError(error.message, EXIT.refused);
     if (error instanceof NotRestorableError) throw new CommandError(error.message, EXIT.usage);
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
     throw new CommandError(error.message, EXIT.unavailable);
   }
-}
-
-async function showProved(configuration: Configuration, manifest: BackupManifest, call: CommandCall): Promise<void> {
-  const { context, command } = call;
-  const proof = await proveRestored(configuration, context);
-  const { data } = configuration;
-  const { ledger, begunAt, requests, keys, leftOut } = manifest;
-  show(context, command, {
-    json: { data, ledger, backedUpAt: begunAt, requests, keys, isWhole: proof.error === null },
-    text: () => textOf(data, manifest, proof),
-  });
-  if (proof.error !== null) throw proof.error;
-  void leftOut;
-}
-
-function textOf(data: string, { ledger, begunAt, requests, keys }: BackupManifest, proof: Proof): string {
-  const { ledgerId, generation, head } = ledger;
-  return [
-    `${data}: the ledger ${ledgerId ?? 'without an identity'}, generation ${generation}, as of ${begunAt}`,
-    head === null ? 'it has no events' : `up to position ${head.position} (${head.stream} revision ${head.revision})`,
-    `the journal with ${groupedCount(requests)} requests, which the gateway settles when it starts`,
-    ...keys.map(({ use, name }) => `to be put back by hand: ${name} (${use})`),
-    ...(proof.error === null
-      ? [`it has everything that is known of it; what came after ${begunAt} nobody knows who was asked`]
-      : []),
-    '',
-    proof.error === null ? 'next: gateway serve' : 'next: what stands below',
-  ].join('\n');
 }

@@ -1,0 +1,90 @@
+import { copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { refillFromCopy } from '../../../ledger/backup/refill-from-copy.ts';
+import { type RefilledFromTopic, refillFromTopic } from '../../../ledger/backup/refill-from-topic.ts';
+import { refillJournal } from '../../../ledger/backup/refill-journal.ts';
+import { COPY_LIMITS } from '../../../ledger/copy/limits.ts';
+import { backUpFile } from '../../../ledger/event-log/sqlite/back-up-file.ts';
+import { withLogFile } from '../../../ledger/event-log/sqlite/log-file.ts';
+import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { VIEWS_FILE } from '../../../projections/known-views.ts';
+import type { CommandContext } from '../command-context.ts';
+import { Progress } from '../progress.ts';
+import { isKept } from './data-folder-names.ts';
+
+/** What has outlived the ledger, by what a command line names. */
+export interface Survivors {
+  readonly fromCopy: readonly string[];
+  readonly fromTopic?: true;
+  /** Journals, or data folders with one. */
+  readonly fromJournal: readonly string[];
+}
+
+/** What was put back of what the backup lacks. */
+export interface Refilled {
+  readonly fromCopies: number;
+  /** Null where it was not asked. */
+  readonly fromTopic: RefilledFromTopic | null;
+  /** Requests that are settled when the gateway starts. */
+  readonly requests: number;
+}
+
+const journalIn = (folder: string): string => (existsSync(journalFolder(folder)) ? journalFolder(folder) : folder);
+
+/** Whether a folder is the data folder of a gateway, and not its journal alone. */
+const isDataFolder = (folder: string): boolean => existsSync(journalFolder(folder));
+
+/**
+ * What a data folder has noted since the backup is what the restored one goes by, with its views: they know what the ledger has
+ * to have, and who is refused. @param to the folder that is being made
+ */
+export async function takeNotes({ fromJournal }: Survivors, to: string): Promise<void> {
+  const data = fromJournal.find(isDataFolder);
+  if (data === undefined) return;
+  for (const name of readdirSync(data).filter(isKept)) copyFileSync(join(data, name), join(to, name));
+  if (!existsSync(join(data, VIEWS_FILE))) return;
+  rmSync(join(to, VIEWS_FILE), { force: true });
+  await backUpFile(join(data, VIEWS_FILE), join(to, VIEWS_FILE));
+}
+
+/**
+ * Other copies first, which have every event, then the topic, which lacks those of some streams, then journals, of which events
+ * are made anew. @param to the folder that is being made
+ * @throws CopyError; EventLogError, JournalError
+ */
+export async function refill(
+  log: EventLog,
+  { fromCopy, fromTopic, fromJournal }: Survivors,
+  {
+    to,
+    configuration,
+    context,
+  }: { readonly to: string; readonly configuration: Configuration; readonly context: CommandContext },
+): Promise<Refilled> {
+  using progress = new Progress(context, 'events');
+  const atOnce = configuration.eventLog.kind === 'sqlite' ? COPY_LIMITS.appendsAtOnceInFile : 1;
+  let fromCopies = 0;
+  for (const file of fromCopy)
+    fromCopies += await withLogFile(file, async (copy) => {
+      const of = (await copy.headPosition()) ?? 0;
+      return refillFromCopy(copy, log, { atOnce, onRefilled: (events) => progress.add(events, of) });
+    });
+  const { kafka } = configuration;
+  const ofTopic =
+    fromTopic === true && kafka !== null
+      ? await refillFromTopic(log, { kafka, file: join(to, 'topic.partial'), atOnce, onRefilled: () => undefined })
+      : null;
+  const requests =
+    fromJournal.length === 0
+      ? 0
+      : await refillJournal({
+          from: fromJournal.map(journalIn),
+          to: journalFolder(to),
+          bytesMax: configuration.journal.maxBytes,
+          log,
+          nowMs: context.clock(),
+        });
+  return { fromCopies, fromTopic: ofTopic, requests };
+}

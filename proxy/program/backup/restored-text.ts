@@ -1,0 +1,69 @@
+import { groupedCount } from '../../../contracts/money.ts';
+import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
+import type { LedgerComparison } from '../../../ledger/identity/compare-ledger.ts';
+import { describeLost } from '../../../ledger/identity/ledger-lost.ts';
+import type { Refilled } from './restore-parts.ts';
+
+export interface Restored {
+  readonly data: string;
+  readonly manifest: BackupManifest;
+  /** Null where an earlier run had made all of it: this one has moved it to its place. */
+  readonly refilled: Refilled | null;
+  readonly comparison: LedgerComparison;
+}
+
+const isLost = ({ type }: LedgerComparison): boolean => type === 'lost' || type === 'other ledger';
+
+export const restoredJson = ({ data, manifest, refilled, comparison }: Restored): unknown => ({
+  data,
+  backedUpAt: manifest.begunAt,
+  ledger: manifest.ledger,
+  requests: manifest.requests,
+  refilled,
+  lost: comparison.type === 'lost' ? comparison.lost.map(describeLost) : [],
+  isServed: !isLost(comparison),
+  keys: manifest.keys,
+});
+
+export function restoredText({ data, manifest, refilled, comparison }: Restored): string {
+  const { ledger, begunAt, requests, keys } = manifest;
+  const { ledgerId, generation, head } = ledger;
+  const upTo =
+    head === null ? 'without an event' : `up to ${head.stream} revision ${head.revision}, position ${head.position}`;
+  return [
+    `${data}: the ledger ${ledgerId ?? 'without an identity'}, generation ${generation}, as of ${begunAt}`,
+    `of the backup: ${upTo}; ${groupedCount(requests)} requests in its journal`,
+    ...(refilled === null ? [] : refilledLines(refilled)),
+    ...keys.map(({ use, name }) => `to be put back by hand: ${name} (${use})`),
+    ...(isLost(comparison)
+      ? []
+      : [
+          `it has all that is known of it; whether anything else came after ${begunAt} is known to nobody who was asked`,
+        ]),
+    '',
+    isLost(comparison)
+      ? 'next: what is missing, as below'
+      : 'next: gateway serve, which makes the views anew and settles the journal',
+  ].join('\n');
+}
+
+function refilledLines({ fromCopies, fromTopic, requests }: Refilled): string[] {
+  return [
+    ...(fromCopies === 0 ? [] : [`put back from other copies: ${groupedCount(fromCopies)} events`]),
+    ...(fromTopic === null ? [] : [`put back from the topic: ${groupedCount(fromTopic.events)} events`]),
+    ...(fromTopic?.gap == null
+      ? []
+      : [
+          `the topic lacks ${fromTopic.gap.stream} from revision ${fromTopic.gap.end + 1} to ${fromTopic.gap.revision - 1}: what it has behind that cannot be put back`,
+        ]),
+    ...(fromTopic === null || fromTopic.events === 0
+      ? []
+      : [
+          'seals and claims that came after the backup are in no topic, and what was put back may stand at other positions: name a',
+          'new topic in kafka.topic (`gateway relay fill` makes one), and keep the seals that were copied elsewhere',
+        ]),
+    ...(requests === 0
+      ? []
+      : [`put back from journals: ${groupedCount(requests)} requests, to be settled when the gateway starts`]),
+  ];
+}

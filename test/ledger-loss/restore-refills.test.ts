@@ -1,0 +1,208 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { feedMessage } from '../../contracts/feed-message.ts';
+import { ledgerId } from '../../contracts/ids.ts';
+import { backUpFile } from '../../ledger/event-log/sqlite/back-up-file.ts';
+import { withLogFile } from '../../ledger/event-log/sqlite/log-file.ts';
+import { isPublished } from '../../ledger/relay/published.ts';
+import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
+import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { newTopicName } from '../kafka/new-topic-name.ts';
+import { startBroker } from '../kafka/start-broker.ts';
+import { TopicWriter } from '../kafka/topic-writer.ts';
+
+/** A gateway's folder as it was at its end, with a backup of some time before, and what each of its requests used. */
+const life = { data: '', backup: '', early: '', config: '', requests: [] as string[], events: [] as RecordedEvent[] };
+
+const eventsIn = (file: string): Promise<RecordedEvent[]> => withLogFile(file, (log) => Array.fromAsync(log.readAll()));
+
+const ends: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const end of ends.reverse()) await end();
+});
+
+let upstreamUrl = '';
+beforeAll(async () => {
+  const { gateway, upstream } = await startOnUpstream((end) => ends.push(end));
+  upstreamUrl = upstream.url;
+  life.data = gateway.data;
+  life.config = join(gateway.data, 'gateway.json');
+  life.backup = join(temporaryFolder(), 'backup');
+  life.early = join(temporaryFolder(), 'early.db');
+  const post = async (): Promise<void> => {
+    const answer = await postMessage(gateway);
+    await answer.rest();
+    life.requests.push(String(answer.headers['request-id']));
+    // The next one knows of it.
+    await recorded(gateway);
+  };
+  for (let count = 0; count < 3; count++) await post();
+  await backUpFile(join(gateway.data, 'ledger.db'), life.early);
+  for (let count = 0; count < 3; count++) await post();
+  await runHereForJson('--config', life.config, 'ledger', 'backup', life.backup);
+  for (let count = 0; count < 5; count++) await post();
+  await gateway.stop();
+  life.events = await eventsIn(join(gateway.data, 'ledger.db'));
+});
+
+const restoring = (data: string, ...flags: readonly string[]) =>
+  runHere('--config', life.config, '--data', data, 'ledger', 'restore', life.backup, ...flags);
+const fresh = (): string => join(temporaryFolder(), 'data');
+
+/** Of a gateway that is started on a restored folder: each request's usage. */
+async function servedFrom(data: string): Promise<string[]> {
+  const gateway = await startTestGateway({ data, upstreamUrl });
+  const { usages, debits } = await recorded(gateway);
+  await gateway.stop();
+  expect(debits).toHaveLength(usages.length);
+  expect(await runHere('--data', data, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: 0 });
+  return usages.map(({ requestId }) => requestId);
+}
+
+it('without anything that has outlived it a ledger is as of its backup, and that is said', async () => {
+  const data = fresh();
+  const said = await restoring(data);
+  expect(said).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('is known to nobody who was asked') });
+  expect(await servedFrom(data)).toEqual(life.requests.slice(0, 6));
+});
+
+it('what another copy has more is put back, event by event, and nothing is missing', async () => {
+  const data = fresh();
+  const said = await restoring(data, '--from-copy', life.early, '--from-copy', join(life.data, 'ledger.db'));
+  expect(said).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('put back from other copies: 10 events') });
+  expect(await eventsIn(join(data, 'ledger.db'))).toEqual(life.events);
+  expect(await servedFrom(data)).toEqual(life.requests);
+});
+
+it('a file that is no copy of the same ledger is refused, and leaves nothing', async () => {
+  const other = await startTestGateway();
+  onTestFinished(() => other.stop());
+  const data = fresh();
+  const said = await restoring(data, '--from-copy', join(other.data, 'ledger.db'));
+  expect(said).toMatchObject({ exitCode: 3, stdout: '', stderr: expect.stringContaining('is no copy of the source') });
+  expect(readdirSync(data)).toEqual([]);
+});
+
+it('what a data folder has noted is asked for, and its journal brings back what it has of the requests', async () => {
+  const data = fresh();
+  const broken = temporaryFolder();
+  for (const name of ['journal', 'ledger-id', 'views.db', 'proxy-id'])
+    copyOf(join(life.data, name), join(broken, name));
+  const said = await restoring(data, '--from-journal', broken);
+  expect(said.exitCode).toBe(3);
+  expect(said.stdout).toContain('put back from journals: 5 requests');
+  expect(said.stderr).toMatch(/lacks events that it had.*\n.*account-acct_test: .*views\.db/);
+  expect(await commandOn(data)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('lacks events') });
+  const accepted = await runHere('--config', life.config, '--data', data, 'ledger', 'accept-loss', '--reason', 'test');
+  expect(accepted).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('generation 2') });
+  expect((await servedFrom(data)).sort()).toEqual([...life.requests].sort());
+});
+
+it('with a copy beside it, nothing is asked for: what is put back is what was noted', async () => {
+  const data = fresh();
+  const flags = ['--from-journal', life.data, '--from-copy', join(life.data, 'ledger.db')];
+  expect(await restoring(data, ...flags)).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(readdirSync(data)).not.toContain('views.db');
+  expect(await servedFrom(data)).toEqual(life.requests);
+});
+
+it('a journal alone brings back the requests, and asks for what they have known', async () => {
+  const data = fresh();
+  const journal = join(temporaryFolder(), 'left');
+  copyOf(join(life.data, 'journal'), journal);
+  const said = await restoring(data, '--from-journal', journal);
+  expect(said.stderr).toMatch(/account-acct_test: the journal knows revision/);
+  expect(await commandOn(data)).toMatchObject({ exitCode: 3 });
+});
+
+it('what was restored in part is finished with the same backup alone', async () => {
+  const data = fresh();
+  await restoring(data);
+  const whole = join(data, 'restore.whole');
+  mkdirSync(whole);
+  cpSync(join(life.backup, 'manifest.json'), join(whole, 'manifest.json'));
+  renameSync(join(data, 'ledger.db'), join(whole, 'ledger.db'));
+  expect(await commandOn(data)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('is being restored') });
+  const other = join(temporaryFolder(), 'other');
+  await runHereForJson('--config', life.config, 'ledger', 'backup', other);
+  const said = await runHere('--config', life.config, '--data', data, 'ledger', 'restore', other);
+  expect(said).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('another backup is being restored') });
+  expect(await restoring(data)).toMatchObject({ exitCode: 0 });
+  expect(readdirSync(data)).not.toContain('restore.whole');
+});
+
+function copyOf(from: string, to: string): void {
+  cpSync(from, to, { recursive: true });
+}
+
+const commandOn = (data: string) =>
+  runHere('--config', life.config, '--data', data, 'account', 'suspend', 'acct_test', '--reason', 'test');
+
+const broker = await startBroker();
+afterAll(() => broker?.stop());
+
+describe.skipIf(broker === null)('a topic', () => {
+  /** The feed as a relay has published it, but for what is left out. */
+  async function published(without: (event: RecordedEvent) => boolean = () => false, of?: string): Promise<string> {
+    const topic = newTopicName('restore');
+    await broker?.createTopic(topic);
+    const writer = new TopicWriter(broker?.brokers ?? [], topic);
+    const own = JSON.parse(readFileSync(join(life.backup, 'manifest.json'), 'utf8')).ledger.ledgerId;
+    const ledger = { generation: 1, ledgerId: ledgerId(of ?? own) };
+    const events = life.events.filter((event) => isPublished(event) && !without(event));
+    await writer.write(...events.map((event) => feedMessage(event, { source: '/test', relayEpoch: 1, ledger })));
+    await writer.close();
+    return topic;
+  }
+
+  function configured(topic: string): string {
+    const file = join(temporaryFolder(), 'gateway.json');
+    const kafka = { brokers: broker?.brokers, topic, partitions: 4 };
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(life.config, 'utf8')), kafka }));
+    return file;
+  }
+
+  const restoreBy = (topic: string, data: string, ...flags: readonly string[]) =>
+    runHere('--config', configured(topic), '--data', data, 'ledger', 'restore', life.backup, ...flags);
+
+  it('that has more than the backup is asked without being told to: what is missing is named, and noted', async () => {
+    const data = fresh();
+    const topic = await published();
+    const said = await restoreBy(topic, data);
+    expect(said).toMatchObject({ exitCode: 3, stderr: expect.stringContaining(`the topic ${topic} knows revision`) });
+    // Also where nobody asks the topic.
+    expect(await commandOn(data)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('ledger-id knows') });
+  });
+
+  it('gives back what it has, in the order of the log', async () => {
+    const data = fresh();
+    const said = await restoreBy(await published(), data, '--from-topic');
+    expect(said).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('put back from the topic: 10 events') });
+    expect(await eventsIn(join(data, 'ledger.db'))).toEqual(life.events);
+    expect(await servedFrom(data)).toEqual(life.requests);
+  });
+
+  it('that lacks an event gives back what stands before it, and the rest is missing', async () => {
+    const data = fresh();
+    const missing = life.events.at(-4);
+    const said = await restoreBy(await published((event) => event === missing), data, '--from-topic');
+    expect(said).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('put back from the topic: 6 events') });
+    expect(said.stdout).toContain(
+      `the topic lacks account-acct_test from revision ${missing?.revision} to ${missing?.revision}`,
+    );
+    expect(await eventsIn(join(data, 'ledger.db'))).toEqual(life.events.slice(0, -4));
+  });
+
+  it('of another ledger is refused', async () => {
+    const data = fresh();
+    const topic = await published(undefined, 'ledger_019a5b3c00007000800000000000000a');
+    const said = await restoreBy(topic, data, '--from-topic');
+    expect(said).toMatchObject({ exitCode: 3, stdout: '', stderr: expect.stringContaining('and this one is') });
+    expect(readdirSync(data)).toEqual([]);
+  });
+});
