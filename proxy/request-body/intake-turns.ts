@@ -11,6 +11,7 @@ export class IntakeTurns {
   #isBegun = false;
   #turn = 0;
   #isTurnAsked = false;
+  #bytesOfTurn = 0;
 
   /** Bodies and answers of which more comes when it is their turn. */
   get waiting(): number {
@@ -22,6 +23,12 @@ export class IntakeTurns {
     if (!this.#isTurnAsked) setImmediate(this.#endTurn);
     this.#isTurnAsked = true;
     return this.#turn;
+  }
+
+  /** Counts what has come of an answer. Returns how much of all answers has come in this turn, with it. */
+  count(bytes: number): number {
+    this.#bytesOfTurn += bytes;
+    return this.#bytesOfTurn;
   }
 
   /** Calls `goOn` in a later turn of the event loop. */
@@ -40,6 +47,7 @@ export class IntakeTurns {
 
   readonly #endTurn = (): void => {
     this.#turn++;
+    this.#bytesOfTurn = 0;
     this.#isTurnAsked = false;
   };
 }

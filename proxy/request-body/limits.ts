@@ -16,6 +16,12 @@ export const READ_AT_ONCE_VALUES_MAX = 1_000;
 export const PIECE_BYTES = 256 * KIB;
 /** Of a long body or answer as many bytes come in a turn of the event loop: what Node reads of a connection at once. */
 export const TURN_BYTES = 64 * KIB;
+/**
+ * Where answers bring more than that in a turn, all of them together, each waits for its turn that has brought as much as a
+ * decoder gives out at once. A hundred events are less.
+ */
+export const TURN_BYTES_OF_ALL = 4 * TURN_BYTES;
+export const TURN_BYTES_OF_MANY = 16 * KIB;
 /** Of what a body comes in the least on the average, but for the first pieces (crumbs.ts). */
 export const CHUNK_BYTES_MIN = 64;
 /** Pieces that may be of any length, one after the other. */
@@ -44,4 +50,5 @@ export const THREAD_NICENESS = 5;
 assert(READ_AT_ONCE_BYTES_MAX <= PIECE_BYTES, 'what is read at once is one piece');
 assert(READ_AT_ONCE_VALUES_MAX < LIMITS.requestValuesMax, 'what has too many values is told by a thread');
 assert(WAITING_OF_ONE_MAX < WAITING_MAX, 'one account leaves others a place');
+assert(TURN_BYTES_OF_MANY < TURN_BYTES, 'where many come each waits earlier');
 assert(PIECE_BYTES < LIMITS.requestBodyBytesMax, 'a body has many pieces');

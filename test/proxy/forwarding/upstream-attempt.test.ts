@@ -50,6 +50,23 @@ describe('an answer that comes fast', () => {
     expect(goingOn).toEqual([[0], [0, 3], [0, 1, 3], [0, 1, 2, 3]]);
   });
 
+  it('waits for its turn, too, where many come at once that bring less, but for short ones', async () => {
+    const intake = new IntakeTurns();
+    const scenes = Array.from({ length: 20 }, () => begun({ intake }));
+    const waiting = (): boolean[] => scenes.map(({ asked }) => asked.at(-1) === 'pause');
+    const none = scenes.map(() => false);
+    for (const { upstream } of scenes) upstream.onData(OF_A_TURN.subarray(0, 16 * KIB - 1));
+    expect(waiting()).toEqual(none);
+    await setImmediate();
+    for (const { upstream } of scenes.slice(0, 15)) upstream.onData(OF_A_TURN.subarray(0, 16 * KIB));
+    await setImmediate();
+    expect(waiting()).toEqual(none);
+    for (const { upstream } of scenes) upstream.onData(OF_A_TURN.subarray(0, 16 * KIB));
+    expect(waiting()).toEqual(scenes.map((_scene, index) => index >= 15));
+    while (intake.waiting > 0) await setImmediate();
+    expect(waiting()).toEqual(none);
+  });
+
   it('is not one of a hundred events at once', async () => {
     const scene = begun();
     const events = streamEvents({ blocks: [text(...Array.from({ length: 100 }, () => 'some words of it '))] });
