@@ -15,11 +15,10 @@ export class LedgerFile {
   /** The last revision of each account. */
   readonly accounts = new Map<string, Revision>();
 
-  /** One that goes with the test. */
-  static async open(): Promise<LedgerFile> {
+  /** One that goes with the test. @param nowMs when it was begun */
+  static async open(nowMs = Date.now()): Promise<LedgerFile> {
     const folder = temporaryFolder();
     const log = endedLater(await openSqliteEventLog({ path: join(folder, 'ledger.db') }));
-    const nowMs = Date.now();
     const recording = { commandId: commandId(uuidV7(nowMs, randomBytes(10))), actor: 'gateway' };
     await identifyLedger(log, nowMs, { ...recording, recordedAt: new Date(nowMs).toISOString() });
     return new LedgerFile(folder, log);

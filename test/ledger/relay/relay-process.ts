@@ -63,11 +63,16 @@ export class RelayProcess {
 
   /** The value of one of its metrics. */
   async metric(name: string): Promise<number> {
-    await this.says('"msg":"metrics"');
-    const line = this.lines.find((text) => text.includes('"msg":"metrics"')) ?? '{}';
-    const response = await fetch(`${(JSON.parse(line) as { url: string }).url}/metrics`);
+    const response = await fetch(`${await this.metricsUrl()}/metrics`);
     const text = await response.text();
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  }
+
+  /** Where they are. */
+  async metricsUrl(): Promise<string> {
+    await this.says('"msg":"metrics"');
+    const line = this.lines.find((text) => text.includes('"msg":"metrics"')) ?? '{}';
+    return (JSON.parse(line) as { url: string }).url;
   }
 
   signal(signal: NodeJS.Signals): void {
