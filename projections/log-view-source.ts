@@ -3,6 +3,7 @@ import { text } from '../contracts/bounded-length.ts';
 import { type EventLog, type RecordedEvent, type Subscription, unlessHidden } from '../contracts/event-log.ts';
 import { type Position, position, revision, type StreamName } from '../contracts/ids.ts';
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
+import { readLedgerState } from '../ledger/identity/ledger-state.ts';
 import { pause } from '../ledger/pause.ts';
 import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import { VIEW_LIMITS } from './limits.ts';
@@ -74,15 +75,17 @@ class LogReading implements Subscription {
   }
 
   async #open(from: LogCheckpoint | null, isWhole: Promise<unknown>): Promise<Subscription | null> {
-    const isForeign = from !== null && !(await this.#isKnownAgain(from));
+    const here = from === null ? null : await this.#knownAgain(from);
     await Promise.race([isWhole, this.#closed]);
     if (this.#closing.signal.aborted) return null;
-    if (isForeign)
+    if (from !== null && here === null)
       throw new LedgerLostError(
         `the views stand at ${from.stream} revision ${from.revision}, and the ledger does not have that event: ` +
           'it is another one, or older. `gateway serve` says what is missing.',
       );
-    return this.#subscribe(from === null ? null : position(from.position));
+    if (from !== null && here !== null && here !== from.position)
+      this.#options.onMoved(JSON.stringify({ ...from, position: here } satisfies LogCheckpoint));
+    return this.#subscribe(here);
   }
 
   #subscribe(after: Position | null): Subscription {
@@ -99,15 +102,30 @@ class LogReading implements Subscription {
     });
   }
 
-  /** Looked at more than once, because a node that lags behind its cluster may not have the event yet. */
-  async #isKnownAgain(from: LogCheckpoint): Promise<boolean> {
+  /**
+   * Where the checkpoint's event stands in this log; null where it does not. Looked at more than once, because a node that lags
+   * behind its cluster may not have the event yet.
+   */
+  async #knownAgain(from: LogCheckpoint): Promise<Position | null> {
     for (let look = 1; ; look++) {
       const event = await this.#eventAt(from);
-      if (event === 'hidden') return true;
-      if (event?.id === from.id && event.position === from.position) return true;
-      if (event !== null || look === VIEW_LIMITS.foreignLooks || this.#closing.signal.aborted) return false;
+      if (event === 'hidden') return position(from.position);
+      if (event?.id === from.id && (event.position === from.position || (await this.#hasArrived())))
+        return event.position;
+      if (event !== null || look === VIEW_LIMITS.foreignLooks || this.#closing.signal.aborted) return null;
       await pause(VIEW_LIMITS.foreignPauseMs, this.#closing.signal);
     }
+  }
+
+  /** Whether the ledger was copied to this log, in the order that it had: everything up to the same event is the same. */
+  async #hasArrived(): Promise<boolean> {
+    const { signal } = this.#closing;
+    const { arrivals } = await untilLogAnswers(() => readLedgerState(this.#log), {
+      signal,
+      onEach: this.#options.onDropped,
+      pauseMsMax: VIEW_LIMITS.contactPauseMaxMs,
+    });
+    return arrivals > 0;
   }
 
   /**

@@ -251,6 +251,7 @@ export class Projections {
       isFolded: (event) => this.#fold.isFolded(event),
       onBatch: (batch) => this.#takeBatch(batch),
       onForeign: () => this.#startOver(),
+      onMoved: (checkpoint) => this.#goOnFrom(checkpoint),
       onCaughtUp: () => this.#sourceLive(),
       onDropped: (error) => this.#sourceDropped(error),
       onStopped: (error) => this.#stop(error),
@@ -278,13 +279,17 @@ export class Projections {
   }
 
   #takeRestored({ checkpoint, currentAtMs }: StoredCheckpoint): void {
+    this.#goOnFrom(checkpoint);
+    this.#restoredMarkMs = currentAtMs;
+    // By a clock that is behind they would be young until it is there.
+    this.#age.restored(currentAtMs === null ? null : Math.min(currentAtMs, this.#clock()));
+  }
+
+  #goOnFrom(checkpoint: string): void {
     this.#checkpoint = () => checkpoint;
     const through = this.#source.throughOf(checkpoint);
     this.#folded.reset(through);
     this.#at = through;
-    this.#restoredMarkMs = currentAtMs;
-    // By a clock that is behind they would be young until it is there.
-    this.#age.restored(currentAtMs === null ? null : Math.min(currentAtMs, this.#clock()));
   }
 
   #storedCheckpoint(): StoredCheckpoint | null {

@@ -30,6 +30,11 @@ export interface ViewSourceOptions {
    * beginning. Called before any event and before `onCaughtUp`.
    */
   readonly onForeign: () => Promise<void>;
+  /**
+   * What is folded ends with the same event in this log as in the one that the checkpoint is of, which the ledger has left: this is
+   * its text here. Called before any event and before `onCaughtUp`.
+   */
+  readonly onMoved: (checkpoint: string) => void;
   /** Each time everything that was there has been handed over. */
   readonly onCaughtUp: () => void;
   /** Each time the source is lost from sight, does not come into sight, or is found to be behind the ledger. */

@@ -16,6 +16,8 @@ export const COPY_LIMITS = Object.freeze({
   charsAtOnceMax: 2 * 1_024 * 1_024,
   /** How often what a log did not answer is tried before the command ends, to be run again. */
   tries: 20,
+  /** Under which a relay's place is written to the target. */
+  relayClaimMs: 10_000,
   pauseMsMax: 1_000,
 });
 

@@ -65,6 +65,7 @@ export async function copyLedger(source: CopySource, target: CopyTarget, options
     throw new CopyError(
       `the ledger has moved to ${moved.to} at ${moved.movedAt}: it is copied from there, and not from here`,
     );
+  if (!target.isShared) await assertNoOther(target, arrivals);
   if (target.isShared) await mark(target.log, { ledgerId: identity.ledgerId, arrivals: arrivals + 1 });
   const there = await readLedgerState(target.log);
   const isHere = there.arrivals > arrivals;
@@ -91,6 +92,15 @@ async function identityOf(log: EventLog, { recording }: CopyOptions): Promise<Le
   if ((await log.headPosition()) === null) throw new CopyError('the ledger has no events: there is nothing to copy');
   const now = recording();
   return await identifyLedger(log, Date.parse(now.recordedAt), now);
+}
+
+/** A file that is there already may be what the ledger has left before. @throws CopyError */
+async function assertNoOther({ log, place }: CopyTarget, arrivals: number): Promise<void> {
+  const { moved, arrivals: there } = await readLedgerState(log);
+  if (moved !== null && there < arrivals)
+    throw new CopyError(
+      `the ledger was in ${place} before, and has moved to ${moved.to} at ${moved.movedAt}: move that file away first`,
+    );
 }
 
 /** The first event of a target that others can see. @throws CopyError where somebody else's copy goes there */

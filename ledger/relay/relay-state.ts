@@ -1,5 +1,5 @@
 import { decodeEvent } from '../../contracts/event-codec.ts';
-import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
+import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import type { RelayEvent } from '../../contracts/events.ts';
 import { NO_STREAM, type Position, position, type Revision, type StreamName } from '../../contracts/ids.ts';
 
@@ -18,7 +18,7 @@ export interface RelayState {
  * Reads the state: from the end back to the last checkpoint, which is not far, since a claim is renewed by one.
  * @throws EventLogError, UnreadableEventError
  */
-export async function readRelayState(log: EventLog, stream: StreamName): Promise<RelayState> {
+export async function readRelayState(log: ReadableLog, stream: StreamName): Promise<RelayState> {
   const latest: RecordedEvent[] = [];
   for await (const event of log.readStream(stream, { direction: 'backwards' })) {
     latest.push(event);

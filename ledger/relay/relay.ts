@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordedEvent, Subscription } from '../../contracts/event-log.ts';
-import type { Position } from '../../contracts/ids.ts';
+import { LEDGER_STREAM, type Position } from '../../contracts/ids.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';
+import { whyElsewhere } from '../identity/compare-ledger.ts';
+import { readLedgerState } from '../identity/ledger-state.ts';
 import { batches } from './batches.ts';
 import { EventPublication, KafkaAwayError, type PreparedBatch } from './event-publication.ts';
 import { KafkaReach } from './kafka-reach.ts';
@@ -198,9 +200,17 @@ class ActiveRelay {
       this.#acknowledge(within.events.at(-1)?.position ?? null);
       this.#lag.waiting(null);
       if (within.end !== null) throw within.end;
+      if (within.events.some(isMove)) await this.#assertHere();
     } finally {
       this.#isSending = false;
     }
+  }
+
+  /** The event of a move stands in the log that the ledger has left, and among the earlier ones of that where it is. */
+  async #assertHere(): Promise<void> {
+    const { log, place } = this.#options;
+    const elsewhere = whyElsewhere(place.where, await readLedgerState(log));
+    if (elsewhere !== null) throw elsewhere;
   }
 
   #prepareNext(rest: Iterator<readonly RecordedEvent[], void>): PreparedBatch | null {
@@ -259,3 +269,5 @@ class ActiveRelay {
     }
   }
 }
+
+const isMove = ({ stream, type }: RecordedEvent): boolean => stream === LEDGER_STREAM && type === 'LedgerMoved';

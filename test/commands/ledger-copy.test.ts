@@ -1,6 +1,13 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { NO_STREAM, proxyId, proxyStream } from '../../contracts/ids.ts';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { writeNote } from '../../ledger/identity/folder-note.ts';
+import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
@@ -38,6 +45,25 @@ const copyTo = ({ inFile, store }: Site, ...flags: readonly string[]) =>
   );
 const open = (config: string, name: string) =>
   runHere('--config', config, 'account', 'open', '--email', `${name}@example.com`, '--id', `acct_${name}`);
+/** What a gateway notes in its folder: which ledger it belongs to. */
+async function noteOf({ data }: Site): Promise<void> {
+  const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+  const { identity } = await readLedgerState(log);
+  if (identity === null) throw new Error('the ledger has no identity');
+  writeNote(data, { ...identity, newest: null, leases: {}, earlier: [] });
+  await log.close();
+}
+/** The claim of a gateway that has not said that it stopped. */
+async function liveProxy({ store }: Site): Promise<void> {
+  const { connectionString } = store;
+  const log = await openEventStoreDbEventLog({ connectionString, streamPrefix: PREFIX, waitForServer: true });
+  const [proxy, nowMs] = [proxyId('prx_one'), Date.now()];
+  const claimedAt = new Date(nowMs).toISOString();
+  const data = { proxy, epoch: 1, instance: 'x', claimedAt };
+  const claimed = encodeEvents([{ type: 'ProxyClaimed', data }], recordingBy(proxy, nowMs));
+  await log.append(proxyStream(proxy), NO_STREAM, claimed);
+  await log.close();
+}
 const accounts = async (config: string): Promise<unknown> => {
   const listed = (await runHereForJson('--config', config, 'account', 'list')) as unknown as { accountId: string }[];
   return listed.map(({ accountId }) => accountId);
@@ -63,6 +89,7 @@ describe('gateway ledger copy', () => {
     const of = await site();
     await open(of.inFile, 'ada');
     expect(await copyTo(of, '--copy-only')).toMatchObject({ exitCode: 0 });
+    await noteOf(of);
     await open(of.inFile, 'bob');
     expect(await copyTo(of)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('is there now') });
     expect(await open(of.inFile, 'eve')).toMatchObject({
@@ -76,6 +103,39 @@ describe('gateway ledger copy', () => {
     expect(await runHere('--config', of.inStore, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: 0 });
     // Once more it finds everything done.
     expect(await copyTo(of)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('is there now') });
-    expect(existsSync(join(of.data, 'ledger.db'))).toBe(true);
+  });
+
+  it('moves it back to a file, which is there when all of it is', async () => {
+    const of = await site();
+    await open(of.inFile, 'ada');
+    await copyTo(of);
+    await open(of.inStore, 'bob');
+    const back = join(of.data, 'ledger.db');
+    const copyBack = (...flags: readonly string[]) =>
+      runHere('--config', of.inStore, 'ledger', 'copy', '--to', back, ...flags);
+    // What it has left there is a ledger that has moved away.
+    expect(await copyBack()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('move that file away') });
+    renameSync(back, `${back}.moved`);
+    await liveProxy(of);
+    expect(await copyBack()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('prx_one may still serve') });
+    expect(existsSync(back)).toBe(false);
+    expect(await copyBack('--gone', 'prx_two')).toMatchObject({ exitCode: 3 });
+    expect(await copyBack('--gone', 'prx_one')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(back) });
+    expect((await open(of.inStore, 'eve')).stderr).toContain(`has moved to ${back} at`);
+    expect(await open(of.inFile, 'cyd')).toMatchObject({ exitCode: 0 });
+    expect(await accounts(of.inFile)).toEqual(['acct_ada', 'acct_bob', 'acct_cyd']);
+    expect(await runHere('--config', of.inFile, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: 0 });
+    expect(readdirSync(of.data).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
+  it.each([
+    [['--to', 'env:NO_SUCH_PLACE'], 2, /no such variable/],
+    [['--to', '/tmp/other.db'], 2, /in a file already/],
+    [['--to', 'esdb://127.0.0.1:1?tls=false'], 4, /EventStoreDB/],
+  ])('refuses %j', async (flags, exitCode, says) => {
+    const of = await site();
+    await open(of.inFile, 'ada');
+    const run = await runHere('--config', of.inFile, 'ledger', 'copy', ...flags);
+    expect(run).toMatchObject({ exitCode, stderr: expect.stringMatching(says) });
   });
 });

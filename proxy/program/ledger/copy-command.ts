@@ -5,13 +5,16 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
 import { LEDGER_STREAM, position } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
+import { carryRelays } from '../../../ledger/copy/carry-relays.ts';
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { type CopiedLedger, type CopySource, copyLedger } from '../../../ledger/copy/move-ledger.ts';
 import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
 import { endFile } from '../../../ledger/event-log/sqlite/end-file.ts';
+import { readClaims, standingOf } from '../../../ledger/forms/claims.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { movePrefix } from '../../../ledger/identity/stream-prefix.ts';
 import { syncFolder } from '../../../ledger/sync-folder.ts';
+import { nameArgument } from '../command-arguments.ts';
 import {
   assertClockRight,
   type CommandCall,
@@ -29,6 +32,7 @@ interface CopyCommandOptions {
   readonly to: string;
   readonly streamPrefix: string;
   readonly copyOnly?: true;
+  readonly gone: readonly string[];
 }
 
 /** `gateway ledger copy`: the ledger in another log, and that in the place of this one. */
@@ -44,6 +48,12 @@ export function addCopyCommand(ledger: Command, context: CommandContext): void {
     .option(
       '--copy-only',
       'copy and compare what is there by now, and leave the ledger where it is; run again without it later',
+    )
+    .option(
+      '--gone <proxy>',
+      'out of an event store: a proxy whose machine is gone for good is not waited for (again for more)',
+      (name: string, before: readonly string[]) => [...before, nameArgument(name)],
+      [],
     )
     .addHelpText(
       'after',
@@ -77,6 +87,7 @@ async function copy(options: CopyCommandOptions, { log, configuration, call }: C
     const progress = new Progress(context, 'events');
     const head = (await log.headPosition()) ?? 1;
     const told = progressOf(progress, head);
+    const { gone } = options;
     const copied = await copyLedger(
       { log, end: endOf(configuration, log) },
       { log: target, place: to.place, isShared: to.file === null },
@@ -88,8 +99,13 @@ async function copy(options: CopyCommandOptions, { log, configuration, call }: C
           options.copyOnly === true
             ? null
             : {
-                beforeEnd: async () => undefined,
-                beforeArrival: async () => {
+                beforeEnd: () => assertNobodyServes(log, configuration, gone),
+                beforeArrival: async ({ relays }) => {
+                  await carryRelays(log, target, {
+                    ...{ relays, clock: context.clock },
+                    onWait: (relay) =>
+                      context.warn(`the claim of the relay ${relay} is waited for, until it is over\n`),
+                  });
                   if (to.streamPrefix !== null) movePrefix(configuration.data, to.streamPrefix);
                 },
               },
@@ -103,6 +119,25 @@ async function copy(options: CopyCommandOptions, { log, configuration, call }: C
   } finally {
     await target.close();
   }
+}
+
+/**
+ * A file ends for whoever has it open. An event store cannot refuse what comes behind an event of another stream, and what a
+ * proxy settles there later would be nowhere. @throws CommandError
+ */
+async function assertNobodyServes(log: EventLog, configuration: Configuration, gone: readonly string[]): Promise<void> {
+  if (configuration.eventLog.kind === 'sqlite') return;
+  const { live } = standingOf(await readClaims(log), {});
+  const names = live.map(({ proxy }) => proxy);
+  const unknown = gone.find((name) => !names.includes(name));
+  if (unknown !== undefined) throw new CommandError(`${unknown}: there is no live claim of such a proxy`, EXIT.refused);
+  const left = names.filter((name) => !gone.includes(name));
+  if (left.length > 0)
+    throw new CommandError(
+      `everything is copied, and the ledger is where it was: ${left.join(', ')} may still serve from it. Stop every gateway in order, ` +
+        'with its journal empty, then run this again; --gone leaves out one whose machine is gone for good, with its journal',
+      EXIT.refused,
+    );
 }
 
 interface Target {

@@ -117,6 +117,9 @@ describe('a target that is no copy', () => {
   it('is not written to where it has events that the source does not have', async () => {
     const source = await logOf(a, b);
     await expect(placeReached(source, await logOf(a, b, b), false)).rejects.toThrow(/of another ledger/);
+    const replaced = await logOf(a);
+    await replaced.append(b, NO_STREAM, [proposed(7)]);
+    await expect(placeReached(source, replaced, false)).rejects.toThrow(/of another ledger/);
     const taken = await logOf(b);
     await expect(copyEvents(source, taken, { after: null, ...quiet })).rejects.toThrow(/somebody else writes to it/);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
 import { accountId, accountStream, LEDGER_STREAM, relayStream } from '../../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { acceptLoss } from '../../../ledger/identity/accept-loss.ts';
@@ -6,6 +7,7 @@ import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { PublishError } from '../../../ledger/relay/publisher.ts';
+import { exampleOf } from '../../fixtures/ledger/example-events.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { eventually } from '../../kafka/eventually.ts';
 import { withoutLedger } from '../../kafka/topic-writer.ts';
@@ -204,6 +206,41 @@ describe('a relay goes on', () => {
     );
     const last = topic.messages.at(-1)?.headers;
     expect([last?.ce_stream, last?.ce_type]).toEqual([LEDGER_STREAM, 'LossAccepted']);
+  });
+});
+
+describe('a relay of a ledger that is moved to another log', () => {
+  const move = async (log: MemoryEventLog): Promise<void> => {
+    const { identity, revision } = await readLedgerState(log);
+    if (identity === null) throw new Error('the ledger has no identity');
+    const event = { type: 'LedgerMoved', data: { ...exampleOf('LedgerMoved').data, ...identity } } as const;
+    await log.append(LEDGER_STREAM, revision, encodeEvents([event], recordingBy('operator', Date.now())));
+  };
+  const arrive = async (log: MemoryEventLog): Promise<void> => {
+    const { identity, revision } = await readLedgerState(log);
+    if (identity === null) throw new Error('the ledger has no identity');
+    const recording = recordingBy('operator', Date.now());
+    const data = { ...identity, identifiedAt: recording.recordedAt };
+    await log.append(LEDGER_STREAM, revision, encodeEvents([{ type: 'LedgerIdentified', data }], recording));
+  };
+
+  test('ends behind the event of the move, and says where the ledger is', async () => {
+    const log = await ledgerOf();
+    const topic = new MemoryPublisher();
+    const relay = relayOf(log, topic);
+    await eventually('it publishes', () => topic.messages.length === 7);
+    await move(log);
+    expect((await relay.ended)?.message).toMatch(/^the ledger \(ledger\.db\) has moved to EventStoreDB/);
+    expect(topic.messages.at(-1)?.headers).toMatchObject({ ce_type: 'LedgerMoved' });
+  });
+
+  test('goes past it where the ledger has arrived', async () => {
+    const log = await ledgerOf();
+    await move(log);
+    await arrive(log);
+    log.write(ADA, proposed(1));
+    const topic = await filled(log);
+    expect(topic.messages.length).toBe(10);
   });
 });
 
