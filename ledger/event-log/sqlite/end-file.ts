@@ -7,10 +7,7 @@ import { APPENDED, type EventRow } from './messages.ts';
 import { asLogError, openForAppends, prepareArrays } from './open-database.ts';
 import { LAST_EVENT } from './read-pages.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';
-
-/** Whoever writes on is told so, also a program that was started before and knows of no such end. */
-const NOTHING_FOLLOWS = `CREATE TRIGGER nothing_follows BEFORE INSERT ON event
-  BEGIN SELECT RAISE(ABORT, 'the ledger has moved to another log: its last event says where'); END`;
+import { NOTHING_FOLLOWS } from './schema.ts';
 
 interface LastEvent {
   readonly stream: StreamName;

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { SCHEMA } from './schema.ts';
+import { NOTHING_FOLLOWS, SCHEMA } from './schema.ts';
 
 interface AlteredObject {
   /** Its kind and name. */
@@ -13,6 +13,9 @@ interface AlteredObject {
  */
 export function alteredObjects(database: DatabaseSync): AlteredObject[] {
   const [found, right] = [objectsOf(database), rightObjects()];
+  const [last] = [...rightObjects(NOTHING_FOLLOWS)].filter(([name]) => !right.has(name));
+  // In a file that has ended, and in no other.
+  if (last !== undefined && found.get(last[0]) === last[1]) found.delete(last[0]);
   const names = [...new Set([...right.keys(), ...found.keys()])];
   return names
     .filter((name) => found.get(name) !== right.get(name))
@@ -22,10 +25,11 @@ export function alteredObjects(database: DatabaseSync): AlteredObject[] {
 const OBJECTS = `SELECT type || ' ' || name AS name, sql FROM sqlite_schema
   WHERE tbl_name IN ('event', 'stream', 'ledger') ORDER BY 1`;
 
-function rightObjects(): ReadonlyMap<string, string> {
+function rightObjects(more = ''): ReadonlyMap<string, string> {
   const empty = new DatabaseSync(':memory:');
   try {
     empty.exec(SCHEMA);
+    empty.exec(more);
     return objectsOf(empty);
   } finally {
     empty.close();
@@ -33,7 +37,7 @@ function rightObjects(): ReadonlyMap<string, string> {
 }
 
 /** With what made each, whatever its white space. */
-const objectsOf = (database: DatabaseSync): ReadonlyMap<string, string> =>
+const objectsOf = (database: DatabaseSync): Map<string, string> =>
   new Map(
     database
       .prepare(OBJECTS)

@@ -52,3 +52,7 @@ export const SCHEMA = `
     FROM event JOIN stream ON stream.id = event.stream_id;
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION}`;
+
+/** In a file that has ended (end-file.ts). Whoever writes on is told so, also a program that was started before. */
+export const NOTHING_FOLLOWS = `CREATE TRIGGER nothing_follows BEFORE INSERT ON event
+  BEGIN SELECT RAISE(ABORT, 'the ledger has moved to another log: its last event says where'); END`;
