@@ -74,6 +74,9 @@ export function uuidV7(nowMs: number, random: Uint8Array): string {
 
 export const requestIdFromUuid = (uuid: string): RequestId => requestId(`req_${uuid.replaceAll('-', '')}`);
 
+/** When it was made: its first 48 bits are milliseconds since 1970. */
+export const timeOfRequest = (id: RequestId): number => Number.parseInt(id.slice(4, 16), 16);
+
 /** The command that settles a request carries the request's own UUID: settling it twice is the same command. */
 export function commandOfRequest(id: RequestId): CommandId {
   const hex = id.slice(4);

@@ -45,6 +45,12 @@ export const LIMITS = Object.freeze({
   /** From a request's first byte to its last. */
   requestReceiveMs: 5 * MINUTE_MS,
 
+  /**
+   * What a request's start and the time in its id may be apart: its body comes and it waits in between. More is refused, for
+   * then it stood still, or its clock was set; and whoever looks at a ledger knows by it when a request was.
+   */
+  requestStartMs: 30 * MINUTE_MS,
+
   /** Requests between admission and settlement in one proxy. */
   requestsInFlightMax: 20_000,
   /** Upstream answers that are read on after their client has left. */
@@ -185,6 +191,10 @@ assert(
   'a body that does not come is no reason to drain for long',
 );
 assert(LIMITS.restOfBodyMs < LIMITS.requestReceiveMs, 'a rest that nobody wants has less time than a body');
+assert(
+  2 * (LIMITS.requestReceiveMs + LIMITS.countTokensMs + LIMITS.leaseWaitMs) < LIMITS.requestStartMs,
+  'a request that comes slowly and waits starts all the same',
+);
 assert(LIMITS.drainMs <= LIMITS.requestTotalMs, 'a drain ends within its request');
 assert(LIMITS.clientStallMs < LIMITS.idleMs, 'a client that holds an upstream back has left before the upstream has');
 assert(

@@ -9,6 +9,7 @@ import {
   type StreamName,
 } from '../../contracts/ids.ts';
 import { AccountAudit } from './account-audit.ts';
+import { auditInstants } from './audit-instants.ts';
 import type { SeenFigures } from './audit-views.ts';
 import type { Fault } from './fault.ts';
 import { Prints } from './once-only.ts';
@@ -65,9 +66,10 @@ export class LedgerAudit {
     }
     this.events++;
     this.#prints.add(event.id);
-    const stored = readStored(event, (what, found) => this.#tellOf(event, what, found));
+    const tellHere: Told = (what, found, expected) => this.#tellOf(event, what, found, expected);
+    const stored = readStored(event, tellHere);
+    if (stored !== null) auditInstants(stored, tellHere);
     if (account === null) {
-      const tellHere: Told = (what, found, expected) => this.#tellOf(event, what, found, expected);
       this.#streams.take(event, stored, tellHere);
       if (stored !== null) this.#takeForAccounts(stream, stored, tellHere);
       return;

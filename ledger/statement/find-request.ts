@@ -8,6 +8,7 @@ import {
   position,
   type RequestId,
   requestId,
+  timeOfRequest,
 } from '../../contracts/ids.ts';
 import { isObject, jsonOf } from '../../contracts/json-object.ts';
 import { recordedAtOf } from './stream-range.ts';
@@ -48,7 +49,8 @@ export async function findRequests(log: ReadableLog, id: string, search: Search)
   if (search.account !== null) {
     await lookThrough(log.readStream(accountStream(search.account)));
   } else {
-    const start = isOwn && search.hasOrdinals ? await lastBefore(log, startOf(id) - CLOCKS_DIFFER_MS) : null;
+    const start =
+      isOwn && search.hasOrdinals ? await lastBefore(log, timeOfRequest(requestId(id)) - CLOCKS_DIFFER_MS) : null;
     // A server leaves out what is no account's; the embedded log is quicker without being asked.
     const category = search.hasOrdinals ? {} : ({ category: 'account' } as const);
     await lookThrough(log.readAll({ after: start, ...category }));
@@ -59,9 +61,6 @@ export async function findRequests(log: ReadableLog, id: string, search: Search)
 
 /** By how much, at the most, clocks that events are written by are taken to differ. */
 const CLOCKS_DIFFER_MS = 15 * 60_000;
-
-/** The request's own UUIDv7 begins with 48 bits of milliseconds. */
-const startOf = (id: string): number => Number.parseInt(id.slice(4, 16), 16);
 
 /** A position before which everything was written before an instant; null is the beginning. */
 async function lastBefore(log: ReadableLog, atMs: number): Promise<Position | null> {

@@ -1,4 +1,6 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
+import { timeOfRequest } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { rateOfUse } from '../../contracts/rate-card.ts';
 import { OUTAGE_RETRY_S } from '../availability.ts';
 import type { RateTicket } from '../rate-limits/rate-ticket.ts';
@@ -123,6 +125,7 @@ function hold(candidate: Candidate, inputTokens: number, parts: AdmissionParts):
   const request = moneyRequest(candidate, inputTokens, parts);
   const { account, accountId, keyId, worst, nowMs } = request;
   const refused =
+    refuseByStart(candidate, nowMs) ??
     (worst.hold === 0n ? null : refuseByClaim(parts)) ??
     refuseByMoney(request, parts.projections.accounts, takenByHolds(request, parts.holds));
   if (refused !== null) return refusedFor(model, nowMs, refused);
@@ -130,6 +133,14 @@ function hold(candidate: Candidate, inputTokens: number, parts: AdmissionParts):
   if (lease !== null && parts.fleet?.takeRoom(accountId, account, lease, worst.hold) === false) return null;
   const money = openRequest(candidate, request, lease?.leaseId ?? null, parts);
   return 'code' in money ? money : { type: 'admitted', ...candidate, money, admittedAtMs: nowMs };
+}
+
+/** Its id says when it came, and what stands in the ledger of it when it started: the two are of one time. */
+function refuseByStart({ requestId }: Candidate, nowMs: number): Refusal | null {
+  const isOfOneTime = Math.abs(nowMs - timeOfRequest(requestId)) <= LIMITS.requestStartMs;
+  return isOfOneTime
+    ? null
+    : refusal('gateway_overloaded', 'the clock was set while the request came: send it again', 1);
 }
 
 /** What costs nothing needs no claim, and goes on. */

@@ -1,4 +1,5 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { LIMITS } from '../../../contracts/limits.ts';
 import { asking, type Callable, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
 import { openAccount } from '../../fixtures/gateway/open-account.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
@@ -200,4 +201,24 @@ describe('where the size alone does not fit', () => {
     expect((await send(caller)).status).toBe(200);
     expect(paths(sent).filter((path) => path !== COUNT)).toHaveLength(1);
   });
+});
+
+it('a request starts at the time that its id says, however long it waits, or not at all', async () => {
+  // Its size alone does not fit, so its provider counts it.
+  const body = asking('opal-medium', { max_tokens: 100, messages: [{ role: 'user', content: 'word '.repeat(800) }] });
+  const time = { ms: Date.now(), byMs: 0 };
+  const { upstream, gateway } = await startOnUpstream(onTestFinished, { clock: () => time.ms });
+  upstream.answerWith((request) => {
+    if (!isCount(request)) return defaultAnswer(request);
+    time.ms += time.byMs;
+    return countTokens(900);
+  });
+  const caller = await openAccount(gateway, { credits: 8_000n, nowMs: time.ms });
+  const answerAfter = (byMs: number) => {
+    time.byMs = byMs;
+    return post(caller, '/v1/messages', body);
+  };
+  for (const byMs of [2 * LIMITS.requestStartMs, -LIMITS.requestStartMs - 1, LIMITS.requestStartMs + 1])
+    expect(refusalOf(await answerAfter(byMs), 529)).toBe('the clock was set while the request came: send it again');
+  expect((await answerAfter(LIMITS.requestStartMs)).status).toBe(200);
 });
