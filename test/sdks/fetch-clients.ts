@@ -26,6 +26,35 @@ import (
 func main() { fmt.Println(anthropic.NewClient(option.WithAPIKey("none")).Options != nil) }
 `;
 
+/** Loads a file as `docker compose` does, with profiles, and prints what it has made of it. */
+const COMPOSE_MAIN = `package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+)
+
+func main() {
+	options, err := cli.NewProjectOptions(os.Args[1:2], cli.WithProfiles(os.Args[2:]))
+	if err == nil {
+		project, loading := options.LoadProject(context.Background())
+		err = loading
+		if err == nil {
+			var text []byte
+			text, err = project.MarshalJSON()
+			fmt.Println(string(text))
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+`;
+
 const pom = (version: string): string => `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion><groupId>client</groupId><artifactId>client</artifactId><version>1</version>
   <dependencies>
@@ -68,6 +97,17 @@ const RECIPES: readonly Recipe[] = [
     version: '3.12.0',
     files: { 'pom.xml': pom('3.12.0') },
     commands: [['mvn', '--quiet', '--batch-mode', 'dependency:copy-dependencies', '-DoutputDirectory=lib']],
+  },
+  {
+    // No client: what docker compose itself reads a file with.
+    name: 'compose',
+    version: '2.16.2',
+    files: { 'go.mod': 'module loader\n\ngo 1.24\n', 'main.go': COMPOSE_MAIN },
+    commands: [
+      ['go', 'get', 'github.com/compose-spec/compose-go/v2@v2.16.2'],
+      ['go', 'mod', 'tidy'],
+      ['go', 'build', '-o', 'load', '.'],
+    ],
   },
   {
     name: 'go',

@@ -10,7 +10,7 @@ export const CLIENTS = fileURLToPath(new URL('../../.clients', import.meta.url))
 export const fetchedMark = (name: string): string => join(CLIENTS, name, 'fetched');
 
 /** The folder of a client; null where it was not fetched. */
-export function fetchedClient(name: 'agent' | 'python' | 'java' | 'go'): string | null {
+export function fetchedClient(name: 'agent' | 'python' | 'java' | 'go' | 'compose'): string | null {
   return existsSync(fetchedMark(name)) ? join(CLIENTS, name) : null;
 }
 
