@@ -41,6 +41,8 @@ import { measureAt } from './weight/at-bench.ts';
 import { measureDisk } from './weight/disk-bench.ts';
 import { measureExport } from './weight/export-bench.ts';
 import { measureMemory } from './weight/memory-bench.ts';
+import { measureRebuild } from './weight/rebuild-bench.ts';
+import { rebuildFigures, rebuildReport } from './weight/rebuild-figure.ts';
 import { measureReplay } from './weight/replay-bench.ts';
 import { measureVerify } from './weight/verify-bench.ts';
 import {
@@ -163,6 +165,8 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   const figures = { replays: replayFigures(replays), starts: startFigures(starts) };
   if (options.replay) say(replayReport(figures.replays));
   if (options.start) say(startReport(figures.starts, options.events));
+  const rebuilds = options.rebuild ? rebuildFigures(await measureRebuild(processes, options)) : [];
+  say(rebuildReport(rebuilds));
   const { verify: verifies, seals } = options.verify
     ? await measureVerify(processes, options)
     : { verify: [], seals: [] };
@@ -175,7 +179,7 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   if (memory !== null) say(memoryReport(memory));
   const diskBytesPerRequest = options.disk ? await measureDisk(processes, options) : null;
   if (diskBytesPerRequest !== null) say(`disk: ${diskBytesPerRequest.toFixed(0)} bytes a billed request\n`);
-  return { ...figures, verifies, seals, exports, at, memory, diskBytesPerRequest };
+  return { ...figures, rebuilds, verifies, seals, exports, at, memory, diskBytesPerRequest };
 }
 
 interface WorkloadsMeasured {

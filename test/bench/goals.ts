@@ -4,32 +4,15 @@ import { FEED_CODECS } from './feed/feed-protocol.ts';
 import { addedP50Us, type Figure, type Figures, figureFor } from './figures.ts';
 import { FLEET_NEWS, type FleetFigure } from './fleet/fleet-figures.ts';
 import { costRatio, type FleetCostFigure } from './fleet-cost/fleet-cost-figures.ts';
+import { type Goal, worst } from './goal.ts';
 import type { HostileFigure } from './hostile/hostile-figures.ts';
 import type { ObservedFigure } from './observed/observed-figure.ts';
 import { type SettlementFigures, settlementFigureFor } from './settlements/settlement-figures.ts';
 import type { SettlementLog, SettlementSpread } from './settlements/settlement-protocol.ts';
 import { type StreamsFigure, streamsRatio } from './streams/streams-figures.ts';
-import {
-  bytesPerAccount,
-  HELP,
-  NOTHING_WEIGHED,
-  perEventRatio,
-  START_OF_GATEWAY,
-  type VerifyFigure,
-  verifyCpuRatio,
-  type WeightFigures,
-} from './weight/weight-figures.ts';
+import { NOTHING_WEIGHED, type WeightFigures } from './weight/weight-figures.ts';
+import { WEIGHT_GOALS } from './weight/weight-goals.ts';
 import { EVENTS_PER_BILLED_REQUEST, LEDGER_REQUESTS_PER_S, type WorkloadName } from './workloads.ts';
-
-interface Goal<Measured> {
-  readonly title: string;
-  /** `most`: the value must not be above the limit; `least`: not below it. */
-  readonly bound: 'most' | 'least';
-  readonly limit: number;
-  readonly unit: string;
-  /** Null where what it compares was not measured. */
-  value(measured: Measured): number | null;
-}
 
 export interface Judgement {
   readonly title: string;
@@ -196,90 +179,6 @@ const FEED_GOALS: readonly Goal<FeedFigures>[] = [
   },
 ];
 
-const worst = (values: readonly number[]): number | null => (values.length === 0 ? null : Math.max(...values));
-
-/** What it weighs: views from nothing, starts, memory, the ledger's file. */
-const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
-  {
-    title: 'views from nothing: time to that of a bare scan',
-    bound: 'most',
-    limit: 2,
-    unit: 'x',
-    value: ({ replays }) => replays.at(-1)?.timeRatio ?? null,
-  },
-  {
-    title: 'views from nothing: most that is resident',
-    bound: 'most',
-    limit: 600,
-    unit: ' MB',
-    value: ({ replays }) => megabytes(replays.at(-1)?.peakRssBytes),
-  },
-  {
-    title: 'views from nothing: CPU of an event, to that with a tenth of the events',
-    bound: 'most',
-    limit: 1.1,
-    unit: 'x',
-    value: ({ replays }) => perEventRatio(replays),
-  },
-  verifiedRate('verify', 1 / 3, ({ verifies }) => verifies),
-  verifiedCost('verify', ({ verifies }) => verifies),
-  verifiedRate('verify --seals', 1 / 2, ({ seals }) => seals),
-  verifiedCost('verify --seals', ({ seals }) => seals),
-  {
-    title: "export, slowest format: events/s, to the bare scan's",
-    bound: 'least',
-    limit: 1 / 4,
-    unit: 'x',
-    value: ({ exports }) => (exports.length === 0 ? null : Math.min(...exports.map(({ rateRatio }) => rateRatio))),
-  },
-  {
-    title: 'export: most that is resident, to that with a quarter of the events',
-    bound: 'most',
-    limit: 1.25,
-    unit: 'x',
-    value: ({ exports }) =>
-      exports.length === 0 ? null : Math.max(...exports.map(({ peakRssRatio }) => peakRssRatio)),
-  },
-  {
-    title: 'one account at an instant: time of its event, to that with a tenth of the events',
-    bound: 'most',
-    limit: 1.2,
-    unit: 'x',
-    value: ({ at }) => at?.ratio ?? null,
-  },
-  started('start with views up to date', 1.5, (what) => what === START_OF_GATEWAY),
-  started('gateway --help', 0.35, (what) => what === HELP),
-  started('slowest command', 0.6, (what) => what !== START_OF_GATEWAY && what !== HELP),
-  {
-    title: 'resident memory, idle',
-    bound: 'most',
-    limit: 130,
-    unit: ' MB',
-    value: ({ memory }) => megabytes(memory?.ours.idle),
-  },
-  {
-    title: 'resident memory at 64 connections, ours to the floor',
-    bound: 'most',
-    limit: 1.2,
-    unit: 'x',
-    value: ({ memory }) => (memory === null ? null : memory.ours.loaded / memory.floor.loaded),
-  },
-  {
-    title: 'memory of an account that does nothing',
-    bound: 'most',
-    limit: 1_024,
-    unit: ' bytes',
-    value: ({ memory }) => (memory === null ? null : bytesPerAccount(memory)),
-  },
-  {
-    title: 'disk of a billed request',
-    bound: 'most',
-    limit: 1_400,
-    unit: ' bytes',
-    value: ({ diskBytesPerRequest }) => diskBytesPerRequest,
-  },
-];
-
 const STREAMS_GOALS: readonly Goal<readonly StreamsFigure[]>[] = [
   {
     title: 'streams held at 20 events/s, ours to the floor',
@@ -289,27 +188,6 @@ const STREAMS_GOALS: readonly Goal<readonly StreamsFigure[]>[] = [
     value: (figures) => streamsRatio(figures, 'ours', 'floor'),
   },
 ];
-
-type VerifiesOf = (figures: WeightFigures) => readonly VerifyFigure[];
-
-function verifiedRate(what: string, limit: number, of: VerifiesOf): Goal<WeightFigures> {
-  const title = `${what}: events/s, to the bare scan's`;
-  return { title, bound: 'least', limit, unit: 'x', value: (figures) => of(figures).at(-1)?.rateRatio ?? null };
-}
-
-function verifiedCost(what: string, of: VerifiesOf): Goal<WeightFigures> {
-  const title = `${what}: CPU of an event without the start, to that with a tenth of the events`;
-  const value = (figures: WeightFigures): number | null => verifyCpuRatio(of(figures));
-  return { title, bound: 'most', limit: 1.2, unit: 'x', value };
-}
-
-function started(title: string, limit: number, isOne: (what: string) => boolean): Goal<WeightFigures> {
-  const value = ({ starts }: WeightFigures) =>
-    worst(starts.filter(({ what }) => isOne(what)).map(({ seconds }) => seconds));
-  return { title, bound: 'most', limit, unit: ' s', value };
-}
-
-const megabytes = (bytes: number | undefined): number | null => (bytes === undefined ? null : bytes / 1_000_000);
 
 /** What was measured beside the workloads. */
 interface ApartFigures {

@@ -20,6 +20,8 @@ const FLEET_COST = 'fleet-cost';
 /** Likewise, in a folder of their own (weight/): views from nothing, starts, resident memory, the ledger's file. */
 const REPLAY = 'replay';
 const START = 'start';
+/** Likewise: views made anew beside the live ones. */
+const REBUILD = 'rebuild';
 /** Likewise: the audit of a whole ledger. */
 const VERIFY = 'verify';
 /** Likewise: the export of a whole ledger in each format. */
@@ -40,6 +42,7 @@ const APART = [
   FEED,
   REPLAY,
   START,
+  REBUILD,
   VERIFY,
   EXPORT,
   AT,
@@ -71,6 +74,7 @@ export interface Options {
   /** Whether views from nothing are measured, starts, memory, disk (weight/). */
   readonly replay: boolean;
   readonly start: boolean;
+  readonly rebuild: boolean;
   readonly verify: boolean;
   readonly export: boolean;
   readonly at: boolean;
@@ -78,7 +82,7 @@ export interface Options {
   readonly disk: boolean;
   /** Where the most streams are searched for that a contender holds (streams/); null for nowhere. */
   readonly streams: StreamsRange | null;
-  /** Events of the ledger of replay, start, verify, export and at. */
+  /** Events of the ledger of replay, start, rebuild, verify, export and at. */
   readonly events: number;
   /** Accounts that do nothing, by which one is weighed. */
   readonly accounts: number;
@@ -102,7 +106,7 @@ export const USAGE = `npm run bench -- [options]
   --contenders LIST    ${CONTENDERS.join(',')}
   --before COMMIT      this program as that commit has it, as a contender more
   --rounds N           interleaved rounds (3)
-  --events N           of the ledger of replay, start, verify, export, at (100000; the goals are for 1000000)
+  --events N           of the ledger of replay, start, rebuild, verify, export, at (100000; the goals are for 1000000)
   --accounts N         that do nothing, for memory (60000)
   --large              requests of 20 KB instead of 1 KB
   --profile            run ours with --cpu-prof and print where its time goes
@@ -150,6 +154,7 @@ export function readOptions(args: readonly string[]): Options {
     feed: choices.includes(FEED),
     replay: choices.includes(REPLAY),
     start: choices.includes(START),
+    rebuild: choices.includes(REBUILD),
     verify: choices.includes(VERIFY),
     export: choices.includes(EXPORT),
     at: choices.includes(AT),

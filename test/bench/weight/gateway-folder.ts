@@ -48,8 +48,14 @@ export class GatewayFolder {
   }
 
   /** Runs a command of the program to its end. */
-  run(...words: readonly string[]): Promise<WholeRun> {
+  run(...words: readonly string[]): ReturnType<typeof wholeRun> {
     return wholeRun(this.#processes, onMeasuredCore([process.execPath, ...this.#program(words)]), ENVIRONMENT);
+  }
+
+  /** Moves the ledger to an event store, and the configuration with it. */
+  async moveTo(connectionString: string): Promise<void> {
+    await this.run('ledger', 'copy', '--to', connectionString);
+    this.#configure({ eventLog: { kind: 'eventstoredb', connectionString } });
   }
 
   forgetViews(): void {
@@ -81,13 +87,16 @@ export class GatewayFolder {
     return [GATEWAY_PROGRAM, '--config', this.#configuration, ...words];
   }
 
-  #configure(): void {
-    mkdirSync(this.#data);
+  #configure(more: object = {}): void {
+    mkdirSync(this.#data, { recursive: true });
     const catalog = `${this.#data}-catalog.json`;
     writeFileSync(catalog, JSON.stringify({ models: Object.values(MODELS).map(modelOf) }));
     const listen = { host: '127.0.0.1', port: this.#port };
     // No request is sent that would ask the provider.
-    writeFileSync(this.#configuration, JSON.stringify({ ...configurationOf(this.#data, catalog, this.#port), listen }));
+    writeFileSync(
+      this.#configuration,
+      JSON.stringify({ ...configurationOf(this.#data, catalog, this.#port), listen, ...more }),
+    );
   }
 
   #isReady(): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { judge } from '../goals.ts';
+import { type RebuildSample, rebuildFigures, rebuildReport } from './rebuild-figure.ts';
 import {
   type AtSample,
   atFigure,
@@ -137,12 +138,36 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
   expect(exportReport(exports)).toContain('export of 100 events, csv: 38/s, 0.50 of the scan');
   expect(exportReport(exports)).toContain('300 MB resident at most, 1.50 of that with a quarter of the events');
   const at = atFigure(AT_AN_INSTANT);
-  const weight = { replays: REPLAYS, starts, verifies, seals, exports, at, memory: MEMORY, diskBytesPerRequest: 1_649 };
-  const judged = judge([], { weight }).slice(-18, -1);
+  const rebuilt = (log: RebuildSample['log'], seconds: number, peakRssBytes: number): RebuildSample => {
+    const bare = { seconds: 2, cpuSeconds: 2 };
+    return { log, bare, rebuild: { seconds, cpuSeconds: 5, peakRssBytes } };
+  };
+  const rebuilds = rebuildFigures([
+    ...[rebuilt('sqlite', 3, 1), rebuilt('sqlite', 6, 500_000_000), rebuilt('sqlite', 5, 2)],
+    rebuilt('eventstoredb', 4, 1),
+  ]);
+  expect(rebuildReport(rebuilds)).toContain(
+    'rebuild of all views from eventstoredb: 4.00 s, bare readAll 2.00 s: 2.00x (CPU 2.50x); at most 0 MB resident',
+  );
+  const weight = {
+    replays: REPLAYS,
+    starts,
+    rebuilds,
+    verifies,
+    seals,
+    exports,
+    at,
+    memory: MEMORY,
+    diskBytesPerRequest: 1_649,
+  };
+  const judged = judge([], { weight }).slice(-21, -1);
   expect(judged.map(({ title, measured, verdict }) => `${title}: ${measured}, ${verdict}`)).toEqual([
     'views from nothing: time to that of a bare scan: 2.5x, fell short',
     'views from nothing: most that is resident: 700 MB, fell short',
     'views from nothing: CPU of an event, to that with a tenth of the events: 0.185x, reached',
+    'rebuild of all views: time to that of a bare scan: 2.5x, fell short',
+    'rebuild of all views: most that is resident: 500 MB, reached',
+    "rebuild of all views, eventstoredb: time to that of the adapter's bare readAll: 2x, reached",
     "verify: events/s, to the bare scan's: 0.25x, fell short",
     'verify: CPU of an event without the start, to that with a tenth of the events: 1.3x, fell short',
     "verify --seals: events/s, to the bare scan's: 0.6x, reached",

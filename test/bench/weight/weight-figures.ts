@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import { median } from '../load/latencies.ts';
+import type { RebuildFigure } from './rebuild-figure.ts';
 import type { WholeRun } from './whole-run.ts';
 
 /** Views from nothing and a bare scan of the same file, one after the other. */
@@ -188,6 +189,8 @@ export interface WeightFigures {
   /** By the number of events, ascending. */
   readonly replays: readonly ReplayFigure[];
   readonly starts: readonly StartSample[];
+  /** By log. */
+  readonly rebuilds: readonly RebuildFigure[];
   /** By the number of events, ascending. */
   readonly verifies: readonly VerifyFigure[];
   /** The same of `verify --seals`. */
@@ -202,6 +205,7 @@ export interface WeightFigures {
 export const NOTHING_WEIGHED: WeightFigures = {
   replays: [],
   starts: [],
+  rebuilds: [],
   verifies: [],
   seals: [],
   exports: [],

@@ -1,0 +1,43 @@
+import { median } from '../load/latencies.ts';
+import type { WholeRun } from './whole-run.ts';
+
+/** A rebuild of all views, and what reading the same log costs by itself before it. */
+export interface RebuildSample {
+  readonly log: 'sqlite' | 'eventstoredb';
+  readonly bare: WholeRun;
+  readonly rebuild: WholeRun & { readonly peakRssBytes: number };
+}
+
+/** Medians; of the ratios within each pair. */
+export interface RebuildFigure {
+  readonly log: RebuildSample['log'];
+  readonly bareSeconds: number;
+  readonly seconds: number;
+  readonly timeRatio: number;
+  readonly cpuRatio: number;
+  readonly peakRssBytes: number;
+}
+
+export const rebuildFigures = (samples: readonly RebuildSample[]): RebuildFigure[] =>
+  [...Map.groupBy(samples, ({ log }) => log)].map(([log, ofLog]) => {
+    const over = (value: (sample: RebuildSample) => number) => median(ofLog.map(value));
+    return {
+      log,
+      bareSeconds: over(({ bare }) => bare.seconds),
+      seconds: over(({ rebuild }) => rebuild.seconds),
+      timeRatio: over(({ bare, rebuild }) => rebuild.seconds / bare.seconds),
+      cpuRatio: over(({ bare, rebuild }) => rebuild.cpuSeconds / bare.cpuSeconds),
+      peakRssBytes: Math.max(...ofLog.map(({ rebuild }) => rebuild.peakRssBytes)),
+    };
+  });
+
+const BARE = { sqlite: 'bare scan', eventstoredb: 'bare readAll' };
+
+export const rebuildReport = (figures: readonly RebuildFigure[]): string =>
+  figures
+    .map(
+      ({ log, bareSeconds, seconds, timeRatio, cpuRatio, peakRssBytes }) =>
+        `rebuild of all views from ${log}: ${seconds.toFixed(2)} s, ${BARE[log]} ${bareSeconds.toFixed(2)} s: ` +
+        `${timeRatio.toFixed(2)}x (CPU ${cpuRatio.toFixed(2)}x); at most ${(peakRssBytes / 1_000_000).toFixed(0)} MB resident\n`,
+    )
+    .join('');
