@@ -12,3 +12,6 @@ export function jsonOf(text: string): unknown {
     return undefined;
   }
 }
+
+/** Whether a text is to the byte what is written of its value: no name stands in it twice, and nothing between. */
+export const isAsWritten = (text: string): boolean => JSON.stringify(jsonOf(text)) === text;

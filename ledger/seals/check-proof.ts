@@ -1,6 +1,6 @@
 import { type Proof, problemOfProof } from './prove.ts';
 import type { TrustedKey } from './seal-chain.ts';
-import { isSignedBy, type LedgerSealed, publicKeyOf, sealText } from './seal-signature.ts';
+import { isBeforeKey, isSignedBy, type LedgerSealed, publicKeyOf, sealText } from './seal-signature.ts';
 
 export interface ProofVerdict {
   /** What does not hold; then nothing is proved. */
@@ -28,7 +28,10 @@ export function checkProof(proof: Proof, { keys, anchors }: Outside): ProofVerdi
   const isKept = (one: LedgerSealed): boolean =>
     anchors.some((anchor) => anchor.signature === one.signature && sealText(anchor) === sealText(one));
   const anchored = Math.max(0, ...seals.filter(isKept).map(({ treeSize }) => treeSize));
-  const by = `seal ${seal.seal} of ${seal.ledgerId}, of ${seal.sealedAt} by key ${seal.keyId}, covers`;
+  const until = keys.find(({ keyId }) => keyId === seal.keyId)?.validUntil ?? null;
+  // It may have signed on until the one that followed it has: a proof does not show whether that has.
+  const followed = until === null || seal.sealedAt <= until ? '' : ` (which another has followed at ${until})`;
+  const by = `seal ${seal.seal} of ${seal.ledgerId}, of ${seal.sealedAt} by key ${seal.keyId}${followed}, covers`;
   const event = inclusion?.event;
   return {
     problems,
@@ -48,7 +51,7 @@ export function checkProof(proof: Proof, { keys, anchors }: Outside): ProofVerdi
 function problemOfSeal(seal: LedgerSealed, keys: readonly TrustedKey[]): string | null {
   const key = keys.find(({ keyId }) => keyId === seal.keyId);
   if (key === undefined) return `seal ${seal.seal} is signed by ${seal.keyId}, which is none of the keys`;
-  if (seal.sealedAt < key.validFrom)
+  if (isBeforeKey(seal, key.validFrom))
     return `seal ${seal.seal} is of ${seal.sealedAt}, and its key valid from ${key.validFrom}`;
   if (!isSignedBy(publicKeyOf(key.publicKey), sealText(seal), seal.signature))
     return `seal ${seal.seal} has a signature that is not of its key ${seal.keyId}`;

@@ -12,6 +12,11 @@ export const SEAL_LIMITS = Object.freeze({
   retryMs: 5_000,
   /** Seals of others that are read at once. */
   sealsAheadMax: 100,
+  /**
+   * What the clock of a seal may be behind that of its key's introduction: one that was set by hand is off by hours, as by a time
+   * zone. Which key follows which is not asked of clocks. `verify-export.mjs` has the same.
+   */
+  clocksMs: 86_400_000,
   /** Tries to introduce a key, against a gateway that seals. */
   rotateAttempts: 5,
   /** Of a file that seals are copied to, what is read to find the last of them: far more than one line. */

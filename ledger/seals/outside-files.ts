@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { boundedList } from '../../contracts/bounded-length.ts';
 import { EVENT_SCHEMAS } from '../../contracts/events.ts';
-import { jsonOf } from '../../contracts/json-object.ts';
+import { isAsWritten, jsonOf } from '../../contracts/json-object.ts';
 import { linesOfArgument } from '../named-file.ts';
 import { type Proof, proofSchema } from './prove.ts';
 import type { TrustedKey } from './seal-chain.ts';
@@ -13,10 +13,12 @@ const sealLine = z.union([
   z.looseObject({ type: z.literal('LedgerSealed'), data: EVENT_SCHEMAS.LedgerSealed }).transform(({ data }) => data),
 ]);
 
+const givenKey = EVENT_SCHEMAS.SealKeyIntroduced.pick({ keyId: true, publicKey: true, validFrom: true })
+  .extend({ validUntil: z.iso.datetime().nullish() })
+  .loose();
+
 const keysSchema = z.looseObject({
-  keys: boundedList(EVENT_SCHEMAS.SealKeyIntroduced.pick({ keyId: true, publicKey: true, validFrom: true }).loose(), {
-    min: 1,
-  }),
+  keys: boundedList(givenKey, { min: 1 }),
 });
 
 /** Far more than a seal has, on one line or on several. */
@@ -53,6 +55,8 @@ export function keysOfFile(text: string): TrustedKey[] {
 /** What `gateway ledger prove` has printed. @throws Error that says what is wrong */
 export function proofOfFile(text: string): Proof {
   const proof = proofSchema.safeParse(jsonOf(text));
-  if (!proof.success) throw new Error('expected a proof as gateway ledger prove prints it');
+  // Of a name that stands twice others take another value than the one that was signed.
+  if (!proof.success || !isAsWritten(text.trimEnd()))
+    throw new Error('expected a proof as gateway ledger prove prints it');
   return proof.data;
 }

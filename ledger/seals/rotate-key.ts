@@ -4,7 +4,14 @@ import type { DomainEvent } from '../../contracts/events.ts';
 import { NO_STREAM, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
 import { SEAL_LIMITS } from './limits.ts';
 import { introductionOf, type SealKey } from './seal-keys.ts';
-import { introductionText, isSignedBy, publicKeyOf, type SealKeyIntroduced } from './seal-signature.ts';
+import {
+  introductionText,
+  isSignedBy,
+  type LedgerSealed,
+  latestOf,
+  publicKeyOf,
+  type SealKeyIntroduced,
+} from './seal-signature.ts';
 import { readSealEvent } from './sealed-sequence.ts';
 
 /** A key, and when another took over from it; null is not yet. */
@@ -22,16 +29,25 @@ export function unvouched(keys: readonly SealKeyIntroduced[]): SealKeyIntroduced
   });
 }
 
+interface SealKeys {
+  /** In the order of their introduction. */
+  readonly keys: readonly SealKeyIntroduced[];
+  readonly newest: LedgerSealed | null;
+  readonly revision: Revision;
+}
+
 /** @throws EventLogError, UnreadableEventError */
-export async function readSealKeys(log: EventLog): Promise<{ keys: SealKeyIntroduced[]; revision: Revision }> {
+export async function readSealKeys(log: EventLog): Promise<SealKeys> {
   const keys: SealKeyIntroduced[] = [];
+  let newest: LedgerSealed | null = null;
   let revision: Revision = NO_STREAM;
   for await (const recorded of log.readStream(SEALS_STREAM)) {
     const event = readSealEvent(recorded);
     if (event.type === 'SealKeyIntroduced') keys.push(event.data);
+    else newest = event.data;
     revision = recorded.revision;
   }
-  return { keys, revision };
+  return { keys, newest, revision };
 }
 
 interface Rotation {
@@ -45,18 +61,24 @@ type RotationAnswer =
   /** With what was written; none where the ledger knew the key already. */
   | { readonly type: 'done'; readonly events: readonly DomainEvent[] }
   /** The ledger has keys, and this one, which is to vouch for the next, is none of them. */
-  | { readonly type: 'unknown key'; readonly keyId: string };
+  | { readonly type: 'unknown key'; readonly keyId: string }
+  /** It vouches for nobody any more: the ledger is sealed by one that has followed it. */
+  | { readonly type: 'followed'; readonly keyId: string; readonly by: string };
 
 /** Introduces the next key into the ledger. @throws EventLogError; Error when others write to the stream again and again */
 export async function rotateSealKey(log: EventLog, { from, to, recording }: Rotation): Promise<RotationAnswer> {
   for (let attempt = 1; attempt <= SEAL_LIMITS.rotateAttempts; attempt++) {
-    const { keys, revision } = await readSealKeys(log);
-    const isKnown = ({ keyId }: SealKey): boolean => keys.some((key) => key.keyId === keyId);
+    const { keys, newest, revision } = await readSealKeys(log);
+    const rankOf = (id: string): number => keys.findIndex(({ keyId }) => keyId === id);
+    const isKnown = ({ keyId }: SealKey): boolean => rankOf(keyId) !== -1;
     if (isKnown(to)) return { type: 'done', events: [] };
     if (from !== null && keys.length > 0 && !isKnown(from)) return { type: 'unknown key', keyId: from.keyId };
-    const { recordedAt } = recording;
-    const first = from === null || isKnown(from) ? [] : [introductionOf(from, null, recordedAt)];
-    const events = [...first, introductionOf(to, from, recordedAt)].map(
+    if (from !== null && newest !== null && rankOf(from.keyId) < rankOf(newest.keyId))
+      return { type: 'followed', keyId: from.keyId, by: newest.keyId };
+    // Whoever introduced the one before may have had a clock that was ahead of this one.
+    const validFrom = latestOf(recording.recordedAt, keys.at(-1)?.validFrom ?? '');
+    const first = from === null || isKnown(from) ? [] : [introductionOf(from, null, validFrom)];
+    const events = [...first, introductionOf(to, from, validFrom)].map(
       (data): DomainEvent => ({ type: 'SealKeyIntroduced', data }),
     );
     const { type } = await log.append(SEALS_STREAM, revision, encodeEvents(events, recording));

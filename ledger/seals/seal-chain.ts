@@ -1,12 +1,15 @@
 import type { KeyObject } from 'node:crypto';
 import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
+import { isAsWritten } from '../../contracts/json-object.ts';
 import { hexOf, sha256 } from './merkle.ts';
 import {
   introductionText,
+  isBeforeKey,
   isSignedBy,
   keyIdOf,
   type LedgerSealed,
+  latestOf,
   publicKeyOf,
   type SealKeyIntroduced,
   sealText,
@@ -22,7 +25,10 @@ export interface SealFault {
 }
 
 /** A key that is known from outside the log. */
-export type TrustedKey = Pick<SealKeyIntroduced, 'keyId' | 'publicKey' | 'validFrom'>;
+export interface TrustedKey extends Pick<SealKeyIntroduced, 'keyId' | 'publicKey' | 'validFrom'> {
+  /** When another followed it, as is known there. */
+  readonly validUntil?: string | null | undefined;
+}
 
 interface KnownKey {
   readonly key: KeyObject;
@@ -63,6 +69,13 @@ export class SealChain {
     if (event.revision !== this.#revision)
       this.#fault('chain', null, `the stream of seals goes from revision ${this.#revision - 1} to ${event.revision}`);
     this.#revision = event.revision + 1;
+    // Of a name that stands twice others take another value than the one that was signed.
+    if (![event.data, event.metadata].every(isAsWritten))
+      this.#fault(
+        'chain',
+        null,
+        `revision ${event.revision} is not as it is written: a name stands in it twice, or something between`,
+      );
     try {
       const { type, data } = decodeEvent(event);
       if (type === 'SealKeyIntroduced') this.#introduce(data);
@@ -104,14 +117,18 @@ export class SealChain {
     const introducer = introducedBy === null ? keyOrNull(publicKey) : this.#keys.get(introducedBy)?.key;
     if (introducer === undefined || introducer === null)
       return `is introduced by ${introducedBy ?? 'itself'}, which is no known key`;
+    if (introducedBy !== null && this.#introduced.indexOf(introducedBy) < this.#rank)
+      return `is introduced by ${introducedBy}, which a key has followed that has sealed`;
     if (!isSignedBy(introducer, introductionText(introduced), signature))
       return `is introduced with a signature that is not of ${introducedBy ?? 'its own'}`;
     return null;
   }
 
+  /** Of one that was given, and is introduced here, both say from when on. */
   #know({ keyId, publicKey, validFrom }: TrustedKey): void {
     const key = keyOrNull(publicKey);
-    if (key !== null && keyIdOf(publicKey) === keyId) this.#keys.set(keyId, { key, validFrom });
+    if (key === null || keyIdOf(publicKey) !== keyId) return;
+    this.#keys.set(keyId, { key, validFrom: latestOf(validFrom, this.#keys.get(keyId)?.validFrom ?? '') });
   }
 
   #follow(seal: LedgerSealed, stored: string): LedgerSealed {
@@ -139,7 +156,7 @@ export class SealChain {
     // Of two gateways one goes on with the key before until the other has sealed with the next.
     else if (rank < this.#rank)
       this.#fault('key', seal, `is signed by ${seal.keyId} after a seal by a key that followed it`);
-    else if (seal.sealedAt < known.validFrom)
+    else if (isBeforeKey(seal, known.validFrom))
       this.#fault('key', seal, `is of ${seal.sealedAt}, and its key ${seal.keyId} valid from ${known.validFrom}`);
     else if (!isSignedBy(known.key, sealText(seal), seal.signature))
       this.#fault('key', seal, `has a signature that is not of its key ${seal.keyId}`);

@@ -1,8 +1,10 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { giveToFolderOwner } from '../folder-owner.ts';
 import { textOfFile } from '../named-file.ts';
 import { replaceFile } from '../replace-file.ts';
+import { syncFolder } from '../sync-folder.ts';
 import { introductionText, keyIdOf, type SealKeyIntroduced } from './seal-signature.ts';
 
 /** What seals are signed with; the private half is nowhere to be seen. */
@@ -60,14 +62,53 @@ export function keyOfFolder(dataFolder: string): { readonly key: SealKey; readon
 /** The key that is to follow the folder's, kept until `takeNextKey`. @throws as `keyOfFolder` */
 export function nextKeyOfFolder(dataFolder: string): SealKey {
   const file = nextKeyFile(dataFolder);
-  if (!existsSync(file)) replaceFile(file, newKeyText(), OWNERS_ALONE);
-  return keyOfFile(file);
+  // Of several rotations at once one makes it, and each introduces that one.
+  for (let attempt = 1; ; attempt++) {
+    makeFile(file);
+    try {
+      return keyOfFile(file);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      // Another rotation has taken it, and this one is the next.
+      if (existsSync(file) || attempt === ATTEMPTS_MAX)
+        throw new Error(
+          `${file} ${why}: a rotation is making it, or was ended while it did, and the ledger does not know it: run this ` +
+            'again, and if it says the same, remove that file first',
+          { cause: error },
+        );
+    }
+  }
 }
 
-/** The next key is the folder's from here on, and the one before is gone. @throws Error of the file system */
-export function takeNextKey(dataFolder: string): void {
-  replaceFile(sealKeyFile(dataFolder), textOfFile(nextKeyFile(dataFolder)), OWNERS_ALONE);
-  rmSync(nextKeyFile(dataFolder));
+const ATTEMPTS_MAX = 5;
+
+/** Nothing where it is there. @throws Error of the file system */
+function makeFile(file: string): void {
+  try {
+    writeFileSync(file, newKeyText(), { flag: 'wx', mode: OWNERS_ALONE, flush: true });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+    throw error;
+  }
+  giveToFolderOwner(file);
+  syncFolder(dirname(file));
+}
+
+/**
+ * The next key is the folder's from here on, and the one before is gone. @param introduced that the ledger knows: where
+ * another rotation has taken it, or made one that is to follow it, nothing is taken @throws Error of the file system
+ */
+export function takeNextKey(dataFolder: string, introduced: Pick<SealKey, 'keyId'>): void {
+  const [file, own] = [nextKeyFile(dataFolder), sealKeyFile(dataFolder)];
+  try {
+    const text = textOfFile(file);
+    if (sealKeyOf(text).keyId !== introduced.keyId) return;
+    replaceFile(own, text, OWNERS_ALONE);
+    rmSync(file, { force: true });
+  } catch (error) {
+    // Another has taken it meanwhile.
+    if (existsSync(file) && keyOfFile(own).keyId !== introduced.keyId) throw error;
+  }
 }
 
 /** @param by who vouches for it; null is nobody but itself */

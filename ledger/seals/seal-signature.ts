@@ -1,5 +1,6 @@
 import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
 import type { EventData } from '../../contracts/events.ts';
+import { SEAL_LIMITS } from './limits.ts';
 
 export type LedgerSealed = EventData<'LedgerSealed'>;
 export type SealKeyIntroduced = EventData<'SealKeyIntroduced'>;
@@ -27,6 +28,14 @@ export const publicKeyOf = (publicKey: string): KeyObject =>
     key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey, 'base64').toString('base64url') },
     format: 'jwk',
   });
+
+/** Whether a seal is of before its key, by more than clocks may differ by. @param validFrom RFC 3339 */
+export const isBeforeKey = ({ sealedAt }: Pick<LedgerSealed, 'sealedAt'>, validFrom: string): boolean =>
+  Date.parse(validFrom) - Date.parse(sealedAt) > SEAL_LIMITS.clocksMs;
+
+/** The latest of instants that are all written by `toISOString`. */
+export const latestOf = (first: string, ...others: readonly string[]): string =>
+  others.reduce((latest, other) => (other > latest ? other : latest), first);
 
 /** Ed25519 (RFC 8032). @param signature base64 */
 export const isSignedBy = (key: KeyObject, text: string, signature: string): boolean =>

@@ -14,7 +14,7 @@ import { SEAL_LIMITS } from './limits.ts';
 import { hexOf, MerkleTree, sha256 } from './merkle.ts';
 import { SealCopies } from './seal-copies.ts';
 import { introductionOf, type SealKey } from './seal-keys.ts';
-import { type LedgerSealed, type SealKeyIntroduced, sealText } from './seal-signature.ts';
+import { type LedgerSealed, latestOf, type SealKeyIntroduced, sealText } from './seal-signature.ts';
 import { readSealEvent, type SealedFrontier, SealedSequence } from './sealed-sequence.ts';
 
 interface SealerOptions {
@@ -280,14 +280,14 @@ export class Sealer {
   }
 
   /** @throws UnusableKeyError */
-  #nextEvents(sealedAt: string): DomainEvent[] {
+  #nextEvents(now: string): DomainEvent[] {
     const { keys, newest } = this.#sequence;
     const [key, ledgerId] = [this.#keyNow(), this.#ledgerId];
     if (key === null || ledgerId === null) throw new Error('there is no key, or the ledger has no identity');
     if (keys.size > 0 && !keys.has(key.keyId))
       throw new UnusableKeyError(
         `the ledger knows the keys ${[...keys.keys()].join(', ')}, and none of them has introduced ${key.keyId}: ` +
-          '`gateway ledger keys rotate` does so; start this gateway again then',
+          'give this gateway the newest of them, and start it again; where that is lost, `gateway ledger keys rotate --lost`',
       );
     const inOrder = [...keys.keys()];
     // Until then it goes on: between a rotation and the first seal by the next key nothing would be sealed.
@@ -297,6 +297,8 @@ export class Sealer {
           'and start it again',
       );
     const { seal, ...range } = this.#sequence.next();
+    // Whoever introduced the key, or sealed before, may have had a clock that was ahead of this one.
+    const sealedAt = latestOf(now, keys.get(key.keyId)?.validFrom ?? '', newest?.sealedAt ?? '');
     const data = { seal, ledgerId, ...range, sealedAt, keyId: key.keyId };
     const sealed: DomainEvent = { type: 'LedgerSealed', data: { ...data, signature: key.sign(sealText(data)) } };
     if (keys.size > 0) return [sealed];

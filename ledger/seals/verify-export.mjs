@@ -72,6 +72,9 @@ function jsonOf(text) {
   }
 }
 
+/** Whether no name stands in a text twice, and nothing between. */
+const isAsWritten = (text) => JSON.stringify(jsonOf(text)) === text;
+
 /** What is stored, of the JSON by which a line has it; undefined where an export would have written it otherwise. */
 function storedOf(json) {
   if (json.startsWith('{')) return json.includes('\r') ? undefined : json;
@@ -153,16 +156,20 @@ const isKey = ({ keyId, publicKey }) =>
   sha256(Buffer.from(publicKey, 'base64')).toString('hex').startsWith(keyId) &&
   keyId.length === 16;
 
+/** What the clock of a seal may be behind that of its key's introduction: a day. Which key follows which is not asked of clocks. */
+const CLOCKS_MS = 86_400_000;
+
 /** What of a seal's signature does not hold. */
 function faultOfSeal(seal, keys) {
   const key = keys.get(seal.keyId);
   if (key === undefined) return `is signed by ${seal.keyId}, which is no known key`;
-  if (seal.sealedAt < key.validFrom) return `is of ${seal.sealedAt}, and its key valid from ${key.validFrom}`;
+  if (!(Date.parse(key.validFrom) - Date.parse(seal.sealedAt) <= CLOCKS_MS))
+    return `is of ${seal.sealedAt}, and its key valid from ${key.validFrom}`;
   return isSigned(key.publicKey, sealText(seal), seal.signature) ? null : 'has a signature that is not of its key';
 }
 
 /** Why an introduced key is not to be believed. */
-function faultOfKey(key, keys, { areGiven, introduced }) {
+function faultOfKey(key, keys, { areGiven, introduced, rank }) {
   if (!isKey(key)) return 'has the public key of another';
   if (introduced.includes(key.keyId)) return 'is introduced a second time';
   if (key.introducedBy === null && areGiven && !keys.has(key.keyId))
@@ -171,6 +178,8 @@ function faultOfKey(key, keys, { areGiven, introduced }) {
     return 'introduces itself, though there is a key already';
   const by = key.introducedBy === null ? key : keys.get(key.introducedBy);
   if (by === undefined) return `is introduced by ${key.introducedBy}, which is no known key`;
+  if (by !== key && introduced.indexOf(by.keyId) < rank)
+    return `is introduced by ${by.keyId}, which a key has followed that has sealed`;
   return isSigned(by.publicKey, keyText(key), key.signature)
     ? null
     : 'has a signature that is not of who introduced it';
@@ -216,14 +225,19 @@ async function* sealsOf(folder, keys, areGiven, fault) {
   for await (const event of eventsOf(folder, 'seals.ndjson', true, fault)) {
     if (event === null) continue;
     const data = jsonOf(event.data) ?? {};
+    const names = event.type === 'LedgerSealed' ? SEAL : KEY;
+    // The newest seal's text is in no hash.
+    if (event.data !== pick(data, [...names, 'signature']) || !isAsWritten(event.metadata))
+      fault(`revision ${event.revision} of the stream of seals is not as it is written`);
     if (event.revision !== revision)
       fault(`the stream of seals goes from revision ${revision - 1} to ${event.revision}`);
     revision = event.revision + 1;
     if (event.type === 'SealKeyIntroduced') {
-      const why = faultOfKey(data, keys, { areGiven, introduced });
+      const why = faultOfKey(data, keys, { areGiven, introduced, rank });
       if (why !== null) fault(`key ${data.keyId} ${why}`);
       else {
-        keys.set(data.keyId, data);
+        const since = keys.get(data.keyId)?.validFrom ?? '';
+        keys.set(data.keyId, since > data.validFrom ? { ...data, validFrom: since } : data);
         introduced.push(data.keyId);
       }
     } else if (event.type === 'LedgerSealed') {
@@ -298,45 +312,61 @@ async function verifyFolder(folder, { keysFile, anchors }) {
     ...faults,
     `events ${tree.size}, sealed ${sealed}, anchored ${anchored}, unsealed ${tree.size - sealed}`,
   ];
-  const whole = inLog.size === 0 ? 'nothing is sealed' : anchored > 0 ? 'anchored' : 'consistent, not anchored';
+  const isPart = anchored < sealed;
+  const part = `anchored up to event ${anchored - 1}; behind it consistent only: ${sealed - anchored}`;
+  const held = anchored === 0 ? 'consistent, not anchored' : isPart ? part : 'anchored';
+  const whole = inLog.size === 0 ? 'nothing is sealed' : held;
   return { lines: [...lines, faults.length > 0 ? 'damaged' : whole], holds: faults.length === 0 };
 }
 
-/** RFC 9162, section 2.1.3.2. */
-function rootByPath(index, size, leaf, path) {
-  let [at, last, root] = [index, size - 1, leaf];
-  for (const other of path) {
+const half = (number) => Math.floor(number / 2);
+
+/** RFC 9162, sections 2.1.3.2 and 2.1.4.2: up to the roots of the tree that ends there, and of the whole one. */
+function climb(at, last, start, path) {
+  let [one, other] = [start, start];
+  for (const hash of path) {
     if (last === 0) return null;
     if (at % 2 === 1 || at === last) {
-      root = node(other, root);
-      while (at % 2 === 0 && at !== 0) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
-    } else root = node(root, other);
-    [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
+      [one, other] = [node(hash, one), node(hash, other)];
+      for (; at % 2 === 0 && at !== 0; at = half(at)) last = half(last);
+    } else other = node(other, hash);
+    [at, last] = [half(at), half(last)];
   }
-  return last === 0 ? root : null;
+  return last === 0 && start !== undefined ? [one, other] : null;
 }
 
-/** RFC 9162, section 2.1.4.2: the roots of both trees, as the path has them. */
+/** The roots of both trees, as the path has them. */
 function rootsByPath(older, newer, path) {
   if (older.size === newer.size) return path.length === 0 ? [older.root, older.root] : null;
   const isFull = Number.isInteger(Math.log2(older.size));
   const [start, ...rest] = isFull ? [older.root, ...path] : path;
-  let [at, last, one, other] = [older.size - 1, newer.size - 1, start, start];
-  while (at % 2 === 1) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
-  for (const hash of rest) {
-    if (last === 0) return null;
-    if (at % 2 === 1 || at === last) {
-      [one, other] = [node(hash, one), node(hash, other)];
-      while (at % 2 === 0 && at !== 0) [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
-    } else other = node(other, hash);
-    [at, last] = [Math.floor(at / 2), Math.floor(last / 2)];
-  }
-  return last === 0 && start !== undefined ? [one, other] : null;
+  let [at, last] = [older.size - 1, newer.size - 1];
+  for (; at % 2 === 1; at = half(at)) last = half(last);
+  return climb(at, last, start, rest);
 }
 
 function bytesOf(hashes) {
   if (!hashes.every((hash) => /^[0-9a-f]{64}$/.test(hash))) throw new Error('a path is not of hashes');
   return hashes.map((hash) => Buffer.from(hash, 'hex'));
+}
+
+const EVENT = ['ordinal', 'stream', 'revision', 'id', 'type', 'data', 'metadata'];
+const withNames = (value, names) => JSON.parse(pick(value, names));
+const sealOf = (seal) => withNames(seal, [...SEAL, 'signature']);
+
+/** A proof's text, to the byte, as `gateway ledger prove` prints it. */
+function proofText({ seal, inclusion, consistency }) {
+  const event = inclusion && { event: withNames(inclusion.event, EVENT), path: inclusion.path };
+  const older = consistency && { since: sealOf(consistency.since), path: consistency.path };
+  return JSON.stringify({ seal: sealOf(seal), inclusion: event, consistency: older });
+}
+
+/** @throws where a name stands in it twice, or one more, of which others take another value than the one that was signed */
+function proofIn(file) {
+  const text = readFileSync(file, 'utf8').trimEnd();
+  const proof = JSON.parse(text);
+  if (proofText(proof) !== text) throw new Error(`${file} is not as gateway ledger prove prints it`);
+  return proof;
 }
 
 const isStored = ({ ordinal, stream, revision, id, type, data, metadata }) =>
@@ -350,17 +380,18 @@ function verifyProof({ seal, inclusion, consistency }, { keysFile, anchors }) {
     return why === null ? [] : [`seal ${one.seal} ${why}`];
   });
   const lines = [];
+  const until = keys.get(seal.keyId)?.validUntil ?? null;
+  const isFollowed = until !== null && seal.sealedAt > until;
+  const by = `seal ${seal.seal}${isFollowed ? ` (by a key that another has followed at ${until})` : ''} covers`;
   if (inclusion === null && consistency === null) faults.push('it shows neither an event nor an earlier seal');
   if (inclusion !== null) {
     const { event, path } = inclusion;
     const root =
       isStored(event) && event.ordinal < seal.treeSize
-        ? rootByPath(event.ordinal, seal.treeSize, leafOf(event.ordinal, event), bytesOf(path))
+        ? climb(event.ordinal, seal.treeSize - 1, leafOf(event.ordinal, event), bytesOf(path))?.[1]
         : null;
     if (root?.toString('hex') !== seal.treeRoot) faults.push(`event ${event.id} does not stand in seal ${seal.seal}`);
-    lines.push(
-      `seal ${seal.seal} covers event ${event.ordinal}: ${event.stream} revision ${event.revision}, ${event.type} ${event.id}`,
-    );
+    lines.push(`${by} event ${event.ordinal}: ${event.stream} revision ${event.revision}, ${event.type} ${event.id}`);
   }
   if (consistency !== null) {
     const { since, path } = consistency;
@@ -369,7 +400,7 @@ function verifyProof({ seal, inclusion, consistency }, { keysFile, anchors }) {
     const [one, other] = (roots ?? []).map((root) => root.toString('hex'));
     if (one !== since.treeRoot || other !== seal.treeRoot)
       faults.push(`seal ${since.seal} is not the beginning of seal ${seal.seal}`);
-    lines.push(`seal ${seal.seal} covers all that seal ${since.seal} covers`);
+    lines.push(`${by} all that seal ${since.seal} covers`);
   }
   const known = new Set(anchors.map((anchor) => `${sealText(anchor)}${anchor.signature}`));
   const sizes = seals.filter((one) => known.has(`${sealText(one)}${one.signature}`)).map(({ treeSize }) => treeSize);
@@ -399,14 +430,12 @@ try {
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   const anchors = values.anchor === undefined ? [] : await anchorsOf(values.anchor);
   const outside = { keysFile: values.keys, anchors };
-  const [folder] = positionals;
-  if ((values.proof === undefined) === (folder === undefined))
+  const [folder, ...more] = positionals;
+  if ((values.proof === undefined) === (folder === undefined) || more.length > 0)
     throw new Error('name a folder, or --proof FILE --keys FILE');
   if (values.proof !== undefined && values.keys === undefined) throw new Error('a proof is checked by --keys FILE');
   const { lines, holds } =
-    folder === undefined
-      ? verifyProof(JSON.parse(readFileSync(values.proof, 'utf8')), outside)
-      : await verifyFolder(folder, outside);
+    folder === undefined ? verifyProof(proofIn(values.proof), outside) : await verifyFolder(folder, outside);
   process.stdout.write(`${lines.map(onOneLine).join('\n')}\n`);
   process.exitCode = holds ? 0 : 5;
 } catch (error) {

@@ -33,6 +33,8 @@ export interface SealVerdict {
   /** How many of them the newest seal covers, and how many a seal from outside. */
   readonly sealed: number;
   readonly anchored: number;
+  /** Sealed behind what a seal from outside covers, which who has the key could have written anew; all where there is none. */
+  readonly consistentOnly: number;
 }
 
 /** Reads the log once, and its seals beside it: whatever its length, it keeps one range's state. @throws EventLogError */
@@ -62,6 +64,7 @@ export async function verifySeals(log: ReadableLog, options: VerifySealsOptions)
   chain.end();
   const faults = [...chain.faults, ...anchors.faults(events, chain.newest)];
   const sealed = Math.min(chain.newest?.treeSize ?? 0, events);
+  const anchored = anchors.covered(events);
   const { leaves } = options;
   const { firstBad } = ranges;
   return {
@@ -70,7 +73,7 @@ export async function verifySeals(log: ReadableLog, options: VerifySealsOptions)
     furtherRanges: ranges.furtherBad,
     event: leaves === null || firstBad === null ? null : await locateDamage(log, firstBad, leaves),
     ...{ events, seals: chain.seals, newest: chain.newest, sealed },
-    anchored: anchors.covered(events),
+    ...{ anchored, consistentOnly: Math.max(0, sealed - anchored) },
   };
 }
 

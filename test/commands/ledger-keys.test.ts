@@ -1,4 +1,4 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
@@ -6,10 +6,17 @@ import { NO_STREAM, revision, SEALS_STREAM } from '../../contracts/ids.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { hexOf, sha256 } from '../../ledger/seals/merkle.ts';
 import { rotateSealKey } from '../../ledger/seals/rotate-key.ts';
-import { introductionOf, keyOfFolder, nextKeyOfFolder } from '../../ledger/seals/seal-keys.ts';
+import {
+  introductionOf,
+  keyOfFolder,
+  nextKeyOfFolder,
+  sealKeyFile,
+  takeNextKey,
+} from '../../ledger/seals/seal-keys.ts';
 import { EXIT } from '../../proxy/program/command-error.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { sealLog } from '../fixtures/ledger/seal-log.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 let program: ProgramInProcess;
@@ -42,6 +49,32 @@ it('gateway ledger keys rotate goes on with the key that it was interrupted with
   expect(await program.json('ledger', 'keys', 'rotate')).toMatchObject({ keyId: next.keyId, isNew: false });
   expect(keyOfFolder(data).key.keyId).toBe(next.keyId);
   expect((await Array.fromAsync(program.log.readStream(SEALS_STREAM))).length).toBe(2);
+});
+
+it('gateway ledger keys rotate refuses a key that another has followed and sealed with', async () => {
+  const before = sealKeyFile(data);
+  const { keyId } = keyOfFolder(data).key;
+  const retired = readFileSync(before);
+  const { keyId: next } = await program.json('ledger', 'keys', 'rotate');
+  await sealLog(program.log, data);
+  writeFileSync(before, retired);
+  await expect(program.run('ledger', 'keys', 'rotate')).rejects.toMatchObject({
+    exitCode: EXIT.refused,
+    message: expect.stringContaining(`sealed by the key ${next}, which has followed ${keyId}`),
+  });
+});
+
+it('of several rotations at once no key is lost: each introduces the one that was made, and takes no other', () => {
+  const made = keyOfFolder(data).key;
+  const next = nextKeyOfFolder(data);
+  expect(nextKeyOfFolder(data).keyId).toBe(next.keyId);
+  takeNextKey(data, made);
+  expect(keyOfFolder(data).key.keyId).toBe(made.keyId);
+  takeNextKey(data, next);
+  takeNextKey(data, next);
+  expect([keyOfFolder(data).key.keyId, existsSync(join(data, 'seal-key.next'))]).toEqual([next.keyId, false]);
+  writeFileSync(join(data, 'seal-key.next'), '');
+  expect(() => nextKeyOfFolder(data)).toThrow('a rotation is making it, or was ended while it did');
 });
 
 it('gateway ledger keys rotate refuses where the key before is none of the ledger’s, unless it is said to be lost', async () => {

@@ -60,10 +60,21 @@ describe('gateway ledger verify --seals', () => {
   test('takes seals that were copied elsewhere, whole or cut, and keys', async () => {
     const one = file('one.json', JSON.stringify(sealOf(first), null, 2));
     const said = await run(rows, 'verify', '--seals', '--anchor', one, '--keys', keys);
-    expect(said).toContain('anchored  5\nunsealed  3; 5 sealed after the anchor\nverdict   anchored');
+    expect(said).toContain(
+      'anchored  5\nunsealed  3; 5 sealed after the anchor\nverdict   anchored up to event 4; behind it consistent only: 5\n',
+    );
+    expect(JSON.parse(await run(rows, '--json', 'verify', '--seals', '--anchor', one))).toMatchObject({
+      ...{ verdict: 'anchored', sealed: 10, anchored: 5, consistentOnly: 5 },
+    });
     expect(await run(rows, 'verify', '--seals', '--anchor', anchor)).toContain('anchored  10\n');
     const shown = JSON.parse(await run(rows, '--json', 'verify', '--seals', '--anchor', anchor));
-    expect(shown).toMatchObject({ verdict: 'anchored', anchored: 10, faults: [], newest: { seal: 1 } });
+    expect(shown).toMatchObject({
+      verdict: 'anchored',
+      anchored: 10,
+      consistentOnly: 0,
+      faults: [],
+      newest: { seal: 1 },
+    });
   });
 
   test('takes a file of seals of any size, and passes by a line that no seal has', async () => {
@@ -202,6 +213,9 @@ describe('gateway ledger prove', () => {
       ).rejects.toMatchObject({
         exitCode: 5,
       });
+    // As by a clock that was ahead when the key was introduced.
+    const soon = file('soon.json', keysText({ keyId, publicKey, validFrom: '2026-11-06T10:20:31.001Z' }));
+    expect(await run([], 'check-proof', file('own.json', JSON.stringify(proof)), '--keys', soon)).toContain('holds');
     const late = file('late.json', keysText({ keyId, publicKey, validFrom: '2027-01-01T00:00:00.000Z' }));
     const strange = file(
       'strange.json',

@@ -87,7 +87,13 @@ async function rotate(context: CommandContext, command: Command, { keyFile, lost
         `the ledger knows no key ${answer.keyId}, which was to vouch for ${to.keyId}; where the one that it knows is lost: --lost`,
         EXIT.refused,
       );
-    if (isInFolder) takeNextKey(configuration.data);
+    if (answer.type === 'followed')
+      throw new CommandError(
+        `the ledger is sealed by the key ${answer.by}, which has followed ${answer.keyId}: that one has to vouch for ${to.keyId}; ` +
+          'give it to the configuration of each gateway, or to this data folder, first',
+        EXIT.refused,
+      );
+    if (isInFolder) takeNextKey(configuration.data, to);
     const { keyId, publicKey } = to;
     const then = isInFolder ? '' : '\nName it in the configuration of each gateway, and start them again.';
     const isNew = answer.events.length > 0;
@@ -99,7 +105,7 @@ async function rotate(context: CommandContext, command: Command, { keyFile, lost
 /** @throws CommandError */
 function nextKey({ seals, data }: Configuration, keyFile: string | undefined): SealKey {
   if (seals.key?.type === 'data folder') {
-    if (keyFile === undefined) return nextKeyOfFolder(data);
+    if (keyFile === undefined) return madeKey(data);
     throw new CommandError('--key-file goes with a key that the configuration names', EXIT.usage);
   }
   if (keyFile === undefined) throw new CommandError('--key-file is missing: the next private key', EXIT.usage);
@@ -107,6 +113,15 @@ function nextKey({ seals, data }: Configuration, keyFile: string | undefined): S
     return keyOfFile(keyFile);
   } catch (error) {
     throw new CommandError(`${keyFile} ${error instanceof Error ? error.message : String(error)}`, EXIT.usage);
+  }
+}
+
+/** @throws CommandError */
+function madeKey(data: string): SealKey {
+  try {
+    return nextKeyOfFolder(data);
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error), EXIT.refused);
   }
 }
 

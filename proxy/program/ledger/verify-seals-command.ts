@@ -138,12 +138,14 @@ function textOf({
   newest,
   sealed,
   anchored,
+  consistentOnly,
 }: SealVerdict): string {
   const further = furtherRanges === 0 ? [] : [`${count(furtherRanges)} further sealed ranges do not hold`];
   const found = event?.found ?? null;
   const place =
     found === null ? 'nothing' : brief(`${found.stream} revision ${found.revision}, ${found.type} ${found.id}`);
   const named = event === null ? [] : [`event ${count(event.ordinal)} (there is ${place}): ${event.problem}`];
+  const upTo = ` up to event ${anchored - 1}; behind it consistent only: ${consistentOnly}`;
   const rows = [
     ...(newest === null
       ? []
@@ -152,9 +154,9 @@ function textOf({
     ...(anchored === 0 ? [] : [['anchored', count(anchored)] as const]),
     [
       'unsealed',
-      `${count(events - sealed)}${anchored === 0 ? '' : `; ${count(sealed - anchored)} sealed after the anchor`}`,
+      `${count(events - sealed)}${anchored === 0 ? '' : `; ${count(consistentOnly)} sealed after the anchor`}`,
     ] as const,
-    ['verdict', verdict] as const,
+    ['verdict', `${verdict}${verdict === 'anchored' && consistentOnly > 0 ? upTo : ''}`] as const,
   ];
   return [...faults.map(lineOf), ...further, ...named, facts(rows)].join('\n');
 }

@@ -25,6 +25,16 @@ it('seals of one ledger that follow each other have no fault', () => {
   expect(faultsOf(introduction, first, second)).toEqual([]);
 });
 
+it.each<[string, (row: Row) => Row]>([
+  ['a name twice', (row) => ({ ...row, data: row.data.replace('{', '{"keyId":"0000000000000000",') })],
+  ['white space', (row) => ({ ...row, data: row.data.replace(',', ', ') })],
+  ['a name of its metadata twice', (row) => ({ ...row, metadata: row.metadata.replace('{', '{"actor":"nobody",') })],
+])('a seal, or a key, that is stored with %s is not as it is written, though its signature holds', (_what, change) => {
+  const problem = expect.stringContaining('is not as it is written');
+  expect(faultsOf(introduction, first, change(second))).toMatchObject([{ kind: 'chain', problem }]);
+  expect(faultsOf(change(introduction))).toMatchObject([{ kind: 'chain', problem }]);
+});
+
 it.each<[string, Partial<LedgerSealed>, string]>([
   ['is of another ledger', { ledgerId: ledgerId(`ledger_${'1'.repeat(32)}`) }, `is of ledger_${'1'.repeat(32)}`],
   ['says more events of its tree than of its range', { treeSize: 3 }, 'says two ends of its range'],

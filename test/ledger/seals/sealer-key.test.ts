@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { rotateSealKey } from '../../../ledger/seals/rotate-key.ts';
-import { keyOfFolder, sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
+import { keyOfFolder, type SealKey, sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 import { verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { sealKeySource } from '../../../proxy/program/configuration/seal-key-of.ts';
 import { chainOf } from '../../fixtures/ledger/seal-chain.ts';
@@ -36,6 +36,53 @@ describe('of a sealer the key', () => {
           'start it again',
       );
     expect((await chainOf(log)).seals.map(({ keyId }) => keyId)).toEqual([before.keyId, before.keyId, next.keyId]);
+    expect((await verifySeals(log, { keys: null, anchors: [], leaves: null })).faults).toEqual([]);
+  });
+
+  it('that was introduced by a clock ahead of the sealer’s is of before its seals, of which none is of before another', async () => {
+    const log = await newLog();
+    const [before, next] = [keyOfFolder(temporaryFolder()).key, keyOfFolder(temporaryFolder()).key];
+    const sealedBy = async (key: typeof next, seals: number, nowMs: number): Promise<void> => {
+      const { sealer } = started(log, { key: () => key, clock: () => nowMs });
+      await write(log, 10);
+      await untilSealed(log, seals);
+      await sealer.close();
+    };
+    await sealedBy(before, 1, NOW_MS);
+    await sealedBy(before, 2, NOW_MS + 2_000);
+    await sealedBy(before, 3, NOW_MS + 1_000);
+    await rotateSealKey(log, { from: before, to: next, recording: recordingBy('operator', NOW_MS + 8_000) });
+    await sealedBy(next, 4, NOW_MS + 3_000);
+    await sealedBy(next, 5, NOW_MS + 9_000);
+    const { seals } = await chainOf(log);
+    const at = (ms: number): string => new Date(NOW_MS + ms).toISOString();
+    expect(seals.map(({ sealedAt }) => sealedAt)).toEqual([0, 2_000, 2_000, 8_000, 9_000].map(at));
+  });
+
+  it('that was introduced is followed by one that is not of before it', async () => {
+    const log = await newLog();
+    const [first, second] = [keyOfFolder(temporaryFolder()).key, keyOfFolder(temporaryFolder()).key];
+    await rotateSealKey(log, { from: null, to: first, recording: recordingBy('operator', NOW_MS) });
+    await rotateSealKey(log, { from: first, to: second, recording: recordingBy('operator', NOW_MS - 5_000) });
+    expect((await chainOf(log)).keys.map(({ validFrom }) => validFrom)).toEqual(
+      Array(2).fill(new Date(NOW_MS).toISOString()),
+    );
+  });
+
+  it('that another has followed and sealed with introduces nobody; of two rotations before that each does', async () => {
+    const log = await newLog();
+    const keys = [1, 2, 3, 4].map(() => keyOfFolder(temporaryFolder()).key);
+    const [a, b, c, d] = keys as [SealKey, SealKey, SealKey, SealKey];
+    const recording = recordingBy('operator', NOW_MS);
+    await rotateSealKey(log, { from: a, to: b, recording });
+    expect(await rotateSealKey(log, { from: a, to: c, recording })).toMatchObject({ type: 'done' });
+    const { sealer } = started(log, { key: () => b });
+    await write(log, 10);
+    await untilSealed(log, 1);
+    await sealer.close();
+    const refused = await rotateSealKey(log, { from: a, to: d, recording });
+    expect(refused).toEqual({ type: 'followed', keyId: a.keyId, by: b.keyId });
+    expect(await rotateSealKey(log, { from: b, to: d, recording })).toMatchObject({ type: 'done' });
     expect((await verifySeals(log, { keys: null, anchors: [], leaves: null })).faults).toEqual([]);
   });
 

@@ -65,6 +65,55 @@ test('an exported ledger holds, and is anchored by seals from elsewhere', async 
   expect(alone).toBe('0\nevents 12, sealed 10, anchored 0, unsealed 2\nconsistent, not anchored\n');
   expect(anchored).toBe('0\nevents 12, sealed 10, anchored 10, unsealed 2\nanchored\n');
   expect(byKeys).toBe(alone);
+  const first = file('one.ndjson', JSON.stringify(seals[0]));
+  expect(await verified(out, '--anchor', first)).toBe(
+    '0\nevents 12, sealed 10, anchored 5, unsealed 2\nanchored up to event 4; behind it consistent only: 5\n',
+  );
+  expect(await verified(out, out)).toMatch(/^2\n/);
+});
+
+test('a key that was given says from when on it is valid, and until when', async () => {
+  const given = (validity: object): string =>
+    file('validity.json', JSON.stringify({ keys: [{ keyId, publicKey, ...validity }] }));
+  const late = given({ validFrom: '2027-01-01T00:00:00.000Z' });
+  expect(await verified(await exported(), '--keys', late)).toMatch(
+    /^5\nseal 0 .* valid from 2027-01-01T00:00:00.000Z\n/,
+  );
+  const program = await programInProcess(logOf(rows));
+  const proof = file('of-followed.json', await program.run('ledger', 'prove', idOf(6)));
+  const until = '2026-11-05T10:20:31.000Z';
+  const followed = given({ validFrom: '2026-01-01T00:00:00.000Z', validUntil: until });
+  expect(await verified('--proof', proof, '--keys', followed)).toMatch(
+    new RegExp(`^0\\nseal 1 \\(by a key that another has followed at ${until}\\) covers event 6: `),
+  );
+  expect(await program.run('ledger', 'check-proof', proof, '--keys', followed)).toContain(
+    `by key ${keyId} (which another has followed at ${until}), covers event 6`,
+  );
+});
+
+test.each<[string, (text: string) => string]>([
+  ['a name twice', (text) => text.replace('"event":', '"event":{"data":"{}"},"event":')],
+  ['one more name of an event', (text) => text.replace('"ordinal":', '"amount":1,"ordinal":')],
+  ['one more name of a seal', (text) => text.replace('"ledgerId":', '"of":1,"ledgerId":')],
+  ['white space', (text) => text.replace(',', ', ')],
+])('a proof is taken as it is printed alone: %s', async (_, how) => {
+  const program = await programInProcess(logOf(rows));
+  const printed = await program.run('ledger', 'prove', idOf(6), '--since', '0');
+  expect(how(printed)).not.toBe(printed);
+  const proof = file('not-as-printed.json', how(printed));
+  expect(await verified('--proof', proof, '--keys', keys)).toMatch(
+    /^2\n.* is not as gateway ledger prove prints it\n$/,
+  );
+  await expect(program.run('ledger', 'check-proof', proof, '--keys', keys)).rejects.toThrow('expected a proof as');
+});
+
+test.each<[string, number, (line: string) => string]>([
+  ['the newest seal with a name twice', 2, (line) => line.replace('"data":{', '"data":{"treeSize":1,')],
+  ['a key with one more name', 0, (line) => line.replace('"data":{', '"data":{"note":1,')],
+  ['metadata with a name twice', 2, (line) => line.replace('"metadata":{', '"metadata":{"actor":"nobody",')],
+])('what no hash is over is to the byte as it is written: %s', async (_, at, how) => {
+  const said = await verified(await changed('seals.ndjson', (lines) => lines.with(at, how(lines[at] ?? ''))));
+  expect(said).toMatch(new RegExp(`^5\\nrevision ${at} of the stream of seals is not as it is written\\n`));
 });
 
 test.each<[string, string, (lines: string[]) => string[], string]>([
@@ -152,7 +201,7 @@ test('neither text nor a line break of the folder commands the terminal', async 
   expect(await verified(bytes)).toMatch(/^2\nverify-export: The encoded data was not valid/);
 });
 
-const next = newTestKey();
+const [next, third] = [newTestKey(), newTestKey()];
 const events = rows.filter(({ stream }) => stream !== 'seals');
 const late = '2026-11-05T10:20:31.001Z';
 
@@ -161,6 +210,16 @@ test.each<[string, Row[], string]>([
     'a key that was followed by another signs on',
     sealed(events, { key, signers: [key, next, key], every: 4 }),
     'seal 2 ',
+  ],
+  [
+    'a key that was followed by another vouches for the next',
+    sealed(events, { key, signers: [key, next, third], every: 4 }),
+    `key ${third.keyId} is introduced by ${keyId}, which a key has followed that has sealed`,
+  ],
+  [
+    'a seal is a day and more before its key',
+    sealed(events, { key, validFrom: '2026-11-06T10:20:31.002Z', every: 4 }),
+    'seal 0 (events 0 to 3): is of 2026-11-05T10:20:31.001Z, and its key valid from 2026-11-06T10:20:31.002Z',
   ],
   [
     'a key is introduced a second time',
@@ -174,6 +233,11 @@ test.each<[string, Row[], string]>([
 test('a key signs on until the one that follows it has signed, and all seals that are gone show by keys that were kept', async () => {
   const both = sealed(events, { key, signers: [key, key, next], introducedBefore: 1, every: 4 });
   expect(await verified(await exported(both))).toMatch(/^0\n/);
+  const twice = sealed(events, { key, signers: [key, next, third], introducedBefore: 1, every: 4 });
+  expect(await verified(await exported(twice))).toMatch(/^0\n/);
+  // Clocks may differ by a day.
+  const ahead = sealed(events, { key, validFrom: '2026-11-06T10:20:31.001Z', every: 4 });
+  expect(await verified(await exported(ahead))).toMatch(/^0\n/);
   const given = file(
     'both.json',
     JSON.stringify({ keys: [key, next].map(({ keyId, publicKey }) => ({ keyId, publicKey, validFrom: late })) }),
