@@ -95,7 +95,9 @@ export class RestoreFolder {
 
 /** What is left to be done is done of the same backup. @throws NotRestorableError */
 function assertSame(data: string, of: BackupManifest): void {
-  if (isDeepStrictEqual(readManifest(join(data, WHOLE)), of)) return;
+  const whole = join(data, WHOLE);
+  // It goes last.
+  if (!existsSync(join(whole, MANIFEST_FILE)) || isDeepStrictEqual(readManifest(whole), of)) return;
   throw new NotRestorableError(
     `into ${data} another backup is being restored, or that was ended in between: run it again with that one first`,
   );
@@ -119,7 +121,7 @@ export function finishRestore(data: string): void {
   for (const name of names.sort((one, other) => last.indexOf(one) - last.indexOf(other)))
     renameSync(join(whole, name), join(data, name));
   syncFolder(data);
-  rmSync(join(whole, MANIFEST_FILE));
+  rmSync(join(whole, MANIFEST_FILE), { force: true });
   rmdirSync(whole);
   syncFolder(data);
 }
