@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { exactEventLine } from '../../ledger/export/exact-event-line.ts';
 import { lifeOfExceptions, publishCards } from '../fixtures/ledger/life-of-exceptions.ts';
@@ -23,18 +23,28 @@ interface Fault {
   readonly revision: string | null;
 }
 
-async function faultsIn(lines: readonly string[]): Promise<Fault[]> {
+/** And in a provider's report. */
+const COMPARISON = BLOCKS.flatMap((block) => block.match(SQL) ?? []).find((sql) => sql.includes('usage.csv')) ?? '';
+
+/** What the answer to a query is, once the guide's SQL has been carried out in a folder that has these files. */
+async function answered(sql: string, files: Readonly<Record<string, string>>, query: string): Promise<unknown> {
   const folder = temporaryFolder();
-  const file = join(folder, 'events.ndjson');
-  writeFileSync(file, lines.join(''));
-  const sql = CHECKS.replace('exported/events.ndjson', file).replace('faults.csv', join(folder, 'faults.csv'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const here = sql.replaceAll(/'(?:exported\/)?(\w+\.(?:csv|ndjson))'/g, (_, name) => `'${join(folder, name)}'`);
   const connection = await (await DuckDBInstance.create()).connect();
-  const statements = await connection.extractStatements(sql);
+  const statements = await connection.extractStatements(here);
   for (let at = 0; at < statements.count; at++) await (await statements.prepare(at)).run();
-  const reader = await connection.runAndReadAll('SELECT what, stream, revision FROM fault ORDER BY ALL');
+  const reader = await connection.runAndReadAll(query);
   connection.closeSync();
-  return reader.getRowObjectsJson() as unknown as Fault[];
+  return reader.getRowObjectsJson();
 }
+
+const faultsIn = async (lines: readonly string[]): Promise<Fault[]> =>
+  (await answered(
+    CHECKS,
+    { 'events.ndjson': lines.join('') },
+    'SELECT what, stream, revision FROM fault ORDER BY ALL',
+  )) as Fault[];
 
 async function catalogLines(spoil = (data: string): string => data): Promise<string[]> {
   const log = new MemoryEventLog();
@@ -42,13 +52,24 @@ async function catalogLines(spoil = (data: string): string => data): Promise<str
   return log.events.map(exactEventLine);
 }
 
-/** The life as another account has it, with requests of its own. */
-const lifeOf = (account: number, events: readonly RecordedEvent[]): string[] =>
-  events.map((event) =>
+/**
+ * The life as another account has it, with requests of its own, whose ids say when they began.
+ * @param whole the same before something was done to it
+ */
+function lifeOf(account: number, events: readonly RecordedEvent[], whole = events): string[] {
+  const times = new Map<string, string>();
+  for (const { type, data } of whole) {
+    if (type !== 'UsageRecorded') continue;
+    const { requestId, startedAt } = JSON.parse(data);
+    times.set(requestId, Date.parse(startedAt).toString(16).padStart(12, '0'));
+  }
+  const own = `7${account.toString(16).padStart(3, '0')}`;
+  return events.map((event) =>
     exactEventLine(event)
       .replace('"account-acme"', `"account-${account}"`)
-      .replaceAll('req_019a5b3c', `req_${String(account).padStart(8, '0')}`),
+      .replaceAll(/req_[0-9a-f]{32}/g, (id) => `req_${times.get(id)}${own}${id.slice(20)}`),
   );
+}
 
 type Spoil = (events: RecordedEvent[]) => readonly RecordedEvent[];
 /** In the events of a type. */
@@ -127,6 +148,21 @@ const DAMAGES: readonly (readonly [what: string, spoil: Spoil, faults: readonly 
     inData('UsageRecorded', /"startedAt":"2/, '"startedAt":"1'),
     ['card of another model or time'],
   ],
+  [
+    'a usage began an hour before it was asked for',
+    inData('UsageRecorded', /"startedAt":"2026-11-06T12:00/, '"startedAt":"2026-11-06T10:59'),
+    ['time'],
+  ],
+  [
+    'a usage began an hour after it was asked for',
+    inData('UsageRecorded', /"startedAt":"2026-11-06T12:00/, '"startedAt":"2026-11-06T13:01'),
+    ['time'],
+  ],
+  [
+    'a request’s id says nothing of when',
+    (events) => events.map((event) => ({ ...event, data: event.data.replaceAll(/"req_.{8}/g, '"req_????????') })),
+    ['time'],
+  ],
   ['what was left is not billed', inData('UsageRecorded', '"billable":true', '"billable":false'), ['outcome', 'cost']],
   [
     'what was refused is billed',
@@ -142,7 +178,9 @@ const DAMAGES: readonly (readonly [what: string, spoil: Spoil, faults: readonly 
 
 it('the guide’s checks find every kind of damage to an account, and nothing amiss with one that has none', async () => {
   const whole = storedLife(lifeOfExceptions());
-  const lines = [whole, ...DAMAGES.map(([, spoil]) => spoil([...whole]))].flatMap((events, at) => lifeOf(at, events));
+  const lines = [whole, ...DAMAGES.map(([, spoil]) => spoil([...whole]))].flatMap((events, at) =>
+    lifeOf(at, events, whole),
+  );
   const faults = Map.groupBy(await faultsIn([...(await catalogLines()), ...lines]), ({ stream }) => stream);
   expect(faults.get('account-0')).toBeUndefined();
   for (const [at, [what, , due]] of DAMAGES.entries()) {
@@ -188,4 +226,52 @@ it('the guide’s checks find nothing amiss with whatever life an account has ha
   };
   expect(all.filter((line) => line.includes('"CreditsDebited"')).length).toBeGreaterThan(100);
   expect(await faultsIn([...(await catalogLines(priced)), ...all])).toEqual([]);
+});
+
+describe('the guide’s comparison with a provider’s report', () => {
+  /** Its requests by the last figure of our ids: of the third the crash has left nothing, and it is reported late. */
+  const ROWS = ['r1,1,7,0,0,0', 'r2,2,3,0,0,0', 'r3,3,9,0,0,0', 'r4,4,30,0,1000000,3', 'r5,5,4000,0,0,0'];
+  const HEAD = 'request_id,input_tokens,output_tokens,cache_read_input_tokens,cache_creation_5m_input_tokens';
+  const events = lifeOf(0, storedLife(lifeOfExceptions())).map((line) =>
+    line
+      .replace('"requestId":null', `"requestId":"r${/req_[0-9a-f]{31}(.)/.exec(line)?.[1]}"`)
+      .replace(/("requestId":"r(.)".*"input":)0/, '$1$2')
+      .replace(/("requestId":")r3("[^}]*\},"tokens":\{"input":)3(,"output":0)/, '$1r3$20$3'),
+  );
+
+  const compared = (rows: readonly string[], month = '2026-11') =>
+    answered(
+      CHECKS + COMPARISON.replace("= 'test'", "= 'mock'").replaceAll('2026-11', month),
+      { 'events.ndjson': events.join(''), 'usage.csv': `${HEAD},cache_creation_1h_input_tokens\n${rows.join('\n')}\n` },
+      'SELECT request_id AS id, ours, theirs, source FROM compared ORDER BY ALL',
+    );
+
+  it('has nothing to say where both have counted the same', async () => {
+    expect(await compared(ROWS)).toEqual([]);
+  });
+
+  it.each([
+    ['input', '4,30,0,1000000,3', '5,30,0,1000000,3'],
+    ['output', '4,30,0,1000000,3', '4,31,0,1000000,3'],
+    ['reads of a cache', '4,30,0,1000000,3', '4,30,1,1000000,3'],
+    ['cache writes', '4,30,0,1000000,3', '4,30,0,1000001,3'],
+    ['cache writes for an hour', '4,30,0,1000000,3', '4,30,0,1000000,2'],
+  ])('finds other %s', async (_what, ours, theirs) => {
+    const rows = ROWS.map((row) => row.replace(`r4,${ours}`, `r4,${theirs}`));
+    expect(await compared(rows)).toEqual([
+      { id: 'r4', ours: ours.split(','), theirs: theirs.split(','), source: 'reported' },
+    ]);
+  });
+
+  it('finds what one side alone has, and what is estimated as that', async () => {
+    expect(await compared([...ROWS.slice(2), 'r9,0,1,0,0,0'])).toEqual([
+      { id: 'r1', ours: ['1', '7', '0', '0', '0'], theirs: null, source: 'reported' },
+      { id: 'r2', ours: ['2', '3', '0', '0', '0'], theirs: null, source: 'estimated' },
+      { id: 'r9', ours: null, theirs: ['0', '1', '0', '0', '0'], source: null },
+    ]);
+  });
+
+  it('asks a report for the requests of its month alone', async () => {
+    expect(await compared(ROWS.slice(4), '2026-10')).toEqual([]);
+  });
 });

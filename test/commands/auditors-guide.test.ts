@@ -1,17 +1,16 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it } from 'vitest';
-import type { EventLog } from '../../contracts/event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { sealLog } from '../fixtures/ledger/seal-log.ts';
 import { GATEWAY_PROGRAM } from '../fixtures/processes/gateway-command.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { BLOCKS, SQL } from './auditors-guide.ts';
+import { makeAuditorsLedger, providersReport } from './auditors-ledger.ts';
 
 /** Programs of others that a line begins with, or goes on with behind a pipe. */
 const toolsOf = (block: string): string[] => {
@@ -40,26 +39,13 @@ async function run(block: string): Promise<void> {
   expect(ran.stderr).toBe('');
 }
 
-/** The ledger is of before there were seals. The provider's report is of what it has answered. */
 beforeAll(async () => {
   const data = `${folder}/data`;
+  await makeAuditorsLedger(data);
   const log = await openSqliteEventLog({ path: `${data}/ledger.db` });
-  await writeProvidersReport(log, join(workingFolder, 'usage.csv'));
-  await sealLog(log, data);
+  writeFileSync(join(workingFolder, 'usage.csv'), await providersReport(log));
   await log.close();
 });
-
-async function writeProvidersReport(log: EventLog, file: string): Promise<void> {
-  const rows = ['request_id,model,input_tokens,output_tokens,cache_read_input_tokens,date'];
-  for await (const { type, data } of log.readAll()) {
-    if (type !== 'UsageRecorded') continue;
-    const { upstream, tokens, startedAt } = JSON.parse(data);
-    if (upstream.requestId === null) continue;
-    const { input, output, cacheRead } = tokens;
-    rows.push([upstream.requestId, upstream.model, input, output, cacheRead, startedAt.slice(0, 10)].join());
-  }
-  writeFileSync(file, `${rows.join('\n')}\n`);
-}
 
 it('has blocks to run', () => {
   expect(BLOCKS.length).toBeGreaterThan(8);
@@ -72,3 +58,18 @@ for (const [at, block] of BLOCKS.entries()) {
     run(block),
   );
 }
+
+/** The steps that name a month can be taken again for another, in the same folder. */
+it.skipIf(!isInstalled('hledger') || !isInstalled('jq'))(
+  'what is said of a month holds for the one before, too',
+  async () => {
+    const october = BLOCKS.filter((block) => block.includes('gateway ledger report'))
+      .join('')
+      .replaceAll('2026-11-30', '2026-10-31')
+      .replaceAll('2026-11', '2026-10')
+      .replaceAll('2026-12', '2026-11')
+      .replaceAll('acct_ada', 'acme');
+    await run(october);
+    expect(readFileSync(join(workingFolder, 'bills.csv'), 'utf8')).toBe('acme,450,89550\n');
+  },
+);
