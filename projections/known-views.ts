@@ -149,8 +149,9 @@ export function writeLedgerOfViews(path: string, { ledgerId, generation }: Ledge
       CREATE TABLE IF NOT EXISTS of_ledger (
         one INTEGER PRIMARY KEY CHECK (one = 1), ledger_id TEXT NOT NULL, generation INTEGER NOT NULL
       ) STRICT`);
-    const known = identityIn(database);
-    if (known?.ledgerId === ledgerId && known.generation === generation) return;
+    // Asked and not read: what no identity can be is written over.
+    const known = database.prepare('SELECT 1 FROM of_ledger WHERE ledger_id = ? AND generation = ?');
+    if (known.get(ledgerId, generation) !== undefined) return;
     database.prepare('INSERT OR REPLACE INTO of_ledger VALUES (1, ?, ?)').run(ledgerId, generation);
   } finally {
     database.close();

@@ -49,7 +49,8 @@ export class Projections {
   readonly #options: ProjectionsOptions;
   readonly #source: ViewSource;
   readonly #clock: () => number;
-  readonly #views: readonly StoredView[] = [...this.accounts.all, this.catalog, this.accounts.setAside];
+  /** An account's balance comes behind its months: in a file it is never the older of the two. */
+  readonly #views: readonly StoredView[] = [...this.accounts.all.toReversed(), this.catalog, this.accounts.setAside];
   readonly #folded = new FoldedPositions();
   readonly #waiters = new FoldWaiters();
   readonly #age = new ViewAge();
@@ -263,6 +264,7 @@ export class Projections {
     return new ViewDisk({
       ...{ path, persist, views: this.#views, source: this.#source.name, isChecked: isBeside === true },
       checkpoint: () => this.#storedCheckpoint(),
+      assertRead: (checkpoint) => this.#source.throughOf(checkpoint),
       isCatchingUp: () => !this.#caughtUp,
       onForget: () => this.#forgetRows(),
       onDamaged: (why, aside) => onDamaged?.(why, aside),

@@ -18,6 +18,8 @@ interface ViewDiskOptions extends RestoreOptions {
   readonly persist: boolean;
   /** What the views hold now; null when they hold nothing yet. */
   readonly checkpoint: () => StoredCheckpoint | null;
+  /** @throws Error where a checkpoint is none that the source gave */
+  readonly assertRead: (checkpoint: string) => void;
   readonly isCatchingUp: () => boolean;
   /** Forgets what was restored, of which a row cannot be read. */
   readonly onForget: () => void;
@@ -154,6 +156,7 @@ export class ViewDisk {
     const restored = restoreViews(path, views, this.#options);
     if (restored === null) return null;
     this.#rows = restored.rows;
+    this.#options.assertRead(restored.at.checkpoint);
     return restored.at;
   }
 

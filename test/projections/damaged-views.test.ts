@@ -2,7 +2,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { ledgerId } from '../../contracts/ids.ts';
 import { damageOf, setDamagedViewsAside, whyDamaged } from '../../projections/damaged-views.ts';
+import { readKnownViews, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const folder = (): string => temporaryFolder();
@@ -61,4 +63,17 @@ it('a folder in the place of the file is damage, too, and is set aside', () => {
   expect(damageOf(path)).toBe('it is a folder');
   expect(existsSync(join(setDamagedViewsAside(path), 'inner'))).toBe(true);
   expect(existsSync(path)).toBe(false);
+});
+
+it('a ledger that is none in them is written over by the one that they are of', () => {
+  const path = join(folder(), 'views.db');
+  const identity = { ledgerId: ledgerId('ledger_1'), generation: 2 };
+  writeLedgerOfViews(path, identity);
+  for (const ruined of ['generation = 9007199254740993', 'generation = -1', "ledger_id = ''"]) {
+    const database = new DatabaseSync(path);
+    database.exec(`UPDATE of_ledger SET ${ruined}`);
+    database.close();
+    writeLedgerOfViews(path, identity);
+    expect(readKnownViews(path)?.identity).toEqual(identity);
+  }
 });

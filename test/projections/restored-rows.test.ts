@@ -6,13 +6,14 @@ import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { UNOPENED } from '../../ledger/account/load-account.ts';
 import { BalanceView } from '../../projections/balance-view.ts';
 import { DamagedViewsError } from '../../projections/damaged-views.ts';
+import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { Projections } from '../../projections/projections.ts';
 import type { ViewSource, ViewSourceOptions } from '../../projections/view-source.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { ACCOUNT, granted, keyIssued, ms, opened } from '../fixtures/ledger/example-account.ts';
 import { lifeWithExceptions } from '../fixtures/ledger/many-exceptions.ts';
-import { inTurnsThroughout, passing } from '../fixtures/ledger/turns.ts';
-import { dump, execute, writeTo } from './example-ledger.ts';
+import { inTurnsThroughout, passing, until } from '../fixtures/ledger/turns.ts';
+import { dump, execute, viewsFile, writeTo } from './example-ledger.ts';
 import { A, caughtUp, expectWhole, LIVES, logOf, start, written } from './started-projections.ts';
 import { storedRows } from './stored-rows.ts';
 
@@ -20,6 +21,10 @@ inTurnsThroughout();
 
 const B = accountId('a1');
 const team: AccountEvent = { type: 'PlanChanged', data: { plan: 'team' } };
+const revisionIn = (path: string, table: string): number => {
+  const row = dump(path).find((text) => text.startsWith(`${table} `) && text.includes(`"account_id":"${A}"`)) ?? '';
+  return Number(/"revision":(\d+)/.exec(row)?.[1]);
+};
 const loadedIn = (view: BalanceView) => [...view.loaded()].map(([id]) => id);
 
 describe('accounts that were restored', () => {
@@ -113,6 +118,19 @@ describe('a restored row that cannot be read when it is asked for', () => {
     }
   });
 
+  test('is one of months that are ahead of their account’s balance: they would take every event for folded', async () => {
+    for (const ahead of [1, 1_000_000_000]) {
+      const log = logOf();
+      const path = await written(log);
+      const { projections, close } = await caughtUp(log, path);
+      execute(path, `UPDATE monthly_v2_revision SET revision = revision + ${ahead} WHERE account_id = '${A}'`);
+      expect(() => projections.accounts.fold(A, revision(99), team)).toThrow(DamagedViewsError);
+      await close();
+      expect(existsSync(`${path}.damaged`)).toBe(true);
+      expectWhole((await caughtUp(log, path)).projections);
+    }
+  });
+
   test('is no account’s own fault: none is set aside for it', async () => {
     const log = logOf();
     const path = await written(log);
@@ -133,6 +151,48 @@ describe('a restored row that cannot be read when it is asked for', () => {
     // Nobody else's row is read for one account.
     expect(projections.accounts.read(B).revision).toBeGreaterThan(0);
   });
+});
+
+test('a checkpoint that its source cannot read has the file set aside: the next start makes it anew', async () => {
+  for (const ruined of [
+    `'{'`,
+    `'{}'`,
+    `json_set(checkpoint, '$.revision', -5)`,
+    `json_set(checkpoint, '$.position', 1e300)`,
+  ]) {
+    const log = logOf();
+    const path = await written(log);
+    execute(path, `UPDATE checkpoint SET checkpoint = ${ruined}`);
+    const damaged: unknown[] = [];
+    const onDamaged = (_why: string, aside: string | null): unknown => damaged.push(aside);
+    const reader = endedLater(await passing(Projections.start({ log, path, persist: false, onDamaged })));
+    const projections = endedLater(await passing(Projections.start({ log, path, persist: true, onDamaged })));
+    expect(damaged).toEqual([null, `${path}.damaged`]);
+    for (const whole of [reader, projections]) {
+      await passing(whole.whenCaughtUp());
+      expectWhole(whole);
+    }
+  }
+});
+
+test('an account’s months are never ahead of its balance in a file, whatever is folded while that is written', async () => {
+  const log = logOf();
+  const path = viewsFile();
+  const { projections } = await caughtUp(log, path);
+  const { accounts } = projections;
+  // More rows than are taken in one turn.
+  for (let other = 0; other < VIEW_LIMITS.rowsPerTurn; other++)
+    accounts.fold(accountId(`b${other}`), revision(0), opened);
+  let at = accounts.foldedUpTo(A);
+  let isWritten = false;
+  void projections.whenWritten().then(() => {
+    isWritten = true;
+  });
+  await until(() => {
+    accounts.fold(A, revision(++at), team);
+    return isWritten;
+  });
+  expect(revisionIn(path, 'balance_v7')).toBeGreaterThan(revisionIn(path, 'monthly_v2_revision'));
 });
 
 test('a reader beside a gateway sees rows of the moment of its start, whatever is written since', async () => {

@@ -2,6 +2,8 @@ import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { AccountViews } from '../../projections/account-views.ts';
+import { BalanceView } from '../../projections/balance-view.ts';
+import { MonthlyView } from '../../projections/monthly-view.ts';
 import type { StoredView, View, ViewRow } from '../../projections/view.ts';
 import type { StoredCheckpoint } from '../../projections/view-file.ts';
 import { restoreViews, ViewStore } from '../../projections/view-store.ts';
@@ -74,16 +76,15 @@ describe('views that are restored', () => {
   test('are those of one moment, whatever a gateway writes beside the reader', async () => {
     const path = viewsFile();
     const views = await stored(path);
-    const reader = new AccountViews();
+    const [balance, monthly, later] = [new BalanceView(), new MonthlyView(), new MonthlyView()];
     const writesMeanwhile: StoredView = {
-      ...emptyOf(reader.balance),
+      ...emptyOf(balance),
       restore: () => execute(path, 'UPDATE monthly_v2_revision SET revision = 77'),
     };
-    restore(path, [writesMeanwhile, reader.monthly], FEED);
-    for (const id of LIVES.keys()) expect(reader.monthly.revisionOf(id)).toBe(views.read(id).revision);
-    const later = new AccountViews();
-    restore(path, [later.monthly], FEED);
-    for (const id of LIVES.keys()) expect(later.monthly.revisionOf(id)).toBe(77);
+    restore(path, [writesMeanwhile, monthly], FEED);
+    for (const id of LIVES.keys()) expect(monthly.revisionOf(id)).toBe(views.read(id).revision);
+    restore(path, [later], FEED);
+    for (const id of LIVES.keys()) expect(later.revisionOf(id)).toBe(77);
   });
 });
 
