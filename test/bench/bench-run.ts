@@ -38,6 +38,8 @@ import { type SettlementSample, settlementFigures, settlementReport } from './se
 import { measureStreams } from './streams/streams-bench.ts';
 import { type StreamsFigure, streamsReport } from './streams/streams-figures.ts';
 import { measureAt } from './weight/at-bench.ts';
+import { measureCopy } from './weight/copy-bench.ts';
+import { copyFigure, copyReport } from './weight/copy-figure.ts';
 import { measureDisk } from './weight/disk-bench.ts';
 import { measureExport } from './weight/export-bench.ts';
 import { measureMemory } from './weight/memory-bench.ts';
@@ -167,6 +169,8 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   if (options.start) say(startReport(figures.starts, options.events));
   const rebuilds = options.rebuild ? rebuildFigures(await measureRebuild(processes, options)) : [];
   say(rebuildReport(rebuilds));
+  const copy = options.copy ? copyFigure(await measureCopy(processes, options)) : null;
+  if (copy !== null) say(copyReport(copy));
   const { verify: verifies, seals } = options.verify
     ? await measureVerify(processes, options)
     : { verify: [], seals: [] };
@@ -179,7 +183,7 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   if (memory !== null) say(memoryReport(memory));
   const diskBytesPerRequest = options.disk ? await measureDisk(processes, options) : null;
   if (diskBytesPerRequest !== null) say(`disk: ${diskBytesPerRequest.toFixed(0)} bytes a billed request\n`);
-  return { ...figures, rebuilds, verifies, seals, exports, at, memory, diskBytesPerRequest };
+  return { ...figures, rebuilds, copy, verifies, seals, exports, at, memory, diskBytesPerRequest };
 }
 
 interface WorkloadsMeasured {

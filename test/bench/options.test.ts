@@ -48,6 +48,7 @@ test('settlements and the fleet can be measured alone, and left out', () => {
 test('what is weighed can be measured by itself, at a size', () => {
   expect(readOptions(['--only', 'export'])).toMatchObject({ workloads: [], export: true, verify: false });
   expect(readOptions(['--only', 'rebuild'])).toMatchObject({ workloads: [], rebuild: true, verify: false });
+  expect(readOptions(['--only', 'copy'])).toMatchObject({ workloads: [], copy: true, rebuild: false });
   expect(readOptions(['--only', 'at'])).toMatchObject({ workloads: [], at: true, export: false });
   const only = readOptions(['--only', 'replay', '--events', '1000000']);
   expect(only).toMatchObject({ workloads: [], replay: true, start: false, streams: null, events: 1_000_000 });

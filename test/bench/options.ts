@@ -22,6 +22,8 @@ const REPLAY = 'replay';
 const START = 'start';
 /** Likewise: views made anew beside the live ones. */
 const REBUILD = 'rebuild';
+/** Likewise: a ledger from its file to an event store. */
+const COPY = 'copy';
 /** Likewise: the audit of a whole ledger. */
 const VERIFY = 'verify';
 /** Likewise: the export of a whole ledger in each format. */
@@ -43,6 +45,7 @@ const APART = [
   REPLAY,
   START,
   REBUILD,
+  COPY,
   VERIFY,
   EXPORT,
   AT,
@@ -75,6 +78,7 @@ export interface Options {
   readonly replay: boolean;
   readonly start: boolean;
   readonly rebuild: boolean;
+  readonly copy: boolean;
   readonly verify: boolean;
   readonly export: boolean;
   readonly at: boolean;
@@ -82,7 +86,7 @@ export interface Options {
   readonly disk: boolean;
   /** Where the most streams are searched for that a contender holds (streams/); null for nowhere. */
   readonly streams: StreamsRange | null;
-  /** Events of the ledger of replay, start, rebuild, verify, export and at. */
+  /** Events of the ledger of replay, start, rebuild, copy, verify, export and at. */
   readonly events: number;
   /** Accounts that do nothing, by which one is weighed. */
   readonly accounts: number;
@@ -106,7 +110,7 @@ export const USAGE = `npm run bench -- [options]
   --contenders LIST    ${CONTENDERS.join(',')}
   --before COMMIT      this program as that commit has it, as a contender more
   --rounds N           interleaved rounds (3)
-  --events N           of the ledger of replay, start, rebuild, verify, export, at (100000; the goals are for 1000000)
+  --events N           of the ledger of replay, start, rebuild, copy, verify, export, at (100000; the goals are for 1000000)
   --accounts N         that do nothing, for memory (60000)
   --large              requests of 20 KB instead of 1 KB
   --profile            run ours with --cpu-prof and print where its time goes
@@ -155,6 +159,7 @@ export function readOptions(args: readonly string[]): Options {
     replay: choices.includes(REPLAY),
     start: choices.includes(START),
     rebuild: choices.includes(REBUILD),
+    copy: choices.includes(COPY),
     verify: choices.includes(VERIFY),
     export: choices.includes(EXPORT),
     at: choices.includes(AT),

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { judge } from '../goals.ts';
+import { copyFigure, copyReport } from './copy-figure.ts';
 import { type RebuildSample, rebuildFigures, rebuildReport } from './rebuild-figure.ts';
 import {
   type AtSample,
@@ -149,10 +150,19 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
   expect(rebuildReport(rebuilds)).toContain(
     'rebuild of all views from eventstoredb: 4.00 s, bare readAll 2.00 s: 2.00x (CPU 2.50x); at most 0 MB resident',
   );
+  const copied = (seconds: number) => ({ events: 100, seconds, peakRssBytes: 1 });
+  const copy = copyFigure([
+    { appends: copied(1), copy: copied(5) },
+    { appends: copied(10), copy: copied(20) },
+    { appends: copied(2), copy: copied(8) },
+  ]);
+  if (copy === null) throw new Error('three samples have a figure');
+  expect(copyReport(copy)).toContain('copy of 100 events to an event store: 13/s, 0.25 of the 50/s that it takes');
   const weight = {
     replays: REPLAYS,
     starts,
     rebuilds,
+    copy,
     verifies,
     seals,
     exports,
@@ -160,7 +170,7 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
     memory: MEMORY,
     diskBytesPerRequest: 1_649,
   };
-  const judged = judge([], { weight }).slice(-21, -1);
+  const judged = judge([], { weight }).slice(-22, -1);
   expect(judged.map(({ title, measured, verdict }) => `${title}: ${measured}, ${verdict}`)).toEqual([
     'views from nothing: time to that of a bare scan: 2.5x, fell short',
     'views from nothing: most that is resident: 700 MB, fell short',
@@ -168,6 +178,7 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
     'rebuild of all views: time to that of a bare scan: 2.5x, fell short',
     'rebuild of all views: most that is resident: 500 MB, reached',
     "rebuild of all views, eventstoredb: time to that of the adapter's bare readAll: 2x, reached",
+    'copy from log to log: events/s, to what the target takes: 0.25x, reached',
     "verify: events/s, to the bare scan's: 0.25x, fell short",
     'verify: CPU of an event without the start, to that with a tenth of the events: 1.3x, fell short',
     "verify --seals: events/s, to the bare scan's: 0.6x, reached",

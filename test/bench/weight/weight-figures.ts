@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import { median } from '../load/latencies.ts';
+import type { CopyFigure } from './copy-figure.ts';
 import type { RebuildFigure } from './rebuild-figure.ts';
 import type { WholeRun } from './whole-run.ts';
 
@@ -191,6 +192,7 @@ export interface WeightFigures {
   readonly starts: readonly StartSample[];
   /** By log. */
   readonly rebuilds: readonly RebuildFigure[];
+  readonly copy: CopyFigure | null;
   /** By the number of events, ascending. */
   readonly verifies: readonly VerifyFigure[];
   /** The same of `verify --seals`. */
@@ -206,6 +208,7 @@ export const NOTHING_WEIGHED: WeightFigures = {
   replays: [],
   starts: [],
   rebuilds: [],
+  copy: null,
   verifies: [],
   seals: [],
   exports: [],

@@ -54,6 +54,13 @@ export const WEIGHT_GOALS: readonly Goal<WeightFigures>[] = [
     unit: 'x',
     value: (figures) => rebuiltFrom('eventstoredb', figures)?.timeRatio ?? null,
   },
+  {
+    title: 'copy from log to log: events/s, to what the target takes',
+    bound: 'least',
+    limit: 1 / 4,
+    unit: 'x',
+    value: ({ copy }) => copy?.rateRatio ?? null,
+  },
   verifiedRate('verify', 1 / 3, ({ verifies }) => verifies),
   verifiedCost('verify', ({ verifies }) => verifies),
   verifiedRate('verify --seals', 1 / 2, ({ seals }) => seals),
