@@ -72,6 +72,23 @@ describe('a stream of which the server hides events', () => {
     ['of seals', ({ log }) => log.tombstone('seals', 'any'), 'seals -: seals was deleted for ever'],
   ];
 
+  it('is told beside what is made of all events: after the next scavenge they are not there', async () => {
+    const { store, run } = await site();
+    store.log.tombstone('account-acct_ada', 'any');
+    store.log.scavenge('account-acct_ada');
+    const month = new Date().toISOString().slice(0, 7);
+    const usage = join(temporaryFolder(), 'usage.csv');
+    writeFileSync(usage, 'request_id,model,input_tokens,output_tokens\nx,m,1,1\n');
+    for (const command of [
+      `ledger report --month ${month}`,
+      'ledger export --format csv',
+      `ledger reconcile ${usage} --provider p`,
+    ])
+      expect({ command, ...(await run(...command.split(' '))) }).toMatchObject({
+        ...{ command, stderr: expect.stringMatching(/^warning: account-acct_ada was deleted for ever/) },
+      });
+  });
+
   it.each(HIDDEN)('is a fault of the ledger and of its seals, once: %s', async (_, hide, fault) => {
     const { store, run } = await site();
     hide(store);

@@ -21,7 +21,7 @@ import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog 
 import { Progress } from '../progress.ts';
 import { show, writeData } from '../show.ts';
 import { assertAccount, noAccount } from './assert-account.ts';
-import { inPages, toldPages } from './log-with-progress.ts';
+import { inPages, toldPages, warnOfHidden } from './log-with-progress.ts';
 import { outInWords } from './out-in-words.ts';
 import { offlineOption } from './with-ledger.ts';
 
@@ -70,6 +70,7 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
       if (offline !== undefined)
         return writeExport(ofFile(resolve(offline), options, progress), options, { context, command });
       await withReadLog(context, command, async (log) => {
+        if (options.account === undefined) await warnOfHidden(log, context);
         await writeExport(await ofLog(log, options, progress), options, { context, command });
       });
     });

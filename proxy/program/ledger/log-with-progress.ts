@@ -1,4 +1,5 @@
 import type { ReadableLog, RecordedEvent } from '../../../contracts/event-log.ts';
+import { brief } from '../../../contracts/printable.ts';
 import type { CommandContext } from '../command-context.ts';
 import { Progress } from '../progress.ts';
 
@@ -14,6 +15,11 @@ export const logWithProgress = (log: ReadableLog, context: CommandContext): Read
       head: () => log.headPosition(),
     }),
 });
+
+/** What the log's server hides may be missing in what is made of all events, or will be once the server has destroyed it. */
+export async function warnOfHidden(log: ReadableLog, context: CommandContext): Promise<void> {
+  for (const { why } of (await log.hiddenStreams?.()) ?? []) context.warn(`warning: ${brief(why)}\n`);
+}
 
 interface Telling {
   readonly progress: Pick<Progress, 'add' | 'end'>;

@@ -9,7 +9,7 @@ import { whyNot } from '../../../ledger/named-file.ts';
 import { instantArgument, listArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { fittingTable, paintedFacts, show } from '../show.ts';
-import { logWithProgress } from './log-with-progress.ts';
+import { logWithProgress, warnOfHidden } from './log-with-progress.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
 type Reconciled = EventData<'ProviderReconciled'>;
@@ -53,8 +53,9 @@ export function addReconcileCommand(ledger: Command, context: CommandContext): v
           text: () => textOf(result, recorded, context),
           isPainted: true,
         });
-      const compareIn = (log: ReadableLog, configuration: Configuration | null) => {
+      const compareIn = async (log: ReadableLog, configuration: Configuration | null) => {
         const known = configuration === null ? [] : knownProviders(configuration).names;
+        await warnOfHidden(log, context);
         return compare(logWithProgress(log, context), file, { ...options, known });
       };
       // A file that is only read takes nothing.

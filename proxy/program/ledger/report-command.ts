@@ -7,7 +7,7 @@ import type { Books } from '../../../ledger/report/books.ts';
 import { monthArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
 import { facts, show, writeData } from '../show.ts';
-import { logWithProgress } from './log-with-progress.ts';
+import { logWithProgress, warnOfHidden } from './log-with-progress.ts';
 import { outInWords } from './out-in-words.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
@@ -33,9 +33,10 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
     )
     .action(async ({ month, out = '-', offline }: ReportOptions, command: Command) => {
       const make = (): Promise<Made> =>
-        withLedger(offline, { context, command }, (log) =>
-          makeBooks(logWithProgress(log, context), month, context.clock()),
-        ).catch((error: unknown) => {
+        withLedger(offline, { context, command }, async (log) => {
+          await warnOfHidden(log, context);
+          return makeBooks(logWithProgress(log, context), month, context.clock());
+        }).catch((error: unknown) => {
           if (!(error instanceof UnbookableError)) throw error;
           throw new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.faults);
         });
