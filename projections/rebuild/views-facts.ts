@@ -58,7 +58,9 @@ const bytesOf = (path: string): number => (existsSync(path) ? statSync(path).siz
 
 function viewsIn(database: DatabaseSync): ViewFacts[] {
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  const size = database.prepare('SELECT coalesce(sum(pgsize), 0) AS bytes FROM dbstat WHERE name = ? AND aggregate = TRUE');
+  const size = database.prepare(
+    'SELECT coalesce(sum(pgsize), 0) AS bytes FROM dbstat WHERE name = ? AND aggregate = TRUE',
+  );
   const stored = database.prepare('SELECT name, version FROM stored_view ORDER BY name').all();
   return stored.map((row) => {
     const [name, version] = [String(row.name), Number(row.version)];
