@@ -39,11 +39,23 @@ const instantSchema = z.union([
   z.iso.datetime({ offset: true }),
 ]);
 
+/** Before is nothing that was written down; behind, text is in no order of time any more. */
+const YEARS = { first: 1970, last: 9999 } as const;
+const LAST_MS = Date.UTC(YEARS.last + 1, 0) - 1;
+
+/** @throws InvalidArgumentError */
+export function withinYears(atMs: number): number {
+  if (atMs >= 0 && atMs <= LAST_MS) return atMs;
+  throw new InvalidArgumentError(`expected a time of the years ${YEARS.first} to ${YEARS.last} (UTC)`);
+}
+
 /** An instant in milliseconds: a date (its first moment in UTC) or RFC 3339. The one parser of every option that is one. */
 export function instantArgument(text: string): number {
+  if (instantSchema.safeParse(`${text}Z`).success)
+    throw new InvalidArgumentError('expected an offset behind the time, such as the Z of 2027-01-31T12:00:00Z');
   if (!instantSchema.safeParse(text).success)
     throw new InvalidArgumentError('expected a date that there is, such as 2027-01-31 or 2027-01-31T12:00:00Z');
-  return Date.parse(text);
+  return withinYears(Date.parse(text));
 }
 
 /** A place in a stream: a revision, or when its events were written down. */
@@ -52,9 +64,12 @@ export function placeArgument(text: string): StreamPlace {
   return { type: 'instant', atMs: instantArgument(text) };
 }
 
+export const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
+
 /** A calendar month (UTC). */
 export function monthArgument(text: string): string {
-  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('expected a month such as 2027-01');
+  if (!MONTH.test(text)) throw new InvalidArgumentError('expected a month such as 2027-01');
+  withinYears(Date.parse(`${text}-01`));
   return text;
 }
 

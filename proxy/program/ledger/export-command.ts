@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { UnreadableEventError } from '../../../contracts/event-codec.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream } from '../../../contracts/ids.ts';
@@ -16,9 +16,10 @@ import { focusForm } from '../../../ledger/export/focus-form.ts';
 import { hledgerForm } from '../../../ledger/export/hledger-form.ts';
 import { assertFree, OutFile } from '../../../ledger/export/out-file.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
-import { accountArgument, instantArgument, pathArgument } from '../command-arguments.ts';
+import { accountArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { Progress } from '../progress.ts';
+import { assertRange, rangeOptions } from '../range-options.ts';
 import { show, writeData } from '../show.ts';
 import { assertAccount, noAccount } from './assert-account.ts';
 import { inPages, toldPages, warnOfHidden } from './log-with-progress.ts';
@@ -30,8 +31,8 @@ type Format = (typeof FORMATS)[number];
 
 interface ExportOptions {
   readonly format: Format;
-  readonly from?: string;
-  readonly to?: string;
+  readonly from?: number;
+  readonly to?: number;
   readonly account?: AccountId;
   readonly out?: string;
   readonly offline?: string;
@@ -39,6 +40,7 @@ interface ExportOptions {
 
 /** `gateway ledger export`: the ledger for other programs, as its events or as books in double entry. */
 export function addExportCommand(ledger: Command, context: CommandContext): void {
+  const [from, to] = rangeOptions();
   ledger
     .command('export')
     .description(
@@ -47,8 +49,8 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
         ' down (UTC); hledger and beancount begin a period with opening balances and assert the closing ones',
     )
     .addOption(new Option('--format <format>', 'which form').choices(FORMATS).makeOptionMandatory())
-    .option('--from <time>', 'from that instant or month on (inclusive)', fromArgument)
-    .option('--to <time>', 'up to before that instant (exclusive), or to the end of that month', toArgument)
+    .addOption(from)
+    .addOption(to)
     .option('--account <account>', 'of this account alone', accountArgument)
     .option(
       '--out <path>',
@@ -128,8 +130,7 @@ async function writeExport(
 
 /** @throws CommandError */
 function assertFitting({ format, from, to, account, out }: ExportOptions): void {
-  if (from !== undefined && to !== undefined && from >= to)
-    throw new CommandError('--from: must be before --to', EXIT.usage);
+  assertRange(from !== undefined && to !== undefined && from >= to);
   if (format === 'parquet' && out === undefined)
     throw new CommandError('--out: a Parquet file has to be named', EXIT.usage);
   if (format === 'ndjson' && out !== undefined && (from ?? to ?? account) !== undefined)
@@ -149,10 +150,13 @@ function assertFitting({ format, from, to, account, out }: ExportOptions): void 
 type Chunks = AsyncGenerator<string | Uint8Array, { readonly entries: number }, undefined>;
 
 async function chunksOf({ format, from, to }: ExportOptions, pages: EventPages): Promise<Chunks> {
-  const period: Period = { from: from ?? null, to: to ?? null };
+  const period: Period = { from: instantOf(from), to: instantOf(to) };
   if (format === 'ndjson') return eventLines(pages, period);
   return bookEntries(pages, period, await formOf(format, period));
 }
+
+const instantOf = (atMs: number | undefined): string | null =>
+  atMs === undefined ? null : new Date(atMs).toISOString();
 
 async function formOf(format: Exclude<Format, 'ndjson'>, period: Period): Promise<BooksForm> {
   switch (format) {
@@ -199,22 +203,4 @@ function inWords(error: unknown, out: string | undefined): unknown {
   if (error instanceof UnbookableError || error instanceof UnreadableEventError)
     return new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.refused);
   return out === undefined ? error : outInWords(error, out);
-}
-
-const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
-
-const fromArgument = (text: string): string => instantOrMonth(text, 0);
-/** A month is included whole: it ends where the next begins. */
-const toArgument = (text: string): string => instantOrMonth(text, 1);
-
-function instantOrMonth(text: string, monthsLater: number): string {
-  const month = MONTH.exec(text);
-  if (month !== null) return new Date(Date.UTC(Number(month[1]), Number(month[2]) - 1 + monthsLater)).toISOString();
-  try {
-    return new Date(instantArgument(text)).toISOString();
-  } catch {
-    throw new InvalidArgumentError(
-      'expected a month such as 2027-01, or an instant such as 2027-01-31T12:00:00Z (UTC)',
-    );
-  }
 }

@@ -6,8 +6,9 @@ import type { EventData } from '../../../contracts/events.ts';
 import { groupedCount, groupedUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
 import { knownProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { whyNot } from '../../../ledger/named-file.ts';
-import { instantArgument, listArgument, pathArgument } from '../command-arguments.ts';
+import { listArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { assertRange, rangeOptions } from '../range-options.ts';
 import { fittingTable, paintedFacts, show } from '../show.ts';
 import { logWithProgress, warnOfHidden } from './log-with-progress.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
@@ -25,26 +26,29 @@ interface ReconcileCommandOptions {
 
 /** `gateway ledger reconcile`: a provider's usage report against what the ledger has of it. */
 export function addReconcileCommand(ledger: Command, context: CommandContext): void {
+  const [begin, end] = rangeOptions();
   ledger
     .command('reconcile')
     .description(
       "compare a provider's usage or cost report (CSV or JSON, as its console or API gives it) with the ledger's usage of it: by" +
-        ' request where the report names requests, else by day (UTC), model, tier and class of tokens. What that shows is' +
-        ' recorded in the ledger, once',
+        ' request where the report names requests, else by day (UTC), model, tier and class of tokens, of requests that began' +
+        " in the range, or else on the report's days. What that shows is recorded in the ledger, once",
     )
     .argument('<file>', 'the report', pathArgument)
     .requiredOption('--provider <name>', "the provider's name in the configuration", providerArgument)
-    .option('--from <time>', "what is compared; else the report's days", instantArgument)
-    .option('--to <time>', 'exclusive', instantArgument)
+    .addOption(begin)
+    .addOption(end)
     .option('--ignore <columns>', 'columns of the report that do not matter', listArgument)
     .option('--no-record', 'only show it, as with --offline')
     .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger reconcile usage.csv --provider example\n' +
-        '  gateway ledger reconcile usage.ndjson --provider example --from 2027-01-01 --to 2027-02-01 --json',
+        '  gateway ledger reconcile usage.ndjson --provider example --from 2027-01 --to 2027-01 --json',
     )
     .action(async (file: string, options: ReconcileCommandOptions, command: Command) => {
+      const { from, to } = options;
+      assertRange(from !== undefined && to !== undefined && from >= to);
       if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
         throw new CommandError(`${file}: is a folder`, EXIT.usage);
       const showResult = (result: Reconciled, recorded: keyof typeof RECORDED): void =>

@@ -13,6 +13,7 @@ import {
 } from '../../../ledger/statement/stream-range.ts';
 import { accountArgument, placeArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
+import { assertRange, placeRangeOptions } from '../range-options.ts';
 import { facts, writeData, writePainted } from '../show.ts';
 import { assertAccount } from './assert-account.ts';
 import { showStateAt } from './show-state-at.ts';
@@ -29,15 +30,16 @@ interface ReplayOptions {
 
 /** `gateway ledger replay`: an account's stream as a statement, or what the account was at a place of it. */
 export function addReplayCommand(ledger: Command, context: CommandContext): void {
+  const [begin, end] = placeRangeOptions();
   ledger
     .command('replay')
     .description(
       "an account's statement from its events: what happened, what it moved, and the balance after it. A place is a" +
-        ' revision, or a time by which events were written down (UTC). With --json the events as they are stored, one a line',
+        ' revision, or a time by which events were written down (UTC); before a range the balance is brought forward. With --json the events as they are stored, one a line',
     )
     .argument('<account>', 'account id', accountArgument)
-    .option('--from <place>', 'begin there; before it the balance is brought forward', placeArgument)
-    .option('--to <place>', 'up to that revision, or to before that time', placeArgument)
+    .addOption(begin)
+    .addOption(end)
     .option(
       '--at <place>',
       'balance, grants, limits and the month as they were behind it, instead of a statement: what was written at that very' +
@@ -48,15 +50,14 @@ export function addReplayCommand(ledger: Command, context: CommandContext): void
     .addOption(offlineOption())
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway ledger replay acct_demo\n  gateway ledger replay acct_demo --from 2027-05-01 --to 2027-06-01' +
+      '\nExamples:\n  gateway ledger replay acct_demo\n  gateway ledger replay acct_demo --from 2027-05 --to 2027-05' +
         '\n  gateway ledger replay acct_demo --at 2027-06-01T00:00Z\n  gateway ledger replay acct_demo --at 41 --json',
     )
     .action(async (id: AccountId, options: ReplayOptions, command: Command) => {
       const { from, to, at } = options;
       if (at !== undefined && (from !== undefined || to !== undefined || options.all === true))
         throw new CommandError('--at goes without --from, --to and --all', EXIT.usage);
-      if (from !== undefined && to !== undefined && isNothingBetween(from, to))
-        throw new CommandError('--from: must be before --to', EXIT.usage);
+      assertRange(from !== undefined && to !== undefined && isNothingBetween(from, to));
       await withLedger(options.offline, { context, command }, async (log) => {
         await assertAccount(log, id);
         if (at !== undefined) return showStateAt(id, at, log, { context, command });
