@@ -12,6 +12,7 @@ import {
 import { evolveExceptions } from './exceptions.ts';
 import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
+import { keptAmount } from './kept-amount.ts';
 import { withKeyLimitSet, withLease, withLeaseNarrowed, withLeaseReduced } from './leases.ts';
 import { evolveSpend } from './spend.ts';
 
@@ -92,7 +93,7 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
 }
 
 const lessBy = ({ balance }: OpenAccount, { amount }: { readonly amount: MicroUsd }): MicroUsd =>
-  microUsd(balance - amount);
+  keptAmount(balance - amount);
 
 const issued = (data: EventData<'ApiKeyIssued'>): ApiKey => ({
   keyId: data.keyId,
@@ -122,7 +123,7 @@ const debited = (
   leases,
   grants: withoutShares(state.grants, grants),
   carry: carryAfter,
-  uncovered: microUsd(state.uncovered + uncovered),
+  uncovered: keptAmount(state.uncovered + uncovered),
   balance: lessBy(state, { amount }),
 });
 
@@ -144,7 +145,7 @@ function granted(state: OpenAccount, data: EventData<'CreditsGranted'>): OpenAcc
     ...state,
     grants: withGrant(state.grants, grant),
     uncovered: microUsd(state.uncovered - filled),
-    balance: microUsd(state.balance + data.amount),
+    balance: keptAmount(state.balance + data.amount),
   };
 }
 
@@ -155,7 +156,7 @@ function reinstated(state: OpenAccount, data: EventData<'CreditsReinstated'>): O
     ...state,
     grants: withReinstated(state.grants, { ...data, expiresAtMs: Date.parse(data.expiresAt), filled }),
     uncovered: microUsd(state.uncovered - filled),
-    balance: microUsd(state.balance + data.amount),
+    balance: keptAmount(state.balance + data.amount),
   };
 }
 

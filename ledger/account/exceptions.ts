@@ -3,6 +3,7 @@ import type { RequestId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd, PICO_PER_MICRO, type PicoUsd, picoUsd } from '../../contracts/money.ts';
 import { NOTHING } from './account-state.ts';
 import type { BillingException, ExceptionEnd, ExceptionsState } from './exceptions-state.ts';
+import { keptAmount } from './kept-amount.ts';
 import { entryOf, withEntry, withoutEntry } from './keyed-tree.ts';
 
 /**
@@ -99,7 +100,7 @@ function withOpen(exceptions: ExceptionsState, exception: BillingException): Exc
     ...others,
     open: withEntry(exceptions.open, requestId, exception),
     openCount: others.openCount + 1,
-    openAmount: microUsd(others.openAmount + amountOfException(exception)),
+    openAmount: keptAmount(others.openAmount + amountOfException(exception)),
     withoutCost: others.withoutCost + hasNoCost(exception),
   };
 }

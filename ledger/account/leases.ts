@@ -3,6 +3,7 @@ import type { KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type Grant, type Lease, NOTHING, type OpenAccount } from './account-state.ts';
 import { isUsable, usableCredits } from './grants.ts';
+import { keptAmount } from './kept-amount.ts';
 import { monthOf } from './month.ts';
 import { paidByExpired, type StartedHold } from './paid-by-expired.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
@@ -205,7 +206,7 @@ export function withLease(leases: Leases, data: EventData<'CreditsLeased'>): Lea
     proxy,
     epoch: before?.epoch ?? epoch,
     keyId: keyId ?? null,
-    amount: microUsd((before?.amount ?? 0n) + amount),
+    amount: keptAmount((before?.amount ?? 0n) + amount),
     // What is leased by who knows of a limit is not for the key that has it.
     beforeLimit: before?.beforeLimit ?? {},
     expiresAtMs: Date.parse(expiresAt),

@@ -1,7 +1,8 @@
 import type { AccountEvent, CreditsDebited } from '../../contracts/events.ts';
 import type { KeyId } from '../../contracts/ids.ts';
-import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { MicroUsd } from '../../contracts/money.ts';
 import { NOTHING, type SpendOfMonth, type SpendState } from './account-state.ts';
+import { keptAmount } from './kept-amount.ts';
 
 /** Percent of a monthly limit whose crossing is written down, once per scope and month. */
 const THRESHOLDS_PERCENT = [50, 80, 100] as const;
@@ -79,8 +80,8 @@ function withSpent(spend: SpendState, month: string, keyId: KeyId, amount: bigin
   const before = monthOfSpend(spend, month);
   // Copied and then set: a name that is computed within the braces takes half as long again, for each debit of a replay.
   const keys = { ...before.keys };
-  keys[keyId] = microUsd(spentByKey(before, keyId) + amount);
+  keys[keyId] = keptAmount(spentByKey(before, keyId) + amount);
   const months = { ...spend.months };
-  months[month] = { ...before, account: microUsd(before.account + amount), keys };
+  months[month] = { ...before, account: keptAmount(before.account + amount), keys };
   return { ...spend, months };
 }

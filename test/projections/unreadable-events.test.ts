@@ -3,7 +3,7 @@ import { encodeEvents } from '../../contracts/event-codec.ts';
 import { HiddenStreamError, type ProposedEvent, type RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { accountId, accountStream, CATALOG_STREAM, commandId, keyId } from '../../contracts/ids.ts';
-import type { Projections } from '../../projections/projections.ts';
+import { Projections } from '../../projections/projections.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { inTurnsThroughout, passing, turns } from '../fixtures/ledger/turns.ts';
@@ -20,6 +20,11 @@ const GONE = {
   type: 'ApiKeyRevoked',
   data: { keyId: keyId('key_none'), revokedAt: '2026-11-05T10:00:00.000Z' },
 } as const;
+
+const GRANTED = {
+  ...{ grantId: 'grant_dear', source: 'purchase', amount: '1', costBasis: '0', priority: 1 },
+  ...{ effectiveAt: '2026-11-05T10:00:00.000Z', expiresAt: null },
+};
 
 let made = 0;
 const stored = (event: Partial<ProposedEvent>): ProposedEvent => {
@@ -116,6 +121,23 @@ describe.each(UNREADABLE.slice(-2))('an event of an account %s', (_, event, reas
     const rebuilt = await caughtUp(log, viewsFile(), false);
     expect(rebuilt.projections.accounts.read(A)).toEqual(third.projections.accounts.read(A));
   });
+});
+
+it('an event that makes a sum of which no row could be read again sets its account aside, and a restart has the others', async () => {
+  const [log, path] = [logOf(), viewsFile()];
+  const dear = (grantId: string) => JSON.stringify({ ...GRANTED, grantId, amount: '9'.repeat(60) });
+  log.write(STREAM, [stored({ type: 'CreditsGranted', data: dear('grant_dear') })]);
+  log.write(STREAM, [stored({ type: 'CreditsGranted', data: dear('grant_dearer') })]);
+  writeTo(log, B, [planned('behind')]);
+  await written(log, path);
+  const damages: string[] = [];
+  const projections = await passing(
+    Projections.start({ log, path, persist: false, onDamaged: (why) => damages.push(why) }),
+  );
+  const reason = /it cannot follow what stands before it: an amount would have more than 60 digits/;
+  expectOnlyA(projections, { at: lastOf(log).revision, reason });
+  expect(damages).toEqual([]);
+  await passing(projections.close());
 });
 
 describe('an account that is set aside', () => {
