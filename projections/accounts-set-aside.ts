@@ -20,6 +20,12 @@ const TABLE: ViewTable = {
   keyColumns: 2,
 };
 
+const PARKED = 'parked by an operator: ';
+
+/** Whether of an account in that row a fold of the log says what is to be there: none does of hidden events, or of what waits. */
+export const isFoldedAside = ([_id, cause, _at, why]: readonly ColumnValue[]): boolean =>
+  cause === 'unreadable' && !textOf(why).startsWith(PARKED);
+
 /** `hidden`: the log's server hides events of the stream; `unreadable`: one cannot be read, or not be applied. */
 type AsideCause = 'hidden' | 'unreadable';
 const CAUSES: readonly AsideCause[] = ['hidden', 'unreadable'];
@@ -49,6 +55,8 @@ export class AccountsSetAside implements StoredView {
   };
   /** The highest revision behind an unreadable event that came since, and was left for later. */
   #leftUpTo = new Map<AccountId, Revision>();
+  /** Those that an operator has parked: they are not read again by themselves. */
+  readonly #parked = new Set<AccountId>();
   readonly #listeners: OnChanged[] = [];
   #changed = new Map<string, readonly [AccountId, AsideCause]>();
 
@@ -90,6 +98,21 @@ export class AccountsSetAside implements StoredView {
     else this.#setCause(id, 'hidden', { revision: NONE, why: reason.message });
   }
 
+  /** An operator sets it aside from a revision on, as an event that cannot be read would. */
+  park(id: AccountId, from: Revision, reason: string): void {
+    this.#parked.add(id);
+    this.#setCause(id, 'unreadable', { revision: from, why: PARKED + reason });
+  }
+
+  /** From here on it may be read again. */
+  unpark(id: AccountId): void {
+    this.#parked.delete(id);
+  }
+
+  isParked(id: AccountId): boolean {
+    return this.#parked.has(id);
+  }
+
   /** All of its events have been read and applied, or are there again. */
   takeBack(id: AccountId, cause: AsideCause): void {
     if (cause === 'unreadable') this.#leftUpTo.delete(id);
@@ -129,16 +152,17 @@ export class AccountsSetAside implements StoredView {
   }
 
   /**
-   * Of events that cannot be read, what another one has; whose state that changes is told. What the log's server hides is known
-   * here alone, and is written anew.
+   * Of events that cannot be read, what another one has; whose state that changes is told. What the log's server hides, and whom
+   * an operator has parked, is known here alone, and is written anew.
    */
   adopt(other: AccountsSetAside): void {
     const { unreadable, hidden } = this.#causes;
     const found = other.#causes.unreadable;
-    for (const id of unreadable.keys()) if (!found.has(id)) this.takeBack(id, 'unreadable');
-    for (const [id, entry] of found) this.#setCause(id, 'unreadable', entry);
+    for (const id of unreadable.keys()) if (!found.has(id) && !this.isParked(id)) this.takeBack(id, 'unreadable');
+    for (const [id, entry] of found) if (!this.isParked(id)) this.#setCause(id, 'unreadable', entry);
     this.#leftUpTo = other.#leftUpTo;
     this.#changed = other.#changed;
+    for (const id of this.#parked) this.#changed.set(keyOf(id, 'unreadable'), [id, 'unreadable']);
     for (const id of hidden.keys()) this.#changed.set(keyOf(id, 'hidden'), [id, 'hidden']);
   }
 

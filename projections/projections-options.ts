@@ -1,5 +1,6 @@
 import type { EventLog } from '../contracts/event-log.ts';
 import type { LedgerEvent } from '../contracts/events.ts';
+import type { ParkedAccount } from './parked-accounts.ts';
 import type { ViewSource } from './view-source.ts';
 
 export interface ProjectionsOptions {
@@ -15,6 +16,8 @@ export interface ProjectionsOptions {
    * some. They are not live before everything in it was looked at once.
    */
   readonly isBeside?: boolean;
+  /** Accounts that an operator has parked. */
+  readonly parked?: readonly ParkedAccount[];
   /** Wall-clock milliseconds since 1970, the same that `ageMs` is asked with; Date.now by default. */
   readonly clock?: () => number;
   /** The views' file cannot be read, and all is read from the source; where it is written to, it was set aside, and where. */
@@ -24,4 +27,17 @@ export interface ProjectionsOptions {
   readonly onWrittenAgain?: () => void;
   /** Each event that says which ledger this is: no view holds it. */
   readonly onLedgerEvent?: (event: LedgerEvent) => void;
+}
+
+/** Told how the views fare, whichever turn of it comes, from what they have come to when they began to be followed. */
+export interface ViewsFollower {
+  /** The projections stand still from here on: an event could not be folded, or the views not be written. */
+  readonly onStopped: (error: Error) => void;
+  /** The views have caught up with their source, and follow it (again, where it was lost). */
+  readonly onLive?: (again: { readonly wasLost: boolean }) => void;
+  /**
+   * Each time the source is lost from sight, which is news, or is looked for in vain; it is looked for on and on. The same
+   * where it is in sight, and behind the ledger or not to be compared with it: `lost` tells which.
+   */
+  readonly onDropped?: (error: Error, isNews: boolean) => void;
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isLogAway, type RecordedEvent, type Subscription } from '../contracts/event-log.ts';
-import type { AccountId, Position } from '../contracts/ids.ts';
+import { type AccountId, type Position, revision } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
 import { EventFold } from './event-fold.ts';
@@ -8,7 +8,7 @@ import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { LogViewSource } from './log-view-source.ts';
-import type { ProjectionsOptions } from './projections-options.ts';
+import type { ProjectionsOptions, ViewsFollower } from './projections-options.ts';
 import { TakeBack } from './take-back.ts';
 import type { StoredView } from './view.ts';
 import { ViewAge } from './view-age.ts';
@@ -16,19 +16,6 @@ import { type UnwrittenViews, ViewDisk } from './view-disk.ts';
 import type { StoredCheckpoint } from './view-file.ts';
 import { type SourceBatch, SourceBehindError, SourceMissingError, type ViewSource } from './view-source.ts';
 import { goOver, type SwitchedSide, type SwitchOptions } from './views-switch.ts';
-
-/** Told how the views fare, whichever turn of it comes, from what they have come to when they began to be followed. */
-export interface ViewsFollower {
-  /** The projections stand still from here on: an event could not be folded, or the views not be written. */
-  readonly onStopped: (error: Error) => void;
-  /** The views have caught up with their source, and follow it (again, where it was lost). */
-  readonly onLive?: (again: { readonly wasLost: boolean }) => void;
-  /**
-   * Each time the source is lost from sight, which is news, or is looked for in vain; it is looked for on and on. The same
-   * where it is in sight, and behind the ledger or not to be compared with it: `lost` tells which.
-   */
-  readonly onDropped?: (error: Error, isNews: boolean) => void;
-}
 
 /**
  * What keeps views from being live: their source is out of sight; nobody has made it yet; it is there and lacks what the ledger has; or it is there,
@@ -156,6 +143,18 @@ export class Projections {
     return this.#takeBack.some([accountId]);
   }
 
+  /** An account is refused from here on, with the reason, and its events wait in the ledger until it is unparked. */
+  park(accountId: AccountId, reason: string): void {
+    const { setAside } = this.accounts;
+    setAside.park(accountId, revision(this.accounts.foldedUpTo(accountId) + 1), reason);
+  }
+
+  /** Resolves when what has waited is read, and the account served again, unless an event of it sets it aside. @throws as `readAgain` */
+  unpark(accountId: AccountId): Promise<void> {
+    this.accounts.setAside.unpark(accountId);
+    return this.readAgain(accountId);
+  }
+
   /**
    * Resolves when the event at a position has come in by the source. @throws Error when the projections stop before.
    * Where the source is Kafka's, an event that came long ago may only be known by later ones in every partition.
@@ -246,6 +245,7 @@ export class Projections {
 
   #start(restored: StoredCheckpoint | null): void {
     if (restored !== null) this.#takeRestored(restored);
+    for (const { accountId, reason } of this.#options.parked ?? []) this.park(accountId, reason);
     this.#disk?.open(restored !== null);
     this.#reading = this.#source.open({
       from: restored?.checkpoint ?? null,

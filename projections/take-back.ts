@@ -28,7 +28,7 @@ export class TakeBack {
     const { signal } = this.#closing;
     this.#reading = this.#reading.then(async () => {
       for (const accountId of accountIds)
-        if (!signal.aborted && this.#accounts.setAside.unreadableFrom(accountId) !== null)
+        if (!signal.aborted && this.#isToRead(accountId))
           await untilLogAnswers(() => takeBack(this.#log, this.#accounts, accountId), { signal });
     });
     const done = this.#reading.catch((error: unknown) => {
@@ -41,6 +41,11 @@ export class TakeBack {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#reading;
+  }
+
+  #isToRead(accountId: AccountId): boolean {
+    const { setAside } = this.#accounts;
+    return setAside.unreadableFrom(accountId) !== null && !setAside.isParked(accountId);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId, Position, Revision } from '../contracts/ids.ts';
 import { AccountUnreadableError } from '../ledger/account/account-event.ts';
+import { orAborted } from '../ledger/or-aborted.ts';
 import type { AccountViews } from './account-views.ts';
 import type { CatalogView } from './catalog-view.ts';
 import { settledFile } from './switched-file.ts';
@@ -98,18 +99,6 @@ function resume({ disk, stop }: SwitchedSide): void {
     disk?.open(true);
   } catch (error) {
     stop(error instanceof Error ? error : new Error(String(error)));
-  }
-}
-
-async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
   }
 }
 

@@ -11,7 +11,7 @@ import { differencesOf, type RowDifference } from './row-difference.ts';
 interface ComparedFiles {
   /** Accounts that both have, and have come to the same revision. */
   readonly compared: number;
-  /** Those of which one has more events: a gateway goes on meanwhile. */
+  /** Those of which one has more events: a gateway goes on meanwhile; and whom it has aside by other than their events. */
   readonly movedOn: number;
 }
 
@@ -30,20 +30,21 @@ export function compareFiles(
     if (![...ofAccounts.flatMap(({ tables }) => tables), ...others].every((table) => live.has(table))) return null;
     // What the other one has, the live one then has, too.
     const isAhead = (positionOf(files.live) ?? 0) >= (positionOf(files.rebuilt) ?? 0);
+    const notFolded = live.notFolded();
     let [compared, movedOn] = [0, 0];
     for (const { revisions, tables } of ofAccounts)
       for (const row of rebuilt.rows(revisions)) {
         const id = textOf(row[0]);
         const other = live.row(revisions, [id]);
         const [is, was] = [numberOf(row[1]), other === null ? NO_STREAM : numberOf(other[1])];
-        if (was > is || (was < is && !isAhead)) {
+        if (was > is || (was < is && !isAhead) || notFolded.has(id)) {
           movedOn++;
           continue;
         }
         compared++;
-        for (const table of tables) compareTables(table, { live, rebuilt, id }, onDifference);
+        for (const table of tables) compareTables(table, { live, rebuilt, notFolded, id }, onDifference);
       }
-    for (const table of others) compareTables(table, { live, rebuilt }, onDifference);
+    for (const table of others) compareTables(table, { live, rebuilt, notFolded }, onDifference);
     return { compared, movedOn };
   } finally {
     live.close();
@@ -53,12 +54,19 @@ export function compareFiles(
 
 const positionOf = (file: string) => readFoldedThrough(file)?.position;
 
+interface ComparedRows {
+  readonly live: LiveRows;
+  readonly rebuilt: LiveRows;
+  readonly notFolded: ReadonlySet<string>;
+  readonly id?: string;
+}
+
 function compareTables(
   table: ViewTable,
-  { live, rebuilt, id }: { readonly live: LiveRows; readonly rebuilt: LiveRows; readonly id?: string },
+  { live, rebuilt, notFolded, id }: ComparedRows,
   onDifference: (difference: RowDifference) => void,
 ): void {
-  const isHere = (row: readonly ColumnValue[]): boolean => row[1] !== 'hidden';
+  const isHere = ([first]: readonly ColumnValue[]): boolean => !notFolded.has(String(first));
   for (const row of rebuilt.rows(table, id))
     if (isHere(row)) differencesOf(table, live.row(table, row), row).forEach(onDifference);
   for (const row of live.rows(table, id))

@@ -17,7 +17,7 @@ import { CatalogView } from '../catalog-view.ts';
 import { readFoldedThrough } from '../known-views.ts';
 import { MonthlyView } from '../monthly-view.ts';
 import { lacking } from '../take-back.ts';
-import { type ColumnValue, numberOf, type StoredView, textOf, type View, type ViewTable } from '../view.ts';
+import { type ColumnValue, numberOf, type StoredView, type View, type ViewTable } from '../view.ts';
 import { ViewGapError } from '../view-gap-error.ts';
 import { LiveRows } from './live-rows.ts';
 import { differencesOf, type RowDifference } from './row-difference.ts';
@@ -35,7 +35,7 @@ interface ComparedViews {
 interface Compared {
   readonly events: number;
   readonly rows: number;
-  /** Accounts of which the log's server hides events: no fold tells what they should be. */
+  /** Accounts of which the log's server hides events, or that are parked: no fold tells what they should be. */
   readonly notCompared: number;
 }
 
@@ -57,7 +57,7 @@ export async function compareWithFold({ path, log, only, onDifference }: Compare
       events++;
     }
     const rows = compareRows(live, fold, { only, onDifference });
-    return { events, rows, notCompared: fold.hidden.size };
+    return { events, rows, notCompared: fold.notFolded.size };
   } finally {
     live.close();
   }
@@ -72,14 +72,13 @@ class FoldAsFar {
   readonly #ofAccounts: readonly View[] = [new BalanceView(), new MonthlyView()];
   readonly #catalogRevision: number;
   readonly views: readonly StoredView[] = [...this.#ofAccounts, this.#catalog, this.#setAside];
-  /** Of which the log's server hides events. */
-  readonly hidden: ReadonlySet<string>;
+  readonly notFolded: ReadonlySet<string>;
 
   constructor(live: LiveRows, through: Position | null) {
     this.#live = live;
     this.#through = through;
     const rowsOf = ({ tables: [table] }: StoredView) => (table && live.has(table) ? [...live.rows(table)] : []);
-    this.hidden = new Set(rowsOf(this.#setAside).flatMap(([id, cause]) => (cause === 'hidden' ? [textOf(id)] : [])));
+    this.notFolded = live.notFolded();
     this.#catalogRevision = Math.max(NO_STREAM, ...rowsOf(this.#catalog).map(([at]) => numberOf(at)));
   }
 
@@ -122,11 +121,11 @@ class FoldAsFar {
 
 function compareRows(
   live: LiveRows,
-  { views, hidden }: FoldAsFar,
+  { views, notFolded }: FoldAsFar,
   { only, onDifference }: Pick<ComparedViews, 'only' | 'onDifference'>,
 ): number {
   const isCompared = (table: ViewTable, row: readonly ColumnValue[]): boolean =>
-    !(isOfAccounts(table) && hidden.has(String(row[0]))) && (table.name !== SET_ASIDE || row[1] === 'unreadable');
+    !(isOfAccounts(table) && notFolded.has(String(row[0])));
   let rows = 0;
   const seen = new Map<ViewTable, Set<string>>();
   for (const view of views) {
@@ -150,7 +149,6 @@ function compareRows(
   return rows;
 }
 
-const SET_ASIDE = new AccountsSetAside().tables[0].name;
 const isOfAccounts = ({ columns }: ViewTable): boolean => 'account_id' in columns;
 const keyOf = ({ keyColumns }: ViewTable, row: readonly ColumnValue[]): string =>
   JSON.stringify(row.slice(0, keyColumns).map(String));

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { ColumnValue, ViewTable } from '../view.ts';
+import { AccountsSetAside, isFoldedAside } from '../accounts-set-aside.ts';
+import { type ColumnValue, textOf, type ViewTable } from '../view.ts';
 
 /** Rows of a views' file as of one moment, which may be written to meanwhile. */
 export class LiveRows {
@@ -34,6 +35,13 @@ export class LiveRows {
     const select = this.#prepare(`SELECT ${columnsOf(table)} FROM ${table.name} ${where}`);
     const rows = first === undefined ? select.iterate() : select.iterate(first);
     for (const row of rows) yield row as unknown as readonly ColumnValue[];
+  }
+
+  /** Of whom a fold of the log does not say what is to be there (accounts-set-aside.ts). */
+  notFolded(): ReadonlySet<string> {
+    const [table] = new AccountsSetAside().tables;
+    const rows = this.has(table) ? [...this.rows(table)] : [];
+    return new Set(rows.filter((row) => !isFoldedAside(row)).map(([id]) => textOf(id)));
   }
 
   close(): void {

@@ -1,18 +1,44 @@
 import { existsSync } from 'node:fs';
+import { orAborted } from '../../ledger/or-aborted.ts';
 import { readKnownViews } from '../../projections/known-views.ts';
+import { writeParked } from '../../projections/parked-accounts.ts';
 import type { Projections } from '../../projections/projections.ts';
 import { switchFiles } from '../../projections/switched-file.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import type { Asked } from './operator-request.ts';
 
+interface AskedParts {
+  readonly projections: Projections;
+  readonly dataFolder: string;
+}
+
 /** Does in a gateway what an operator asks for. @throws Error where it is not done; then all is as it was */
-export async function carryOut(
-  asked: Asked,
-  { projections, dataFolder }: { readonly projections: Projections; readonly dataFolder: string },
+export async function carryOut(asked: Asked, parts: AskedParts, signal: AbortSignal): Promise<void> {
+  const { projections, dataFolder } = parts;
+  switch (asked.type) {
+    case 'switch-views':
+      return switchViews(asked.to, parts, signal);
+    case 'park':
+      // First what a restart knows it by.
+      writeParked(dataFolder, asked.accountId, asked.reason);
+      projections.park(asked.accountId, asked.reason);
+      return;
+    case 'unpark':
+      await orAborted(projections.unpark(asked.accountId), signal);
+      writeParked(dataFolder, asked.accountId, null);
+      return;
+    default:
+      asked satisfies never;
+  }
+}
+
+async function switchViews(
+  to: 'rebuild' | 'previous',
+  { projections, dataFolder }: AskedParts,
   signal: AbortSignal,
 ): Promise<void> {
   const files = viewFilesOf(dataFolder);
-  const candidate = files[asked.to];
+  const candidate = files[to];
   if (!existsSync(candidate)) throw new Error(`there is no ${candidate}`);
   const [is, other] = [readKnownViews(files.live), readKnownViews(candidate)].map((known) => known?.identity ?? null);
   if (is?.ledgerId !== other?.ledgerId || is?.generation !== other?.generation)

@@ -2,12 +2,15 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { text } from '../../contracts/bounded-length.ts';
+import { accountIdField } from '../../contracts/event-fields.ts';
 import { replaceFile } from '../../ledger/replace-file.ts';
 
 /** What a command asks of the gateway that has its data folder. */
 const askedSchema = z.discriminatedUnion('type', [
   /** To go over to other views of the folder, which the command has looked at. */
   z.strictObject({ type: z.literal('switch-views'), to: z.enum(['rebuild', 'previous']) }),
+  z.strictObject({ type: z.literal('park'), accountId: accountIdField, reason: text }),
+  z.strictObject({ type: z.literal('unpark'), accountId: accountIdField }),
 ]);
 export type Asked = z.infer<typeof askedSchema>;
 

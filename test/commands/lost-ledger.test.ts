@@ -49,6 +49,7 @@ const READING: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['ledger report', ['--month', '2026-11'], /Books of 2026-11/],
   ['ledger keys', [], /no key has been introduced/],
   ['projections status', [], /there are no views yet/],
+  ['projections park', ['acct_ada', ...REASON], /is parked in the folder/],
   ['ledger backup', [BACKUP], /verified/],
 ];
 /** What they are asked for is not there, or no more. */
@@ -59,6 +60,7 @@ const IN_VAIN: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['projections diff', ['--all'], /the views know another ledger/],
   ['projections rebuild', ['--all'], /the views know another ledger/],
   ['projections rollback', [], /the views know another ledger/],
+  ['projections unpark', ['acct_ada'], /is not parked here/],
 ];
 /** They look themselves at which ledger it is; the last two read none. */
 const OTHERS = ['serve', 'doctor', 'ledger accept-loss', 'ledger restore', 'ledger check-proof', 'completion'];

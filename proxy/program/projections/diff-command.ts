@@ -60,4 +60,4 @@ interface Summary {
 const summaryOf = ({ events, rows, notCompared, differences }: Summary): string =>
   `${groupedCount(rows)} rows of ${groupedCount(events)} events: ` +
   (differences === 0 ? 'no difference' : `${groupedCount(differences)} differences`) +
-  (notCompared === 0 ? '' : `; ${groupedCount(notCompared)} accounts of hidden streams were not compared`);
+  (notCompared === 0 ? '' : `; ${groupedCount(notCompared)} accounts that are hidden or parked were not compared`);

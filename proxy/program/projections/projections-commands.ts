@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CommandContext } from '../command-context.ts';
 import { addDiffCommand } from './diff-command.ts';
+import { addParkCommands } from './park-commands.ts';
 import { addRebuildCommands } from './rebuild-command.ts';
 import { addStatusCommand } from './status-command.ts';
 
@@ -9,4 +10,5 @@ export function addProjectionsCommands(projections: Command, context: CommandCon
   addStatusCommand(projections, context);
   addDiffCommand(projections, context);
   addRebuildCommands(projections, context);
+  addParkCommands(projections, context);
 }

@@ -4,6 +4,7 @@ import { groupedCount } from '../../../contracts/money.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
+import { type ParkedAccount, readParked } from '../../../projections/parked-accounts.ts';
 import { readViewsFacts, type ViewsFacts } from '../../../projections/rebuild/views-facts.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
@@ -81,9 +82,24 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
   }
   return {
     files,
-    setAside: found.flatMap((one) => (one.file === live && one.damage === null ? (one.read?.setAside ?? []) : [])),
+    setAside: withParked(
+      found.flatMap((one) => (one.file === live && one.damage === null ? (one.read?.setAside ?? []) : [])),
+      readParked(data),
+    ),
     damaged: found.flatMap(({ file, damage }) => (damage === null ? [] : [{ file, why: damage }])),
   };
+}
+
+/** An account that is parked is so from a revision on, where a gateway has found it. */
+function withParked(setAside: ViewsFacts['setAside'], parked: readonly ParkedAccount[]): ViewsFacts['setAside'] {
+  const ids = new Set<string>(parked.map(({ accountId }) => accountId));
+  return [
+    ...setAside.filter(({ accountId }) => !ids.has(accountId)),
+    ...parked.map(({ accountId, reason }) => {
+      const revision = setAside.find((one) => one.accountId === accountId)?.revision ?? null;
+      return { accountId, cause: 'parked', revision, why: reason };
+    }),
+  ];
 }
 
 const lagMs = ({ sinceMs }: ViewsLag, nowMs: number): number => (sinceMs === null ? 0 : Math.max(0, nowMs - sinceMs));

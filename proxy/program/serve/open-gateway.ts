@@ -11,7 +11,9 @@ import { LogProbe } from '../../../ledger/log-probe.ts';
 import { toldLog } from '../../../ledger/told-log.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
-import { Projections, type ViewsFollower } from '../../../projections/projections.ts';
+import { readParked } from '../../../projections/parked-accounts.ts';
+import { Projections } from '../../../projections/projections.ts';
+import type { ViewsFollower } from '../../../projections/projections-options.ts';
 import { finishSwitch } from '../../../projections/switched-file.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { viewSourceOf } from '../../../projections/view-source-of.ts';
@@ -80,6 +82,7 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
     clock: options.clock,
     path: views,
     persist: true,
+    parked: readParked(configuration.data),
     onDamaged,
     onUnwritten: (error) => logger.error({ err: error }, 'the views cannot be written for now; it is tried on and on'),
     onWrittenAgain: () => logger.info('the views are written again, with what their file lacked'),

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { readParked, writeParked } from '../../../projections/parked-accounts.ts';
+import { accountArgument, reasonArgument } from '../command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { assertAccount } from '../ledger/assert-account.ts';
+import { show } from '../show.ts';
+import { askOrDo } from './ask-or-do.ts';
+
+/** `gateway projections park` and `unpark`: an account set aside by hand, as an event that cannot be read does it by itself. */
+export function addParkCommands(projections: Command, context: CommandContext): void {
+  projections
+    .command('park')
+    .description(
+      'set an account aside on the gateway of this data folder, as an event that it cannot apply would: its requests get 529 and' +
+        ' the reason, what they have used waits, and its events wait in the ledger',
+    )
+    .argument('<account>', 'account id', accountArgument)
+    .requiredOption('--reason <text>', 'why, as its callers are told', reasonArgument)
+    .addHelpText(
+      'after',
+      '\nEach gateway of a fleet has accounts of its own parked; `gateway account suspend` refuses an account everywhere.' +
+        "\n\nExample:\n  gateway projections park acct_demo --reason 'its views look wrong: #4711'",
+    )
+    .action((account: AccountId, { reason }: { readonly reason: string }, command: Command) =>
+      withReadLog(context, command, async (log, { data }) => {
+        await assertAccount(log, account);
+        const asked = { type: 'park', accountId: account, reason } as const;
+        const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, reason));
+        show(context, command, {
+          json: { account, reason, parked: where },
+          text: `${account} is parked ${where}; \`gateway projections unpark ${account}\` ends it`,
+        });
+      }),
+    );
+  projections
+    .command('unpark')
+    .description('have a parked account read what has waited, and serve it again')
+    .argument('<account>', 'account id', accountArgument)
+    .addHelpText('after', '\nExample:\n  gateway projections unpark acct_demo')
+    .action((account: AccountId, _options: unknown, command: Command) =>
+      withReadLog(context, command, async (_log, { data }) => {
+        if (!readParked(data).some(({ accountId }) => accountId === account))
+          throw new CommandError(`${account} is not parked here`, EXIT.refused);
+        const asked = { type: 'unpark', accountId: account } as const;
+        const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, null));
+        show(context, command, {
+          json: { account, unparked: where },
+          text: `${account} is unparked ${where}; \`gateway projections status\` says whether an event of it sets it aside`,
+        });
+      }),
+    );
+}
