@@ -14,6 +14,9 @@ export class LedgerLostError extends Error {
   }
 }
 
+/** It is at another place, or not at this one yet: nothing is lost. The message says where to go on. */
+export class LedgerElsewhereError extends LedgerLostError {}
+
 const HOW =
   'Put back the ledger that has it; or, if it is lost for good, stop the gateway of this data folder, and give it up with\n' +
   '  gateway ledger accept-loss --reason "…"';
@@ -90,7 +93,7 @@ export const unidentified = (where: string, source: string, known: LedgerIdentit
 
 /** @param where the place that it has left */
 export const movedLedger = (where: string, { to, movedAt }: { readonly to: string; readonly movedAt: string }) =>
-  new LedgerLostError(
+  new LedgerElsewhereError(
     `the ledger (${where}) has moved to ${to} at ${movedAt}: nothing more is written here, and nothing is served from here.\n` +
       'Name that place in eventLog of the configuration, and start again; where it is said there that the ledger is not whole\n' +
       'yet, run the same `gateway ledger copy` again first.',
@@ -99,7 +102,7 @@ export const movedLedger = (where: string, { to, movedAt }: { readonly to: strin
 
 /** @param where the target of a copy */
 export const beingCopied = (where: string) =>
-  new LedgerLostError(
+  new LedgerElsewhereError(
     `a ledger is being copied to this place (${where}), and is not whole here yet: nothing is served from it.\n` +
       '`gateway ledger copy`, run again where the ledger is, goes on with it.',
     'the ledger is being copied to this place',

@@ -12,6 +12,7 @@ import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-e
 import { endedLater } from '../fixtures/ended-later.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { READMES } from '../source-files.ts';
 
 const PREFIX = 'gateway-';
 
@@ -126,6 +127,41 @@ describe('gateway ledger copy', () => {
     expect(await accounts(of.inFile)).toEqual(['acct_ada', 'acct_bob', 'acct_cyd']);
     expect(await runHere('--config', of.inFile, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: 0 });
     expect(readdirSync(of.data).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
+  it('is told by the doctor, where it was and while it is made', async () => {
+    const of = await site();
+    await open(of.inFile, 'ada');
+    const ofLedger = async (config: string): Promise<unknown> => {
+      const { stdout } = await runHere('--json', '--config', config, 'doctor');
+      const findings = JSON.parse(stdout) as readonly { readonly check: string }[];
+      return findings.find(({ check }) => check === 'ledger');
+    };
+    await copyTo(of, '--copy-only');
+    const copied = expect.stringContaining('is not whole here yet');
+    expect(await ofLedger(of.inStore)).toMatchObject({ state: 'fault', says: copied, advice: null });
+    await copyTo(of);
+    const gone = expect.stringContaining('has moved to EventStoreDB');
+    expect(await ofLedger(of.inFile)).toMatchObject({ state: 'fault', says: gone, advice: null });
+    expect(await ofLedger(of.inStore)).toMatchObject({ state: 'ok' });
+  });
+
+  it('is what the README says, line by line', async () => {
+    const of = await site();
+    await open(of.inFile, 'ada');
+    const [, block = ''] = /^```sh copying\n([\s\S]*?)^```$/m.exec(READMES.get('README.md') ?? '') ?? [];
+    const lines = block
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/ +#.*/, '').split(' ').slice(1));
+    const said: string[] = [];
+    for (const words of lines) {
+      const given = words.map((word) => (word === 'env:EVENTSTOREDB_URL' ? of.store.connectionString : word));
+      const { exitCode, stdout } = await runHere('--config', of.inFile, ...given);
+      expect(exitCode).toBe(0);
+      said.push(stdout);
+    }
+    expect(said).toEqual([expect.stringContaining('without --copy-only'), expect.stringContaining('is there now')]);
   });
 
   it.each([

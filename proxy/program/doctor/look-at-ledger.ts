@@ -1,5 +1,6 @@
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
+import { LedgerElsewhereError } from '../../../ledger/identity/ledger-lost.ts';
 import { newestEvent } from '../../clock/newest-event.ts';
 import { ledgerToBegin } from '../ledger-file.ts';
 import { type Check, type Examined, type Finding, type Found, fault, looked, ok, warn } from './finding.ts';
@@ -59,7 +60,7 @@ function checksOf(log: EventLog | null, examined: Examined): Check[] {
   return [
     check('ledger', LOST, async (log) => {
       const { error, warning } = await context.proveLedger(log, configuration);
-      if (error !== null) return fault(error.message, LOST);
+      if (error !== null) return fault(error.message, error instanceof LedgerElsewhereError ? null : LOST);
       return warning === undefined ? ok('has everything that this folder knows of it') : warn(warning);
     }),
     check('clock', 'set the clock of this machine', async (log) => {
