@@ -33,7 +33,7 @@ it('no page, message or comment tells anybody to run a package of the name `gate
 
 it('each command of a README or of an alert is one that the program has', async () => {
   const program = endedLater(await programInProcess());
-  const alerts = 'compose/alerts.yaml';
+  const alerts = '.compose/alerts.yaml';
   const told = [...READMES, [alerts, readFileSync(join(ROOT, alerts), 'utf8')] as const];
   const commands = told.flatMap(([file, text]) =>
     [...text.matchAll(COMMANDS)].map(([, words = '']) => ({ file, words: words.split(/\s/) })),

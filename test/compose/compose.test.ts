@@ -158,8 +158,8 @@ describe('compose.yaml', () => {
     expect([...new Set(asked)].sort()).toEqual(Object.keys(compose.configs).sort());
     for (const { file } of Object.values(compose.configs)) expect(existsSync(join(ROOT, file))).toBe(true);
     for (const [name, secret] of Object.entries(compose.secrets))
-      expect(secret).toEqual({ file: `compose/secrets/${name}` });
-    expect(readFileSync(join(ROOT, '.gitignore'), 'utf8')).toMatch(/^compose\/secrets\/$/m);
+      expect(secret).toEqual({ file: `.compose/secrets/${name}` });
+    expect(readFileSync(join(ROOT, '.gitignore'), 'utf8')).toMatch(/^\.compose\/secrets\/$/m);
   });
 
   it('runs the Kafka that the tests run, fetched and in a container', () => {
