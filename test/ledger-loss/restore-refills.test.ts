@@ -128,6 +128,8 @@ it('what was restored in part is finished with the same backup alone', async () 
   cpSync(join(life.backup, 'manifest.json'), join(whole, 'manifest.json'));
   renameSync(join(data, 'ledger.db'), join(whole, 'ledger.db'));
   expect(await commandOn(data)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('is being restored') });
+  const looked = await runHere('--config', life.config, '--data', data, 'doctor');
+  expect(looked).toMatchObject({ exitCode: 5, stdout: expect.stringMatching(/fault +log .*is being restored here/) });
   const other = join(temporaryFolder(), 'other');
   await runHereForJson('--config', life.config, 'ledger', 'backup', other);
   const said = await runHere('--config', life.config, '--data', data, 'ledger', 'restore', other);

@@ -70,7 +70,7 @@ async function backUpTo(path: string, { context, log, configuration }: Parts): P
           clock: context.clock,
           says: {
             ...{ program: programVersion(), eventLog: eventLog.kind, where, keys: keysByName(configuration) },
-            leftOut: leftOutOf(readdirSync(data), !isFile),
+            leftOut: leftOutOf(readdirSync(data), { isFile }),
           },
           onPages: (pages, of) => progress.add(pages, of),
         }),

@@ -1,3 +1,5 @@
+import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
+import { LEDGER_COPY } from '../../../ledger/backup/names.ts';
 import { NOTE_FILE } from '../../../ledger/identity/folder-note.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 
@@ -14,9 +16,10 @@ const MADE_ANEW = /^(views\.db|seal-frontier\.json)/;
 
 export const isKept = (name: string): boolean => KEPT.test(name);
 
-/** What of a data folder a backup leaves out, and why. @param withViews whether the views are in it */
-export function leftOutOf(names: readonly string[], withViews: boolean): { name: string; why: string }[] {
-  const isIn = (name: string): boolean => isKept(name) || WITH_OTHERS.test(name) || (withViews && name === VIEWS_FILE);
+/** What of a data folder a backup leaves out, and why. @param of whether the ledger is a file of it; else views are in the backup */
+export function leftOutOf(names: readonly string[], { isFile }: { readonly isFile: boolean }): LeftOut[] {
+  const isIn = (name: string): boolean =>
+    isKept(name) || (WITH_OTHERS.test(name) && (isFile || name !== LEDGER_COPY)) || (!isFile && name === VIEWS_FILE);
   return names
     .filter((name) => !isIn(name))
     .sort()
@@ -25,5 +28,8 @@ export function leftOutOf(names: readonly string[], withViews: boolean): { name:
 
 function whyLeftOut(name: string): string {
   if (SECRET.test(name)) return 'a secret: keep it elsewhere';
+  if (name === LEDGER_COPY) return 'not where the ledger is';
   return MADE_ANEW.test(name) ? 'made anew from the ledger' : 'no file of this program';
 }
+
+type LeftOut = BackupManifest['leftOut'][number];
