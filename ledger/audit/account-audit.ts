@@ -2,7 +2,7 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import { auditApproved, auditDebit, compareLines } from './audit-debit.ts';
 import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from './audit-exceptions.ts';
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
-import { auditOpen, revokeKey, setLimit, takeKey, takeOpened, takeSuspension } from './audit-life.ts';
+import { auditOpen, auditTrial, revokeKey, setLimit, takeKey, takeOpened, takeSuspension } from './audit-life.ts';
 import { auditRequest, auditUnpriced } from './audit-request.ts';
 import { auditCrossings, noteCrossings, takeCrossed } from './audit-thresholds.ts';
 import { auditViews, type SeenFigures } from './audit-views.ts';
@@ -126,15 +126,15 @@ export class AccountAudit {
 
   /** What is to be looked at in an event of each type: one that has nothing here is not compiled. */
   static readonly #CHECKS: Readonly<Record<AccountEvent['type'], (audit: AccountAudit, event: StoredEvent) => void>> = {
-    AccountOpened: ({ books }, { data }) => takeOpened(books, data as OpenedData),
-    AccountSuspended: ({ books }) => takeSuspension(books, true),
-    AccountReinstated: ({ books }) => takeSuspension(books, false),
+    AccountOpened: ({ books }, event) => takeOpened(books, event.data as OpenedData, event),
+    AccountSuspended: ({ books }, event) => takeSuspension(books, true, event),
+    AccountReinstated: ({ books }, event) => takeSuspension(books, false, event),
     PlanChanged: () => {},
     ApiKeyIssued: ({ books }, event) => takeKey(books, event.data as IssuedData, event),
     ApiKeyRevoked: ({ books }, { data }) => revokeKey(books, data as RevokedData),
-    SpendLimitSet: ({ books }, { data }) => setLimit(books, data as LimitSetData),
+    SpendLimitSet: ({ books }, event) => setLimit(books, event.data as LimitSetData, event),
     SpendThresholdCrossed: ({ books }, { data }) => takeCrossed(books, data as CrossedData),
-    CreditsGranted: ({ books }, { data }) => takeGrant(books, data as GrantData),
+    CreditsGranted: ({ books }, event) => takeGrant(books, event.data as GrantData, event),
     CreditsExpired: ({ books }, event) => takeExpired(books, event.data as ExpiredData, recordedMs(event)),
     CreditsReinstated: ({ books }, event) => takeReinstated(books, event.data as ReinstatedData, recordedMs(event)),
     CreditsLeased: ({ books }, event) => takeLeased(books, event.data as LeasedData, recordedMs(event)),
@@ -159,7 +159,7 @@ export class AccountAudit {
   #takeDebit(debit: DebitData): void {
     const usage = this.#usage;
     this.#usage = null;
-    takeFromLease(this.books, debit, usage?.startedAt ?? null);
+    takeFromLease(this.books, debit, usage);
     if (usage === null || usage.requestId !== debit.requestId) {
       tell(this.books, `${debit.requestId}: its debit does not stand right after its usage`);
       return;
@@ -223,7 +223,8 @@ function takeApproved(books: AccountBooks, approved: ApprovedData): void {
 }
 
 /** It fills what was left uncovered first; the rest can be spent. */
-function takeGrant(books: AccountBooks, grant: GrantData): void {
+function takeGrant(books: AccountBooks, grant: GrantData, event: StoredEvent): void {
+  auditTrial(books, grant, event);
   const amount = BigInt(grant.amount);
   if (amount === 0n) tell(books, `${grant.grantId}: nothing is granted`);
   if (grant.expiresAt !== null && grant.expiresAt <= grant.effectiveAt)

@@ -1,6 +1,7 @@
-import { type AccountBooks, compare, tell } from './own-account.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
 import { noteKeyLimit } from './own-leases.ts';
-import type { IssuedData, LimitSetData, OpenedData, RevokedData, StoredEvent } from './stored-event.ts';
+import type { GrantData, IssuedData, LimitSetData, OpenedData, RevokedData, StoredEvent } from './stored-event.ts';
 
 /*
  * What no decision ever wrote: opened or suspended twice, a key that is not there, a limit that was so already.
@@ -13,26 +14,46 @@ export function auditOpen(books: AccountBooks, type: string): void {
   books.life.isOpen = true;
 }
 
-export function takeOpened(books: AccountBooks, { accountId }: OpenedData): void {
+export function takeOpened(books: AccountBooks, { accountId, openedAt }: OpenedData, { metadata }: StoredEvent): void {
   if (books.life.isOpen) tell(books, 'the account is opened twice');
   compare(books, 'the account that is opened', accountId, books.accountId);
   books.life.isOpen = true;
+  books.life.opening = { openedAt, commandId: metadata?.commandId };
 }
 
-export function takeSuspension(books: AccountBooks, isSuspended: boolean): void {
+/** A trial is given as the account is opened, and to nobody later; its terms are the same for all. */
+export function auditTrial(books: AccountBooks, grant: GrantData, { metadata }: StoredEvent): void {
+  const { opening } = books.life;
+  if (grant.source !== 'trial' || opening === null) return;
+  const { grantId, effectiveAt, expiresAt, priority, costBasis } = grant;
+  if (metadata?.commandId !== opening.commandId)
+    tell(books, `${grantId}: a trial that was not given as the account was opened`);
+  compare(books, `${grantId}: when the trial begins`, effectiveAt, opening.openedAt);
+  const end = new Date(Date.parse(effectiveAt) + LIMITS.trialMs).toISOString();
+  compare(books, `${grantId}: when the trial ends`, expiresAt ?? 'never', end);
+  compare(books, `${grantId}: the priority of the trial`, priority, 0);
+  compareAmount(books, `${grantId}: what was paid for the trial`, costBasis, 0n);
+}
+
+export function takeSuspension(books: AccountBooks, isSuspended: boolean, { metadata }: StoredEvent): void {
   const { life } = books;
   if (life.isSuspended === isSuspended)
     tell(books, isSuspended ? 'suspended, and it is suspended already' : 'reinstated, and it is not suspended');
   life.isSuspended = isSuspended;
+  const recordedAt = metadata?.recordedAt;
+  if (recordedAt === undefined) return;
+  if (isSuspended) life.suspension = { from: recordedAt, until: null };
+  else if (life.suspension !== null) life.suspension = { ...life.suspension, until: recordedAt };
 }
 
 export function takeKey(books: AccountBooks, issued: IssuedData, { metadata }: StoredEvent): void {
-  const { keyId, expiresAt, monthlyLimit } = issued;
+  const { keyId, expiresAt, models, monthlyLimit } = issued;
   const recordedAt = metadata?.recordedAt ?? null;
   if (books.life.keys.has(keyId)) tell(books, `${keyId}: issued twice`);
   if (expiresAt !== null && recordedAt !== null && expiresAt <= recordedAt)
     tell(books, `${keyId}: had ended when it was issued`, expiresAt);
-  books.life.keys.set(keyId, { isRevoked: false, endsAt: expiresAt });
+  const limitedSince = monthlyLimit === null ? null : recordedAt;
+  books.life.keys.set(keyId, { isRevoked: false, endsAt: expiresAt, models, limitedSince });
   if (monthlyLimit !== null) books.limits.set(keyId, BigInt(monthlyLimit));
 }
 
@@ -42,10 +63,11 @@ export function revokeKey(books: AccountBooks, { keyId, revokedAt }: RevokedData
   if (key === undefined) tell(books, `${keyId}: revoked, and was never issued`);
   else if (key.isRevoked) tell(books, `${keyId}: revoked twice`);
   const endsAt = key?.endsAt ?? revokedAt;
-  keys.set(keyId, { isRevoked: true, endsAt: endsAt < revokedAt ? endsAt : revokedAt });
+  const { models = null, limitedSince = null } = key ?? {};
+  keys.set(keyId, { isRevoked: true, endsAt: endsAt < revokedAt ? endsAt : revokedAt, models, limitedSince });
 }
 
-export function setLimit(books: AccountBooks, { scope, keyId, limit }: LimitSetData): void {
+export function setLimit(books: AccountBooks, { scope, keyId, limit }: LimitSetData, { metadata }: StoredEvent): void {
   const whose = keyId ?? 'account';
   compare(books, `${whose}: scope of its limit`, scope, keyId === null ? 'account' : 'key');
   if (keyId !== null && !books.life.keys.has(keyId)) tell(books, `${keyId}: has a limit, and was never issued`);
@@ -53,6 +75,9 @@ export function setLimit(books: AccountBooks, { scope, keyId, limit }: LimitSetD
   if (String(before) === String(limit))
     tell(books, `${whose}: its limit is set to what it is already`, limit, null, 'micro-USD');
   if (keyId !== null) noteKeyLimit(books.leases, keyId, { before, after: limit });
+  const key = keyId === null ? undefined : books.life.keys.get(keyId);
+  if (key !== undefined && (limit === null || before === null))
+    key.limitedSince = limit === null ? null : (metadata?.recordedAt ?? null);
   if (limit === null) books.limits.delete(keyId);
   else books.limits.set(keyId, BigInt(limit));
 }

@@ -21,6 +21,7 @@ export function auditRequest(books: AccountBooks, usage: UsageData, { type, meta
     tell(books, `${requestId}: whether it is charged for, having ended as ${outcome},`, billable, isCharged);
   if (isBefore(finishedAt, startedAt)) tell(books, `${requestId}: ends before it starts`, finishedAt, startedAt);
   auditKey(books, usage);
+  auditStanding(books, usage);
   if (metadata === undefined) return;
   if (isBefore(metadata.recordedAt, finishedAt))
     tell(books, `${requestId}: is recorded before its end`, metadata.recordedAt, `${finishedAt} or later`);
@@ -30,12 +31,27 @@ export function auditRequest(books: AccountBooks, usage: UsageData, { type, meta
 }
 
 /** Of its account's own, and one that has not ended long before. Keys may have been lost with what a ledger has lost. */
-function auditKey(books: AccountBooks, { requestId, keyId, startedAt }: UsageData): void {
+function auditKey(books: AccountBooks, { requestId, keyId, model, startedAt }: UsageData): void {
   const key = books.life.keys.get(keyId);
   if (key === undefined) {
     if (!books.isOfLost(startedAt)) tell(books, `${requestId}: its key, ${keyId}, was never issued`);
-  } else if (key.endsAt !== null && isBeforeBy(key.endsAt, startedAt, KNOWN_LATE_MS))
-    tell(books, `${requestId}: starts long after its key, ${keyId}, has ended`, startedAt, `before ${key.endsAt}`);
+    return;
+  }
+  const { endsAt, models } = key;
+  if (endsAt !== null && isBeforeBy(endsAt, startedAt, KNOWN_LATE_MS))
+    tell(books, `${requestId}: starts long after its key, ${keyId}, has ended`, startedAt, `before ${endsAt}`);
+  if (models !== null && !models.includes(model))
+    tell(books, `${requestId}: is of a model that its key, ${keyId}, may not call`, model, models.join(', ') || 'none');
+}
+
+/** Of an account that was not suspended long before. That it was reinstated may have been lost with what a ledger has lost. */
+function auditStanding(books: AccountBooks, { requestId, startedAt }: UsageData): void {
+  const { suspension } = books.life;
+  if (suspension === null || books.isOfLost(startedAt)) return;
+  const { from, until } = suspension;
+  if (!isBeforeBy(from, startedAt, KNOWN_LATE_MS) || (until !== null && !isBefore(startedAt, until))) return;
+  const outside = until === null ? `before ${from}` : `before ${from}, or after ${until}`;
+  tell(books, `${requestId}: starts while its account is suspended`, startedAt, outside);
 }
 
 /** A request's command has its UUID; what comes late has another: the first digit of the last part is turned. */

@@ -17,20 +17,48 @@ export interface OwnLease {
   readonly beforeLimit: Map<string, bigint>;
 }
 
+/** Which requests a lease is for, whatever it still has; each null where it is not known, or there is no such bound. */
+export interface OwnLeaseTerms {
+  readonly keyId: string | null;
+  readonly from: string | null;
+  readonly before: string | null;
+  /** All of them have ended by then. */
+  readonly until: string;
+}
+
 export type OwnLeases = Map<string, OwnLease>;
 
 interface OwnKey {
   isRevoked: boolean;
   /** When it was revoked, or by itself had ended before; null where it goes on. */
   endsAt: string | null;
+  /** What it may call; null is everything. */
+  readonly models: readonly string[] | null;
+  /** Since when it has a limit of its own; null where it has none, or that is not known. */
+  limitedSince: string | null;
 }
 
 /** What an account is beside its money, as far as it says which events can follow. */
 export interface OwnLife {
   isOpen: boolean;
+  /** Null where that is not known. */
+  opening: OwnOpening | null;
   isSuspended: boolean;
+  /** The newest; null where there was none, or it is not known when. */
+  suspension: OwnSuspension | null;
   /** Those that were issued. */
   readonly keys: Map<string, OwnKey>;
+}
+
+interface OwnOpening {
+  readonly openedAt: string;
+  readonly commandId: string | undefined;
+}
+
+interface OwnSuspension {
+  readonly from: string;
+  /** Null while it is suspended. */
+  readonly until: string | null;
 }
 
 export interface OwnMonth {
@@ -61,7 +89,9 @@ export interface AccountBooks {
   readonly grants: OwnGrant[];
   readonly leases: OwnLeases;
   /** Of all leases that there ever were: a proxy's have the same ones for ever. */
-  readonly leaseIds: Set<string>;
+  readonly leaseTerms: Map<string, OwnLeaseTerms>;
+  /** When the newest request started that was paid for without a lease; '' before there is one. */
+  unleasedAt: string;
   readonly life: OwnLife;
   /** Monthly limits by key; that of the account by null. */
   readonly limits: Map<string | null, bigint>;
@@ -103,8 +133,9 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   faults: [],
   grants: [],
   leases: new Map(),
-  leaseIds: new Set(),
-  life: { isOpen: false, isSuspended: false, keys: new Map() },
+  leaseTerms: new Map(),
+  unleasedAt: '',
+  life: { isOpen: false, opening: null, isSuspended: false, suspension: null, keys: new Map() },
   limits: new Map(),
   crossed: new Set(),
   due: [],

@@ -1,6 +1,7 @@
 import { isUsableAt, type OwnGrant } from './burn-own.ts';
 import { type AccountBooks, compare, type OwnLease, type OwnLeases, tell } from './own-account.ts';
-import type { DebitData, LeasedData, NarrowedData, ReleasedData } from './stored-event.ts';
+import { isBefore, isBeforeBy, KNOWN_LATE_MS } from './own-times.ts';
+import type { DebitData, LeasedData, NarrowedData, ReleasedData, UsageData } from './stored-event.ts';
 
 /**
  * A lease begins or grows by what is free: with it all that is leased is no more than what there is to spend, and than
@@ -17,7 +18,7 @@ export function takeLeased(books: AccountBooks, leased: LeasedData, recordedMs: 
   if (!isThere && amount === 0n) tell(books, `${leaseId}: is renewed, and is not there`);
   if (atMs !== null && untilMs <= atMs) tell(books, `${leaseId}: has ended when it is leased`, leased.expiresAt);
   if (atMs !== null && amount > 0n) auditFree(books, leased, atMs);
-  books.leaseIds.add(leaseId);
+  takeTerms(books, leased, isThere);
   books.leases.set(leaseId, {
     proxy: leased.proxy,
     requestsFromMs: known === undefined ? msOf(requestsFrom) : known.requestsFromMs,
@@ -27,6 +28,35 @@ export function takeLeased(books: AccountBooks, leased: LeasedData, recordedMs: 
     requestsBeforeMs: requestsFrom === null ? null : msOf(requestsBefore),
     beforeLimit: known?.beforeLimit ?? new Map(),
   });
+}
+
+/** What it is for stays the same, but that it ends later each time. */
+function takeTerms(books: AccountBooks, leased: LeasedData, isThere: boolean): void {
+  const { leaseId, expiresAt, keyId = null, requestsFrom = null, requestsBefore = null } = leased;
+  if (keyId !== null && !books.life.keys.has(keyId) && (requestsFrom === null || !books.isOfLost(requestsFrom)))
+    tell(books, `${leaseId}: is for ${keyId}, which was never issued`);
+  const known = books.leaseTerms.get(leaseId);
+  if (known !== undefined) compare(books, `${leaseId}: its key`, keyId ?? 'none', known.keyId ?? 'none');
+  const from = known === undefined ? requestsFrom : known.from;
+  if (isThere && from !== null && requestsFrom !== null) auditUnleased(books, leaseId, { from, now: requestsFrom });
+  const until = known === undefined || known.until < expiresAt ? expiresAt : known.until;
+  books.leaseTerms.set(leaseId, { keyId, from, before: requestsBefore, until });
+}
+
+/** Who goes on with a lease has leased all the while, and where one proxy leases all do. */
+function auditUnleased(
+  books: AccountBooks,
+  leaseId: string,
+  { from, now }: { readonly from: string; readonly now: string },
+): void {
+  const { unleasedAt } = books;
+  if (unleasedAt === '' || !isBefore(from, unleasedAt) || !isBefore(unleasedAt, now)) return;
+  books.unleasedAt = '';
+  tell(
+    books,
+    `${leaseId}: is there all the while, and a request was paid for without a lease that started`,
+    unleasedAt,
+  );
 }
 
 const msOf = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
@@ -84,14 +114,36 @@ export function takeReleased(books: AccountBooks, { proxy, leaseId, amount }: Re
 
 /**
  * A debit may name a lease that has ended; it makes one that is there smaller.
- * @param startedAt of its request; null where that is not known
+ * @param usage of its request; null where that is not known
  */
-export function takeFromLease(books: AccountBooks, debit: DebitData, startedAt: string | null): void {
+export function takeFromLease(books: AccountBooks, debit: DebitData, usage: UsageData | null): void {
   const { leaseId, keyId, amount } = debit;
-  if (leaseId === undefined) return;
-  if (!books.leaseIds.has(leaseId) && startedAt !== null && !books.isOfLost(startedAt))
-    tell(books, `${debit.requestId}: its lease, ${leaseId}, never was`);
+  if (leaseId === undefined) {
+    // Where nothing is held, nothing is leased.
+    if (usage !== null && amount !== '0' && usage.startedAt > books.unleasedAt) books.unleasedAt = usage.startedAt;
+    return;
+  }
+  if (usage !== null && !books.isOfLost(usage.startedAt)) auditTerms(books, leaseId, usage);
   reduce(books.leases, leaseId, BigInt(amount), keyId);
+}
+
+/** Whether a lease is for such a request at all. */
+function auditTerms(books: AccountBooks, leaseId: string, { requestId, keyId, startedAt }: UsageData): void {
+  const terms = books.leaseTerms.get(leaseId);
+  if (terms === undefined) return void tell(books, `${requestId}: its lease, ${leaseId}, never was`);
+  const { from, before, until } = terms;
+  const limitedSince = books.life.keys.get(keyId)?.limitedSince ?? null;
+  if (terms.keyId !== null) compare(books, `${requestId}: whose key its lease, ${leaseId}, is for`, keyId, terms.keyId);
+  else if (limitedSince !== null && isBeforeBy(limitedSince, startedAt, KNOWN_LATE_MS))
+    tell(books, `${requestId}: its lease, ${leaseId}, is for keys without a limit, and ${keyId} has one`, limitedSince);
+  const end = before !== null && before < until ? before : until;
+  if ((from !== null && isBefore(startedAt, from)) || isBefore(end, startedAt))
+    tell(
+      books,
+      `${requestId}: its lease, ${leaseId}, is for others`,
+      startedAt,
+      `from ${from ?? 'the first'} to ${end}`,
+    );
 }
 
 export function takeNarrowed(books: AccountBooks, { proxy, leaseId, keyId, atMost }: NarrowedData): void {

@@ -88,11 +88,13 @@ export interface DebitData {
 
 export interface OpenedData {
   readonly accountId: string;
+  readonly openedAt: string;
 }
 
 export interface IssuedData {
   readonly keyId: string;
   readonly expiresAt: string | null;
+  readonly models: readonly string[] | null;
   readonly monthlyLimit: string | null;
 }
 
@@ -109,6 +111,7 @@ export interface LimitSetData {
 
 export interface GrantData {
   readonly grantId: string;
+  readonly source: string;
   readonly amount: string;
   readonly costBasis: string;
   readonly priority: number;

@@ -64,7 +64,7 @@ export type Written = readonly [type: string, data: object];
 /** An account that is open and has a key. */
 const BEGUN: readonly Written[] = [
   ['AccountOpened', { accountId: 'acct_x' }],
-  ['ApiKeyIssued', { keyId: 'key_1', expiresAt: null, monthlyLimit: null }],
+  ['ApiKeyIssued', { keyId: 'key_1', expiresAt: null, models: null, monthlyLimit: null }],
 ];
 export const stored = (written: readonly Written[]): StoredEvent[] =>
   [...BEGUN, ...written].map(([type, data], revision) => ({

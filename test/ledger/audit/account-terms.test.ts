@@ -1,0 +1,236 @@
+import { describe, expect, it } from 'vitest';
+import type { AccountEvent, EventData, UsageRecorded } from '../../../contracts/events.ts';
+import { type KeyId, leaseId, proxyId } from '../../../contracts/ids.ts';
+import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
+import { describeFault } from '../../../ledger/audit/fault.ts';
+import type { OwnCard, StoredEvent } from '../../../ledger/audit/stored-event.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import {
+  ACCOUNT,
+  CARD,
+  granted,
+  KEY,
+  keyIssued,
+  limitSet,
+  OPENED_AT,
+  OTHER_KEY,
+  opened,
+  usageOf,
+  usd,
+} from '../../fixtures/ledger/example-account.ts';
+import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
+
+/** What an account, its keys and its leases allow, and when: requests, and the trial, beside it. */
+const card: OwnCard = { ...CARD.rates, hasFastLane: true, uses: new Map() };
+const NOON = Date.parse('2026-11-06T12:00:00.000Z');
+const instant = (minutes: number): string => new Date(NOON + minutes * 60_000).toISOString();
+
+type Timed = readonly [minutes: number, event: AccountEvent];
+
+/** Each recorded so many minutes after noon. */
+function faultsOf(life: readonly Timed[], isOfLost: (startedAt: string) => boolean = () => false): string[] {
+  const audit = new AccountAudit(ACCOUNT, () => card, { isOfLost });
+  const events = recordedLife(life.map(([minutes, event]) => ({ event, atMs: NOON + minutes * 60_000 })));
+  for (const { data, metadata, ...event } of events)
+    audit.take({ ...event, data: JSON.parse(data), metadata: JSON.parse(metadata) } satisfies StoredEvent);
+  audit.end();
+  return audit.books.faults.map(describeFault);
+}
+
+const begun: readonly Timed[] = [
+  [-600, opened],
+  [-600, keyIssued()],
+  [-600, granted('g1', 1_000)],
+];
+
+let requests = 0;
+
+/** With a request that starts so many minutes after noon, and is recorded when it ends, or later. */
+function withRequest(
+  life: readonly Timed[],
+  starts: number,
+  options: Partial<UsageRecorded> & { readonly lease?: string; readonly recorded?: number } = {},
+): Timed[] {
+  const { lease, recorded = starts, ...change } = options;
+  const times = { startedAt: instant(starts), finishedAt: instant(starts) };
+  const usage = usageOf(++requests, 5, { ...times, ...change });
+  const under = lease === undefined ? null : leaseId(lease);
+  const decided = given(...life.map(([, event]) => event)).decided({
+    type: 'RecordUsage',
+    usage,
+    card: CARD,
+    leaseId: under,
+  });
+  return [...life, ...decided.map((event): Timed => [recorded, event])];
+}
+
+describe('an account that is suspended', () => {
+  const suspended: Timed = [0, { type: 'AccountSuspended', data: { reason: 'dispute' } }];
+  const reinstated = (minutes: number): Timed => [minutes, { type: 'AccountReinstated', data: { reason: 'settled' } }];
+  const TOLD = /^req_\w+: starts while its account is suspended is \S+, should be before 2026-11-06T12:00:00\.000Z/;
+
+  it('begins nothing, but what a proxy without the log does not know better', () => {
+    expect(faultsOf(withRequest([...begun, suspended], 25))).toEqual([]);
+    expect(faultsOf(withRequest([...begun, suspended], 27))).toEqual([expect.stringMatching(TOLD)]);
+    expect(faultsOf(withRequest([...begun, suspended], -1, { recorded: 60 }))).toEqual([]);
+  });
+
+  it('has begun nothing where that is recorded once it is so no more', () => {
+    const life = [...begun, suspended, reinstated(180)];
+    expect(faultsOf(withRequest(life, 159, { recorded: 181 }))).toEqual([expect.stringMatching(TOLD)]);
+    expect(faultsOf(withRequest(life, 161, { recorded: 181 }))).toEqual([]);
+    expect(faultsOf(withRequest(life, 300))).toEqual([]);
+  });
+
+  it('may have been reinstated by what the ledger has lost', () => {
+    expect(faultsOf(withRequest([...begun, suspended], 60), () => true)).toEqual([]);
+  });
+});
+
+describe('a key that may call some models', () => {
+  const ofModels = (models: string[]) =>
+    withRequest([...begun.filter(([, { type }]) => type !== 'ApiKeyIssued'), [-600, keyIssued({ models })]], 0);
+
+  it('calls no other', () => {
+    expect(faultsOf(ofModels(['opal-fast', 'opal-medium']))).toEqual([]);
+    expect(faultsOf(ofModels(['opal-fast', 'opal-large']))).toEqual([
+      expect.stringMatching(
+        /^req_\w+: is of a model that its key, key_a, may not call is opal-medium, should be opal-fast, opal-large$/,
+      ),
+    ]);
+    expect(faultsOf(ofModels([]))).toEqual([expect.stringMatching(/is opal-medium, should be none$/)]);
+  });
+
+  it('nor once it is revoked', () => {
+    const revoked: Timed = [5, { type: 'ApiKeyRevoked', data: { keyId: KEY, revokedAt: instant(5) } }];
+    const key: Timed = [-600, keyIssued({ models: ['opal-fast'] })];
+    expect(faultsOf(withRequest([[-600, opened], key, [-600, granted('g1', 9)], revoked], 0, { recorded: 6 }))).toEqual(
+      [expect.stringMatching(/may not call is opal-medium, should be opal-fast$/)],
+    );
+  });
+});
+
+describe('a trial', () => {
+  const TERMS = { effectiveAt: OPENED_AT, expiresAt: '2026-12-05T10:00:00.000Z', priority: 0, costBasis: usd(0) };
+  const trial = (change: Partial<EventData<'CreditsGranted'>> = {}): AccountEvent =>
+    granted('t', 500, { source: 'trial', ...TERMS, ...change });
+
+  it('is given as the account is opened', () => {
+    expect(
+      faultsOf([
+        [0, opened],
+        [0, trial()],
+      ]),
+    ).toEqual([]);
+    const later: Timed[] = [
+      [0, opened],
+      [0, granted('g1', 5)],
+      [0, trial()],
+    ];
+    expect(faultsOf(later)).toEqual(['t: a trial that was not given as the account was opened']);
+  });
+
+  it('is given by the very command', () => {
+    const audit = new AccountAudit(ACCOUNT, () => card);
+    for (const { data, metadata, ...event } of recordedLife([
+      { event: opened, atMs: NOON },
+      { event: trial(), atMs: NOON },
+    ])) {
+      const own = JSON.parse(metadata);
+      const commandId = event.type === 'CreditsGranted' ? `${own.commandId.slice(0, -1)}9` : own.commandId;
+      audit.take({ ...event, data: JSON.parse(data), metadata: { ...own, commandId } });
+    }
+    expect(audit.books.faults.map(describeFault)).toEqual(['t: a trial that was not given as the account was opened']);
+  });
+
+  it.each<[Partial<EventData<'CreditsGranted'>>, string]>([
+    [
+      { expiresAt: '2028-12-05T10:00:00.000Z' },
+      't: when the trial ends is 2028-12-05T10:00:00.000Z, should be 2026-12-05T',
+    ],
+    [{ expiresAt: null }, 't: when the trial ends is never, should be 2026-12-05T'],
+    [{ priority: 100 }, 't: the priority of the trial is 100, should be 0'],
+    [{ costBasis: usd(5) }, 't: what was paid for the trial is 0.000005 USD, should be 0.000000 USD'],
+    [
+      { effectiveAt: '2026-11-06T10:00:00.000Z', expiresAt: '2026-12-06T10:00:00.000Z' },
+      't: when the trial begins is 2026-11-06T10:00:00.000Z, should be 2026-11-05T10:00:00.000Z',
+    ],
+  ])('has the same terms as all others: %o', (change, fault) => {
+    expect(
+      faultsOf([
+        [0, opened],
+        [0, trial(change)],
+      ]),
+    ).toEqual([expect.stringContaining(fault)]);
+  });
+});
+
+describe('a lease', () => {
+  const leased = (minutes: number, change: Partial<EventData<'CreditsLeased'>> = {}): Timed => [
+    minutes,
+    {
+      type: 'CreditsLeased',
+      data: {
+        ...{ proxy: proxyId('proxy_1'), leaseId: leaseId('lease_1'), epoch: 1, amount: usd(20) },
+        ...{ expiresAt: instant(minutes + 90), requestsFrom: instant(minutes), requestsBefore: null, ...change },
+      },
+    },
+  ];
+  const ofKey = (keyId: KeyId) => ({ keyId, leaseId: leaseId('lease_1') });
+  const limited: Timed = [-600, limitSet(900, KEY)];
+  const under = (life: readonly Timed[], starts: number, change: Partial<UsageRecorded> = {}) =>
+    faultsOf(withRequest(life, starts, { lease: 'lease_1', recorded: Math.max(starts, 0), ...change }));
+
+  it('is for a key that there is, always the same', () => {
+    const known = [...begun, limited, leased(0, ofKey(KEY))];
+    expect(faultsOf(known)).toEqual([]);
+    expect(faultsOf([...begun, leased(0, ofKey(OTHER_KEY))])).toEqual([
+      'lease_1: is for key_b, which was never issued',
+    ]);
+    expect(faultsOf([...begun, leased(0, ofKey(OTHER_KEY))], () => true)).toEqual([]);
+    expect(faultsOf([...known, leased(1)])).toEqual(['lease_1: its key is none, should be key_a']);
+  });
+
+  it('pays for its key alone', () => {
+    const life: Timed[] = [...begun, [-600, keyIssued({ keyId: OTHER_KEY })], limited, leased(0, ofKey(KEY))];
+    expect(under(life, 1)).toEqual([]);
+    expect(under(life, 1, { keyId: OTHER_KEY })).toEqual([
+      expect.stringMatching(/^req_\w+: whose key its lease, lease_1, is for is key_b, should be key_a$/),
+    ]);
+    expect(faultsOf(withRequest(life, 1, { lease: 'lease_1', keyId: OTHER_KEY }), () => true)).toEqual([]);
+  });
+
+  it('for keys without a limit pays for none that has one for long', () => {
+    const TOLD = /^req_\w+: its lease, lease_1, is for keys without a limit, and key_a has one: 2026-11-06T12:05/;
+    const since5: Timed[] = [...begun, leased(0), [5, limitSet(900, KEY)]];
+    expect(under(since5, 30)).toEqual([]);
+    expect(under(since5, 32)).toEqual([expect.stringMatching(TOLD)]);
+    expect(under([...since5, [10, limitSet(800, KEY)]], 32)).toEqual([expect.stringMatching(TOLD)]);
+    expect(under([...since5, [31, limitSet(null, KEY)]], 32)).toEqual([]);
+    const issued: Timed = [-600, keyIssued({ keyId: OTHER_KEY, monthlyLimit: usd(900) })];
+    expect(under([...begun, issued, leased(0)], 1, { keyId: OTHER_KEY })).toEqual([
+      expect.stringMatching(/is for keys without a limit, and key_b has one: 2026-11-06T02:00/),
+    ]);
+  });
+
+  it('is for requests of its time', () => {
+    const TOLD = /^req_\w+: its lease, lease_1, is for others is \S+, should be from 2026-11-06T12:00/;
+    const life = [...begun, leased(0)];
+    expect([-19, 0, 60, 109].flatMap((starts) => under(life, starts))).toEqual([]);
+    for (const starts of [-21, 111]) expect(under(life, starts)).toEqual([expect.stringMatching(TOLD)]);
+    expect(under([...life, leased(60)], 111)).toEqual([]);
+    const before = [...begun, leased(0, { requestsBefore: instant(10) })];
+    expect(under(before, 29)).toEqual([]);
+    expect(under(before, 31)).toEqual([expect.stringMatching(TOLD)]);
+  });
+
+  it('that goes on is beside no request without one', () => {
+    const without = (starts: number, change: Partial<UsageRecorded> = {}) =>
+      faultsOf([...withRequest([...begun, leased(0)], starts, change), leased(60)]);
+    expect(without(30)).toEqual([
+      'lease_1: is there all the while, and a request was paid for without a lease that started: 2026-11-06T12:30:00.000Z',
+    ]);
+    expect([19, 41].flatMap((starts) => without(starts, {}))).toEqual([]);
+    expect(without(30, { hold: usd(0) })).toEqual([]);
+  });
+});
