@@ -249,6 +249,7 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
   });
 
   it('have all fired here', () => {
-    expect(rulesOf('gateway').filter(({ alert }) => !FIRED.has(alert))).toEqual([]);
+    const silent = rulesOf('gateway').flatMap(({ alert }) => (FIRED.has(alert) ? [] : [alert]));
+    expect(silent).toEqual(canMount ? [] : ['DiskFilling', 'MachineShort']);
   });
 });
