@@ -38,6 +38,8 @@ const PROVIDER = 'Model gateway';
 export function focusForm(): BooksForm {
   /** Of each stream the usage whose debit is still to come: it follows it in its append. */
   const usages = new Map<string, RecordedEvent>();
+  /** What was reported late of a request, and nobody has decided on: what it costs by its rate card, in pico-USD. */
+  const late = new Map<string, bigint>();
   const times = new FocusTimes();
   const rows = new FocusRows(times);
   return {
@@ -45,6 +47,11 @@ export function focusForm(): BooksForm {
     begin: () => csvLine(COLUMNS),
     see: (recorded) => {
       if (recorded.type === 'UsageRecorded') usages.set(recorded.stream, recorded);
+      else if (recorded.type === 'LateUsageReported' || recorded.type === 'ExceptionDropped') {
+        const event = decodeEvent(recorded);
+        if (event.type === 'LateUsageReported') late.set(event.data.requestId, event.data.cost);
+        else if (event.type === 'ExceptionDropped') late.delete(event.data.requestId);
+      }
     },
     entry: (entry) => {
       const { event, recorded, recordedAt } = entry;
@@ -53,10 +60,15 @@ export function focusForm(): BooksForm {
         case 'CreditsDebited': {
           const usage = usages.get(recorded.stream);
           usages.delete(recorded.stream);
-          return rows.usage(entry, event.data, timesOf(event.data, usage, times) ?? atOnce);
+          return rows.usage(entry, event.data, {
+            ...{ lines: pricedLines(event.data), period: timesOf(event.data, usage, times) ?? atOnce },
+          });
         }
         case 'ExceptionApproved':
-          return rows.usage(entry, event.data, atOnce);
+          return rows.usage(entry, event.data, {
+            lines: [approvedLine(event.data, late.get(event.data.requestId) ?? 0n)],
+            period: atOnce,
+          });
         default:
           return rows.others(entry, atOnce);
       }
@@ -76,7 +88,11 @@ class FocusRows {
   }
 
   /** A line for each that has a price. What they have in common is made once: a log has more of them than of anything else. */
-  usage(entry: Entry, data: Debit, period: Period): string {
+  usage(
+    entry: Entry,
+    data: Debit,
+    { lines: priced, period }: { readonly lines: readonly PricedLine[]; readonly period: Period },
+  ): string {
     const fields = this.#begun(USAGE, entry, period);
     const { model, lane, keyId, requestId, cost: total } = data;
     fields[PLACES.SkuId] = csvField(model);
@@ -85,13 +101,13 @@ class FocusRows {
     fields[PLACES.x_RequestId] = requestId;
     const effective = -(sumOf(entry, USAGE_PAID) + sumOf(entry, USAGE_OWED)) * PICO_PER_MICRO;
     let [costBefore, given, lines] = [0n, 0n, ''];
-    for (const { meter, quantity, unit, rate, cost } of pricedLines(data)) {
+    for (const { meter, quantity, unit, rate, cost, listed } of priced) {
       costBefore += cost;
       // Each line has its part, and all together have the whole.
       const upToHere = total === 0n ? 0n : (effective * costBefore) / total;
       // Figures stand in a field as they are.
       fields[PLACES.EffectiveCost] = usdOfPico(upToHere - given);
-      fields[PLACES.ListCost] = fields[PLACES.ContractedCost] = usdOfPico(cost);
+      fields[PLACES.ListCost] = fields[PLACES.ContractedCost] = usdOfPico(listed);
       fields[PLACES.ListUnitPrice] = fields[PLACES.ContractedUnitPrice] = usdOfPico(rate);
       fields[PLACES.PricingQuantity] = fields[PLACES.ConsumedQuantity] = quantity;
       fields[PLACES.PricingUnit] = fields[PLACES.ConsumedUnit] = unit;
@@ -195,17 +211,22 @@ interface PricedLine {
   readonly unit: 'Tokens' | 'Uses' | 'Requests';
   readonly rate: bigint;
   readonly cost: bigint;
+  /** What of it stands in no other row. */
+  readonly listed: bigint;
 }
 
-function pricedLines(data: Debit): PricedLine[] {
-  if (!('lines' in data))
-    return [{ meter: 'approved exception', quantity: '1', unit: 'Requests', rate: data.cost, cost: data.cost }];
+/** What a hold has left out has its quantity and its list cost in the row of the debit that it was left out of. */
+const approvedLine = ({ cost }: Debit, late: bigint): PricedLine => ({
+  ...{ meter: 'approved exception', quantity: '1', unit: 'Requests', rate: late, cost, listed: late },
+});
+
+function pricedLines(data: EventData<'CreditsDebited'>): PricedLine[] {
   return [
     ...data.lines.map(({ tokenClass, tokens, rate, cost }) => ({
-      ...{ meter: tokenClass, quantity: tokens.toString(), unit: 'Tokens' as const, rate, cost },
+      ...{ meter: tokenClass, quantity: tokens.toString(), unit: 'Tokens' as const, rate, cost, listed: cost },
     })),
     ...data.uses.map(({ use, count, rate, cost }) => ({
-      ...{ meter: use, quantity: count.toString(), unit: 'Uses' as const, rate, cost },
+      ...{ meter: use, quantity: count.toString(), unit: 'Uses' as const, rate, cost, listed: cost },
     })),
   ];
 }

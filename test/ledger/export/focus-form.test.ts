@@ -6,18 +6,18 @@ import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { bookEntries } from '../../../ledger/export/book-entries.ts';
 import { focusForm } from '../../../ledger/export/focus-form.ts';
-import { fold } from '../../fixtures/ledger/decider-specification.ts';
-import { granted, lifeWith, opened, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
+import { CARD, granted, lifeWith, opened, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
 import { live, lives } from '../../fixtures/ledger/random-life.ts';
 import { storedLife } from '../statement/stored-life.ts';
 import { type FocusRow, focusFaults, picoOf } from './focus-rules.ts';
 
-async function rowsOf(events: readonly RecordedEvent[]): Promise<FocusRow[]> {
+async function rowsOf(events: readonly RecordedEvent[], from: string | null = null): Promise<FocusRow[]> {
   const pages = (async function* () {
     yield events;
   })();
   let text = '';
-  for await (const chunk of bookEntries(pages, { from: null, to: null }, focusForm())) text += chunk;
+  for await (const chunk of bookEntries(pages, { from, to: null }, focusForm())) text += chunk;
   const [header = [], ...lines]: string[][] = parse(text);
   const rows = lines.map((line) => Object.fromEntries(line.map((field, at) => [header[at], field])));
   expect(focusFaults(header, rows)).toEqual([]);
@@ -49,10 +49,12 @@ it('is as FOCUS has it, and what was billed is what was used of it, what is left
       const left = (paidLeft - state.uncovered) * 1_000_000n;
       expect(sumOf(rows, 'BilledCost')).toBe(sumOf(rows, 'EffectiveCost') + left);
       const usage = rows.filter(({ ChargeCategory }) => ChargeCategory === 'Usage');
-      const debits = events.filter(({ type }) => type === 'CreditsDebited' || type === 'ExceptionApproved');
-      expect(sumOf(usage, 'ListCost')).toBe(
-        debits.reduce((sum, { data }) => sum + ('cost' in data ? data.cost : 0n), 0n),
-      );
+      const ended = new Set(events.map((event) => (event.type === 'ExceptionApproved' ? event.data.requestId : null)));
+      const listed = events.map((event) => {
+        if (event.type === 'LateUsageReported') return ended.has(event.data.requestId) ? event.data.cost : 0n;
+        return event.type === 'CreditsDebited' ? event.data.cost : 0n;
+      });
+      expect(sumOf(usage, 'ListCost')).toBe(listed.reduce<bigint>((sum, cost) => sum + cost, 0n));
     }),
     { numRuns: 60 },
   );
@@ -110,4 +112,23 @@ it.each([
   const [row] = (await rowsOf(stored)).filter(({ ChargeCategory }) => ChargeCategory === 'Usage');
   const recorded = stored.find(({ type }) => type === 'CreditsDebited');
   expect(row?.ChargePeriodStart).toBe(`${JSON.parse(recorded?.metadata ?? '').recordedAt.slice(0, 19)}Z`);
+});
+
+it('has the list cost of each usage once: of an approval what was reported late, also before the period', async () => {
+  const crashed = usageOf(2, 0, { outcome: 'recovered', source: 'estimated', billable: false });
+  const life = lifeWith([opened, granted('g', 1_000)], usageOf(1, 7, { hold: microUsd(2n) }), crashed);
+  const ending = { reason: 'test', actor: 'operator' };
+  life.push(...given(...life).decided({ type: 'ReportLateUsage', usage: usageOf(2, 9), card: CARD }));
+  const before = life.length;
+  for (const number of [1, 2])
+    life.push(...given(...life).decided({ type: 'ApproveException', requestId: requestOf(number), ...ending }));
+  const stored = storedLife(life);
+  for (const from of [null, JSON.parse(stored[before]?.metadata ?? '').recordedAt]) {
+    const rows = (await rowsOf(stored, from)).filter(({ SkuMeter }) => SkuMeter === 'approved exception');
+    const columns = ['ListCost', 'ContractedCost', 'ListUnitPrice', 'EffectiveCost'];
+    expect(rows.map((row) => columns.map((name) => picoOf(row[name])))).toEqual([
+      [0n, 0n, 0n, 5_000_000n],
+      [9_000_000n, 9_000_000n, 9_000_000n, 9_000_000n],
+    ]);
+  }
 });
