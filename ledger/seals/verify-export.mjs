@@ -220,7 +220,7 @@ async function anchorsOf(file) {
 /** The seals in their order, each followed from the one before. */
 async function* sealsOf(folder, keys, areGiven, fault) {
   let [before, previous, revision, rank] = [null, null, 0, 0];
-  const introduced = [];
+  const [introduced, listed] = [[], []];
   const given = [...keys.keys()];
   for await (const event of eventsOf(folder, 'seals.ndjson', true, fault)) {
     if (event === null) continue;
@@ -233,6 +233,7 @@ async function* sealsOf(folder, keys, areGiven, fault) {
       fault(`the stream of seals goes from revision ${revision - 1} to ${event.revision}`);
     revision = event.revision + 1;
     if (event.type === 'SealKeyIntroduced') {
+      listed.push(event.data);
       const why = faultOfKey(data, keys, { areGiven, introduced, rank });
       if (why !== null) fault(`key ${data.keyId} ${why}`);
       else {
@@ -260,6 +261,9 @@ async function* sealsOf(folder, keys, areGiven, fault) {
       yield { data, of };
     } else fault(`revision ${event.revision} of the stream of seals is ${event.type}`);
   }
+  // Who keeps that file for later keeps these keys.
+  if (readFileSync(join(folder, 'keys.json'), 'utf8') !== `{"keys":[${listed.join(',')}]}\n`)
+    fault('keys.json: its keys are not those that the stream of seals introduces');
   for (const keyId of given)
     if (!introduced.includes(keyId)) fault(`key ${keyId} is given, and nothing in the stream of seals introduces it`);
   if (areGiven && before === null) fault('keys are given, and there is no seal: all of them are taken out');

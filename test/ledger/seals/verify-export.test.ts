@@ -92,6 +92,20 @@ test('a key that was given says from when on it is valid, and until when', async
 });
 
 test.each<[string, (text: string) => string]>([
+  ['of another', (text) => text.replace(/"keys":\[/, `$&{"keyId":"${next.keyId}","publicKey":"${next.publicKey}"},`)],
+  ['gone', (text) => text.replace(/"keys":\[.*\]/, '"keys":[]')],
+  ['valid sooner', (text) => text.replace(/"validFrom":"2026/, '"validFrom":"2025')],
+  ['there twice', (text) => text.replace(/"keys":\[.*\]/, '"keys":[],$&')],
+])('the keys beside an export are those that its seals introduce: one is %s', async (_, how) => {
+  const out = await exported();
+  const path = join(out, 'keys.json');
+  const text = readFileSync(path, 'utf8');
+  expect(how(text)).not.toBe(text);
+  writeFileSync(path, how(text));
+  expect(await verified(out)).toMatch(/^5\nkeys.json: its keys are not those that the stream of seals introduces\n/);
+});
+
+test.each<[string, (text: string) => string]>([
   ['a name twice', (text) => text.replace('"event":', '"event":{"data":"{}"},"event":')],
   ['one more name of an event', (text) => text.replace('"ordinal":', '"amount":1,"ordinal":')],
   ['one more name of a seal', (text) => text.replace('"ledgerId":', '"of":1,"ledgerId":')],
