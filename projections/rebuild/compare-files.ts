@@ -17,17 +17,16 @@ interface ComparedFiles {
 
 /**
  * What two files of views have otherwise, where both have folded the same; `onDifference` is told what the live one has, and
- * what the other. Null where they are not of the same versions. @throws Error of SQLite
+ * what the other. Both are of this program's versions. @throws Error of SQLite
  */
 export function compareFiles(
   files: { readonly live: string; readonly rebuilt: string },
   onDifference: (difference: RowDifference) => void,
-): ComparedFiles | null {
+): ComparedFiles {
   const [live, rebuilt] = [new LiveRows(files.live), new LiveRows(files.rebuilt)];
   try {
     const ofAccounts: readonly View[] = [new BalanceView(), new MonthlyView()];
     const others = [...new CatalogView().tables, ...new AccountsSetAside().tables];
-    if (![...ofAccounts.flatMap(({ tables }) => tables), ...others].every((table) => live.has(table))) return null;
     // What the other one has, the live one then has, too.
     const isAhead = (positionOf(files.live) ?? 0) >= (positionOf(files.rebuilt) ?? 0);
     const notFolded = live.notFolded();
@@ -44,7 +43,8 @@ export function compareFiles(
         compared++;
         for (const table of tables) compareTables(table, { live, rebuilt, notFolded, id }, onDifference);
       }
-    for (const table of others) compareTables(table, { live, rebuilt, notFolded }, onDifference);
+    for (const table of others.filter((one) => live.has(one)))
+      compareTables(table, { live, rebuilt, notFolded }, onDifference);
     return { compared, movedOn };
   } finally {
     live.close();

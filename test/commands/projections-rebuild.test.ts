@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { lockFolder } from '../../ledger/journal/folder-lock.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
@@ -70,5 +72,32 @@ describe('gateway projections rebuild', () => {
     expect(existsSync(join(data, 'rebuild', 'views.db'))).toBe(false);
     await runHereForJson('projections', 'rollback', '--data', data);
     expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 5 });
+  });
+
+  it('beside a gateway of other versions prepares for this program, whose next start goes over to what it has made', async () => {
+    const first = await startTestGateway();
+    const { data } = first;
+    await first.stop();
+    const other = new DatabaseSync(join(data, 'views.db'));
+    other.exec(`UPDATE stored_view SET version = 6 WHERE name = 'balance'`);
+    other.close();
+    const running = lockFolder(journalFolder(data));
+    expect(await rebuild(data)).toMatchObject({ compared: null, switched: 'at the next start, by this program' });
+    running.release();
+    const logLines: string[] = [];
+    const gateway = await startTestGateway({ data, logLines });
+    expect(logLines.join()).toContain('what was made of this one takes its place');
+    // As restored from the file: nobody has asked for the account.
+    expect(gateway.gateway.process.projections.restoredMarkMs).not.toBeNull();
+    const answer = await postMessage(gateway, { model: 'svc-mock' });
+    expect(answer.status).toBe(200);
+    await answer.rest();
+    await gateway.stop();
+    await noDifference(data);
+    const { files } = await runHereForJson('projections', 'status', '--data', data);
+    expect(files).toMatchObject([
+      { state: 'stopped' },
+      { state: 'kept for rollback', views: [{ version: 6 }, {}, {}, {}] },
+    ]);
   });
 });

@@ -5,8 +5,10 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import { formatUsd, groupedCount, microUsd } from '../../../contracts/money.ts';
 import { makeFolders } from '../../../ledger/folder-owner.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
-import { lockFolder } from '../../../ledger/journal/folder-lock.ts';
+import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
 import { JournalError } from '../../../ledger/journal/journal-error.ts';
+import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { areOfThisProgram } from '../../../projections/prepared-views.ts';
 import { bringUp, holdsViews, removeViews } from '../../../projections/rebuild/bring-up.ts';
 import { compareFiles } from '../../../projections/rebuild/compare-files.ts';
 import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
@@ -106,13 +108,22 @@ async function rebuild(
   const verified = await verifiedViews(path, log);
   const differences: RowDifference[] = [];
   let found = 0;
-  const compared = existsSync(live)
+  const isOfThisProgram = areOfThisProgram(live);
+  const compared = isOfThisProgram
     ? compareFiles({ live, rebuilt: path }, (difference) => {
         found++;
         if (differences.length < SHOWN_MAX) differences.push(difference);
       })
     : null;
-  const switched = dryRun ? null : await switchViews(context, configuration, 'rebuild');
+  const journal = journalFolder(configuration.data);
+  const isServed = existsSync(journal) && isFolderLocked(journal);
+  // The gateway that runs is another program, which could not read them.
+  const isOthers = isServed && isOfThisProgram === false;
+  const switched = dryRun
+    ? null
+    : isOthers
+      ? 'at the next start, by this program'
+      : await switchViews(context, configuration, 'rebuild');
   const { faults: _, ...totals } = verified;
   const json = { ...{ events, isResumed, ...totals, compared, differences: found, shown: differences, switched } };
   show(context, command, {

@@ -12,6 +12,7 @@ import { toldLog } from '../../../ledger/told-log.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { readParked } from '../../../projections/parked-accounts.ts';
+import { takePreparedViews } from '../../../projections/prepared-views.ts';
 import { Projections } from '../../../projections/projections.ts';
 import type { ViewsFollower } from '../../../projections/projections-options.ts';
 import { finishSwitch } from '../../../projections/switched-file.ts';
@@ -67,7 +68,11 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   const views = join(configuration.data, VIEWS_FILE);
   const onDamaged = (reason: string, file: string | null): void =>
     logger.error({ reason, file }, 'views.db cannot be read as views: it is set aside, and made anew from the log');
-  finishSwitch(viewFilesOf(configuration.data));
+  const files = viewFilesOf(configuration.data);
+  finishSwitch(files);
+  const prepared = readsLog ? takePreparedViews(files) : null;
+  if (prepared !== null)
+    logger.warn({ prepared }, 'views.db is of another version: what was made of this one takes its place');
   const damage = damageOf(views);
   if (damage !== null) onDamaged(damage, setDamagedViewsAside(views));
   const ledgerWatch = await startLedgerWatch(options, opened);
