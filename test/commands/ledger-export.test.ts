@@ -6,13 +6,16 @@ import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import type { MeAnswer } from '../../contracts/answers.ts';
+import { accountStream } from '../../contracts/ids.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { ACCOUNT, granted, lifeWith, opened, usageOf } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { proposedLife } from '../ledger/statement/stored-life.ts';
 import { type Kind, putBack, readKept } from '../written-before/kept-state.ts';
 
 const COMMIT = '76ed563';
@@ -256,4 +259,19 @@ it('refuses what cannot be meant, and leaves nothing behind', async () => {
   await program.run('ledger', 'export', '--format', 'csv', '--from', '2020-05', '--to', '2020-05', '--out', out);
   expect(readFileSync(out, 'utf8').split('\r\n')).toHaveLength(2);
   expect(statSync(out).mode & 0o777).toBe(0o600);
+});
+
+it.each([
+  ['says another balance than there is', '"balanceAfter":"993"', '"balanceAfter":"994"', /says a balance of 994/],
+  ['cannot be read', '"amount":"1000"', '"amount":"a"', /revision 1/],
+])('ends with the code of faults, as verify does, where an event %s', async (_what, from, to, says) => {
+  const log = new MemoryEventLog();
+  const life = proposedLife(lifeWith([opened, granted('g', 1_000)], usageOf(1, 7)));
+  const spoilt = life.map((event) => ({ ...event, data: event.data.replace(from, to) }));
+  expect(spoilt).not.toEqual(life);
+  log.write(accountStream(ACCOUNT), spoilt);
+  const program = endedLater(await programInProcess(log));
+  await expect(program.run('ledger', 'export', '--format', 'csv')).rejects.toMatchObject({
+    ...{ exitCode: EXIT.faults, message: expect.stringMatching(says) },
+  });
 });

@@ -201,6 +201,6 @@ async function toFolder(path: string, pages: EventPages): Promise<number> {
 /** What is amiss with an event or with the file, in words; anything else as it is. */
 function inWords(error: unknown, out: string | undefined): unknown {
   if (error instanceof UnbookableError || error instanceof UnreadableEventError)
-    return new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.refused);
+    return new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.faults);
   return out === undefined ? error : outInWords(error, out);
 }
