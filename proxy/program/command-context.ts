@@ -4,7 +4,9 @@ import type { Configuration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
+import { whyElsewhere } from '../../ledger/identity/compare-ledger.ts';
 import type { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
+import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { readConfiguration } from './configuration/read-configuration.ts';
@@ -149,8 +151,21 @@ async function withProvenLog<T>(context: CommandContext, command: Command, work:
     if (error !== null) throw error;
     if (warning !== undefined) context.warn(`warning: ${warning}\n`);
     await assertClockRight(context, command, { log, configuration });
-    return work(log, configuration);
+    const done = await work(log, configuration);
+    await assertStillHere(log, configuration);
+    return done;
   });
+}
+
+/** A file refuses what comes behind its last event; an event store takes it, and a copy may be behind that by then. @throws CommandError */
+async function assertStillHere(log: EventLog, configuration: Configuration): Promise<void> {
+  if (configuration.eventLog.kind === 'sqlite') return;
+  const elsewhere = whyElsewhere(ledgerPlace(configuration), await readLedgerState(log));
+  if (elsewhere === null) return;
+  throw new CommandError(
+    `${elsewhere.message}\nThat was while this command was at work: whether what it has done is there, look before you repeat it.`,
+    EXIT.refused,
+  );
 }
 
 /** What is written by a wrong clock is wrong for good: it begins, ends and expires by it. @throws CommandError */

@@ -2,14 +2,18 @@ import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { NO_STREAM, proxyId, proxyStream } from '../../contracts/ids.ts';
+import { LEDGER_STREAM, NO_STREAM, proxyId, proxyStream } from '../../contracts/ids.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { writeNote } from '../../ledger/identity/folder-note.ts';
+import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { READMES } from '../source-files.ts';
@@ -127,6 +131,26 @@ describe('gateway ledger copy', () => {
     expect(await accounts(of.inFile)).toEqual(['acct_ada', 'acct_bob', 'acct_cyd']);
     expect(await runHere('--config', of.inFile, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: 0 });
     expect(readdirSync(of.data).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
+  it('is told to a command that it has overtaken, whose event may be nowhere', async () => {
+    const log = new MemoryEventLog();
+    const program = endedLater(await programInProcess(log));
+    const append = log.append.bind(log);
+    const openOne = (name: string) => program.run('account', 'open', '--email', `${name}@example.com`);
+    expect(await openOne('ada')).toContain('acct_');
+    await identifyLedger(log, Date.now(), recordingBy('test', Date.now()));
+    log.append = async (...args) => {
+      log.append = append;
+      const { identity, revision } = await readLedgerState(log);
+      if (identity === null) throw new Error('the ledger has no identity');
+      const event = { type: 'LedgerMoved', data: { ...exampleOf('LedgerMoved').data, ...identity } } as const;
+      await append(LEDGER_STREAM, revision, encodeEvents([event], recordingBy('test', Date.now())));
+      return await append(...args);
+    };
+    await expect(openOne('bob')).rejects.toMatchObject({
+      ...{ exitCode: 3, message: expect.stringMatching(/has moved to .*look before you repeat it/s) },
+    });
   });
 
   it('is told by the doctor, where it was and while it is made', async () => {

@@ -5,7 +5,6 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
 import { LEDGER_STREAM, position } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
-import { carryRelays } from '../../../ledger/copy/carry-relays.ts';
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { type CopiedLedger, type CopySource, copyLedger } from '../../../ledger/copy/move-ledger.ts';
 import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
@@ -101,6 +100,8 @@ async function copy(options: CopyCommandOptions, { log, configuration, call }: C
             : {
                 beforeEnd: () => assertNobodyServes(log, configuration, gone),
                 beforeArrival: async ({ relays }) => {
+                  // Loaded here, for it brings the driver of Kafka.
+                  const { carryRelays } = await import('../../../ledger/copy/carry-relays.ts');
                   await carryRelays(log, target, {
                     ...{ relays, clock: context.clock },
                     onWait: (relay) =>

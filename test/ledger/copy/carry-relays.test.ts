@@ -31,31 +31,31 @@ it('the next relay goes on behind what was published of the log that the ledger 
   const { connectionString } = endedLater(await startFakeEventStore());
   const target = endedLater(await openEventStoreDbEventLog({ connectionString, waitForServer: true }));
   let carried = 0;
-  const copied = await copyLedger(
-    {
-      log: source,
-      end: async (expected, of) =>
-        (await source.append(LEDGER_STREAM, expected, [of(source.events.at(-1) ?? null)])).type === 'appended',
-    },
-    { log: target, place: 'elsewhere', isShared: true },
-    {
-      recording: () => recordingBy('operator', NOW_MS),
-      onCopied: () => undefined,
-      onCompared: () => undefined,
-      move: {
-        beforeEnd: async () => undefined,
-        beforeArrival: async ({ relays }) => {
-          expect([...relays]).toEqual([STREAM]);
-          const options = { relays, clock: () => NOW_MS, onWait: () => undefined };
-          await carryRelays(source, target, options);
-          carried = (await Array.fromAsync(target.readAll())).length;
-          // Killed behind that, and run again.
-          await carryRelays(source, target, options);
+  const copy = (isKilled: boolean) =>
+    copyLedger(
+      {
+        log: source,
+        end: async (expected, of) =>
+          (await source.append(LEDGER_STREAM, expected, [of(source.events.at(-1) ?? null)])).type === 'appended',
+      },
+      { log: target, place: 'elsewhere', isShared: true },
+      {
+        recording: () => recordingBy('operator', NOW_MS),
+        onCopied: () => undefined,
+        onCompared: () => undefined,
+        move: {
+          beforeEnd: async () => undefined,
+          beforeArrival: async ({ relays }) => {
+            expect([...relays]).toEqual([STREAM]);
+            await carryRelays(source, target, { relays, clock: () => NOW_MS, onWait: () => undefined });
+            carried = (await Array.fromAsync(target.readAll())).length;
+            if (isKilled) throw new Error('killed');
+          },
         },
       },
-    },
-  );
-  expect(copied).toMatchObject({ hasMoved: true });
+    );
+  await expect(copy(true)).rejects.toThrow('killed');
+  expect(await copy(false)).toMatchObject({ hasMoved: true });
   const { checkpoint, leader } = await readRelayState(target, STREAM);
   expect(leader).toBeNull();
   expect(checkpoint).not.toBe(last?.position);

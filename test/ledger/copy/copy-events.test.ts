@@ -13,6 +13,7 @@ import { startFakeEventStore } from '../../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { sealLog } from '../../fixtures/ledger/seal-log.ts';
+import { newTestKey, sealed, logOf as sealedLog } from '../../fixtures/ledger/sealed-rows.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const without = ({ stream, revision, id, type, data, metadata }: RecordedEvent): object => ({
@@ -122,6 +123,16 @@ describe('a target that is no copy', () => {
     await expect(placeReached(source, replaced, false)).rejects.toThrow(/of another ledger/);
     const taken = await logOf(b);
     await expect(copyEvents(source, taken, { after: null, ...quiet })).rejects.toThrow(/somebody else writes to it/);
+  });
+
+  it('is not made of a ledger that is not as it was sealed', async () => {
+    const source = await logOf(a, b, a, b);
+    const [key, every] = [newTestKey(), 2];
+    const rows = sealed(source.events, { key, every });
+    const whole = sealedLog(rows);
+    expect(await verifyCopy(whole, whole, () => undefined)).toMatchObject({ events: 7, seals: 2 });
+    const changed = sealedLog(rows.map((row) => (row.id === proposed(1).id ? { ...row, data: '{"number":9}' } : row)));
+    await expect(verifyCopy(changed, changed, () => undefined)).rejects.toThrow(/not those that were sealed/);
   });
 
   it('is not made of streams that no ledger has', async () => {

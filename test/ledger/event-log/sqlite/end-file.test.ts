@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { accountId, accountStream, eventId, LEDGER_STREAM, NO_STREAM, revision } from '../../../../contracts/ids.ts';
 import { endFile } from '../../../../ledger/event-log/sqlite/end-file.ts';
@@ -38,4 +39,13 @@ it('a file that has ended takes nothing more from whoever has it open, and shows
     [ADA, proposed(3).id],
     [LEDGER_STREAM, proposed(2).id],
   ]);
+});
+
+it('a file in which somebody else has a trigger of that name is refused', async () => {
+  const path = join(temporaryFolder(), 'ledger.db');
+  await (await openSqliteEventLog({ path })).close();
+  const database = new DatabaseSync(path);
+  database.exec('CREATE TRIGGER nothing_follows BEFORE INSERT ON event BEGIN SELECT 1; END');
+  database.close();
+  await expect(openSqliteEventLog({ path })).rejects.toMatchObject({ kind: 'invalid' });
 });
