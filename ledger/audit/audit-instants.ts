@@ -1,6 +1,6 @@
 import type { EventType } from '../../contracts/events.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import { CLOCKS_MS, COMMAND_MS } from './own-times.ts';
+import { CLOCKS_MS, COMMAND_MS, instantMs, uuidMs } from './own-times.ts';
 import type { LateData, StoredEvent, UsageData } from './stored-event.ts';
 
 type Told = (what: string, found?: unknown, expected?: unknown) => void;
@@ -66,18 +66,18 @@ export function auditInstants({ type, data, metadata }: StoredEvent, tell: Told)
     return;
   }
   const { commandId = '', recordedAt } = metadata;
-  const recordedMs = Date.parse(recordedAt);
-  const givenMs = Number.parseInt(commandId.slice(0, 8) + commandId.slice(9, 13), 16);
+  const recordedMs = instantMs(recordedAt);
+  const givenMs = uuidMs(commandId);
   if (!areWithin(recordedMs, givenMs, COMMAND_MS))
     tell(`${type} is recorded at another time than its command was given`, recordedAt, instantOf(givenMs));
   const instant = said(data as never);
-  if (instant !== null && !areWithin(Date.parse(instant), recordedMs, CLOCKS_MS))
+  if (instant !== null && !areWithin(instantMs(instant), recordedMs, CLOCKS_MS))
     tell(`${type} is recorded at another time than it says`, instant, recordedAt);
 }
 
 function auditStart({ requestId, startedAt }: UsageData, tell: Told): void {
-  const madeMs = Number.parseInt(requestId.slice(4, 16), 16);
-  if (!areWithin(Date.parse(startedAt), madeMs, LIMITS.requestStartMs))
+  const madeMs = uuidMs(requestId, 'req_'.length);
+  if (!areWithin(instantMs(startedAt), madeMs, LIMITS.requestStartMs))
     tell(`${requestId}: starts at another time than its id was made`, startedAt, instantOf(madeMs));
 }
 

@@ -1,3 +1,5 @@
+import { instantMs } from './own-times.ts';
+
 export interface OwnGrant {
   readonly grantId: string;
   /** Of its id as JSON. */
@@ -53,10 +55,10 @@ export function burnOwn(
       shares.push({ grantId: grant.grantId, amount: taken });
     }
   };
-  const fromMs = Date.parse(startedAt);
+  const fromMs = instantMs(startedAt);
   takeFrom((grant) => isUsableAt(grant, fromMs));
   if (left === 0n) return { shares, uncovered: left };
-  const toMs = Date.parse(finishedAt);
+  const toMs = instantMs(finishedAt);
   takeFrom((grant) => !isUsableAt(grant, fromMs) && isUsableAt(grant, toMs));
   takeFrom((grant) => !isUsableAt(grant, fromMs) && !isUsableAt(grant, toMs) && grant.effectiveAtMs > fromMs);
   return { shares, uncovered: left };

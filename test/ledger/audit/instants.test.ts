@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import { requestIdFromUuid, uuidV7 } from '../../../contracts/ids.ts';
 import { auditInstants } from '../../../ledger/audit/audit-instants.ts';
+import { instantMs, uuidMs } from '../../../ledger/audit/own-times.ts';
 import { type Data, faultsOf, ledger } from './damaged-ledger.ts';
 
 /** What stands in ids of when something was, beside what an event says of it: each of a real ledger, moved in time. */
@@ -114,4 +115,17 @@ describe('what an event says of when it was', () => {
     for (const byMs of [-21 * MINUTE, 21 * MINUTE])
       expect(toldOf(type, { [name]: moved(AT, byMs) })).toEqual([`${type} is recorded at another time than it says`]);
   });
+});
+
+it('an instant is read as Date.parse reads it, and the time of an id with hyphens or without', () => {
+  for (const at of [AT, '2024-02-29T23:59:59.999Z', '1969-07-20T20:17:40.123Z', '9999-12-31T00:00:00.001Z'])
+    expect(instantMs(at)).toBe(Date.parse(at));
+  for (const at of ['0050-01-01T00:00:00.000Z', '2026-11-20T10:00:00Z']) expect(instantMs(at)).toBe(Date.parse(at));
+  for (const atMs of [0, 0x9af, Date.parse(AT), 2 ** 48 - 1]) {
+    const uuid = uuidV7(atMs, new Uint8Array(10));
+    expect([uuidMs(uuid), uuidMs(requestIdFromUuid(uuid), 4)]).toEqual([atMs, atMs]);
+  }
+  expect(['', '019a5b3', '019a5b3g-0000-7000', '019A5B3C-0000-7000'].map((text) => uuidMs(text))).toEqual(
+    Array(4).fill(Number.NaN),
+  );
 });
