@@ -1,9 +1,12 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
+import { editFile } from '../fixtures/ledger/edited-file.ts';
+import { sealLog } from '../fixtures/ledger/seal-log.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { wait } from '../upstream/answer.ts';
@@ -91,7 +94,9 @@ const restoring = (to: string, data: string) => runHere('--data', data, 'ledger'
 it('what a backup has comes back to the byte, and nothing is left beside it', async () => {
   const { data, to } = await backedUp();
   const restored = join(temporaryFolder(), 'new', 'data');
-  expect(await restoring(to, restored)).toMatchObject({ exitCode: 0 });
+  expect(await restoring(to, restored)).toMatchObject({
+    ...{ exitCode: 0, stdout: expect.not.stringContaining('to be put back by hand') },
+  });
   const { files } = JSON.parse(readFileSync(join(to, 'manifest.json'), 'utf8'));
   const paths: string[] = files.map(({ path }: { path: string }) => path);
   expect(paths).toEqual(expect.arrayContaining(['ledger.db', 'proxy-id']));
@@ -159,4 +164,26 @@ it('a ledger is restored into an empty folder alone, in which the key of seals m
   writeFileSync(join(empty, 'seal-key'), 'kept elsewhere');
   expect(await restoring(to, empty)).toMatchObject({ exitCode: 0 });
   expect(readFileSync(join(empty, 'seal-key'), 'utf8')).toBe('kept elsewhere');
+});
+
+it('what is restored is compared with its seals, and the key that made them is asked for', async () => {
+  const data = join(readKept('76ed563', 'sqlite', 'ledger').folder, 'data');
+  const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+  await sealLog(log, data);
+  await log.close();
+  const [to, damaged] = [join(temporaryFolder(), 'whole'), join(temporaryFolder(), 'damaged')];
+  const said = await runHere('--data', data, 'ledger', 'backup', to);
+  expect(said.stdout).toMatch(/sealed up to event \d+ \(seal \d+, SHA-256 [0-9a-f]{64}\)/);
+  expect(said.stdout).toMatch(
+    /left out: seal-key \(a secret: keep it elsewhere\)\nneeded beside it, and not in it: .*seal-key/,
+  );
+  const restored = await restoring(to, join(temporaryFolder(), 'data'));
+  expect(restored).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('consistent, not anchored') });
+
+  editFile(join(data, 'ledger.db'), (database) =>
+    database.exec("UPDATE event SET metadata = metadata || ' ' WHERE position = 5"),
+  );
+  expect(await runHere('--data', data, 'ledger', 'backup', damaged)).toMatchObject({ exitCode: 0 });
+  const told = await restoring(damaged, join(temporaryFolder(), 'data'));
+  expect(told).toMatchObject({ exitCode: 5, stderr: expect.stringContaining('not as it was sealed') });
 });

@@ -74,7 +74,7 @@ it('without anything that has outlived it a ledger is as of its backup, and that
 it('what another copy has more is put back, event by event, and nothing is missing', async () => {
   const data = fresh();
   const said = await restoring(data, '--from-copy', life.early, '--from-copy', join(life.data, 'ledger.db'));
-  expect(said).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('put back from other copies: 10 events') });
+  expect(said).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('events put back from other copies: 10') });
   expect(await eventsIn(join(data, 'ledger.db'))).toEqual(life.events);
   expect(await servedFrom(data)).toEqual(life.requests);
 });
@@ -95,7 +95,7 @@ it('what a data folder has noted is asked for, and its journal brings back what 
     copyOf(join(life.data, name), join(broken, name));
   const said = await restoring(data, '--from-journal', broken);
   expect(said.exitCode).toBe(3);
-  expect(said.stdout).toContain('put back from journals: 5 requests');
+  expect(said.stdout).toContain('requests put back from journals, to be settled when the gateway starts: 5');
   expect(said.stderr).toMatch(/lacks events that it had.*\n.*account-acct_test: .*views\.db/);
   expect(await commandOn(data)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('lacks events') });
   const accepted = await runHere('--config', life.config, '--data', data, 'ledger', 'accept-loss', '--reason', 'test');
@@ -184,7 +184,7 @@ describe.skipIf(broker === null)('a topic', () => {
   it('gives back what it has, in the order of the log', async () => {
     const data = fresh();
     const said = await restoreBy(await published(), data, '--from-topic');
-    expect(said).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('put back from the topic: 10 events') });
+    expect(said).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('events put back from the topic: 10') });
     expect(await eventsIn(join(data, 'ledger.db'))).toEqual(life.events);
     expect(await servedFrom(data)).toEqual(life.requests);
   });
@@ -193,7 +193,7 @@ describe.skipIf(broker === null)('a topic', () => {
     const data = fresh();
     const missing = life.events.at(-4);
     const said = await restoreBy(await published((event) => event === missing), data, '--from-topic');
-    expect(said).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('put back from the topic: 6 events') });
+    expect(said).toMatchObject({ exitCode: 3, stdout: expect.stringContaining('events put back from the topic: 6') });
     expect(said.stdout).toContain(
       `the topic lacks account-acct_test from revision ${missing?.revision} to ${missing?.revision}`,
     );

@@ -96,12 +96,12 @@ function textOf(path: string, { ledger, requests, files, keys, leftOut, eventLog
   const upTo =
     head === null ? 'it has no events' : `up to position ${head.position} (${head.stream} revision ${head.revision})`;
   return [
-    `${path}: ${groupedCount(files.length)} files, ${groupedCount(bytes)} bytes, verified; as of ${begunAt}`,
+    `${path}: verified, as of ${begunAt}; files: ${groupedCount(files.length)}, bytes: ${groupedCount(bytes)}`,
     `the ledger ${ledgerId ?? 'without an identity'}, generation ${generation}, ${upTo}`,
     seal === null
       ? 'nothing is sealed'
       : `sealed up to event ${groupedCount(seal.treeSize)} (seal ${seal.seal}, SHA-256 ${seal.sha256})`,
-    `the journal with ${groupedCount(requests)} requests`,
+    `requests in the journal: ${groupedCount(requests)}`,
     ...leftOut.map(({ name, why }) => `left out: ${name} (${why})`),
     ...keys.map(({ use, name }) => `needed beside it, and not in it: ${name} (${use})`),
     ...(eventLog === 'sqlite'

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 
@@ -13,7 +14,7 @@ export function keysByName({
   const sealKey = seals.key;
   return [
     ...Object.entries(providers).flatMap(([name, { apiKeyPlace }]) => of(`providers.${name}`, apiKeyPlace)),
-    ...(sealKey?.type === 'data folder' ? of('seals', sealKeyFile(data)) : []),
+    ...(sealKey?.type === 'data folder' && existsSync(sealKeyFile(data)) ? of('seals', sealKeyFile(data)) : []),
     ...(sealKey?.type === 'file' ? of('seals', sealKey.file) : []),
     ...(sealKey?.type === 'text' ? of('seals', 'the variable that seals.keyEnv names') : []),
     ...(eventLog.kind === 'eventstoredb' ? of('eventLog', 'the connection string') : []),

@@ -11,7 +11,7 @@ import { finishRestore, NotRestorableError, RestoreFolder } from '../../../ledge
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { RECORD_END } from '../../../ledger/event-log/sqlite/wal-record.ts';
-import type { LedgerComparison } from '../../../ledger/identity/compare-ledger.ts';
+import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
@@ -19,7 +19,7 @@ import { ledgerFile } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { proveRestored } from './prove-restored.ts';
-import { type Refilled, refill, type Survivors, takeNotes } from './restore-parts.ts';
+import { refill, type Survivors, takeNotes } from './restore-parts.ts';
 import { type Restored, restoredJson, restoredText } from './restored-text.ts';
 
 const andAnother = (path: string, before: readonly string[]): string[] => [...before, resolve(pathArgument(path))];
@@ -56,8 +56,13 @@ export function addRestoreCommand(ledger: Command, context: CommandContext): voi
       const configuration = configurationOf(context, command);
       const restored = await inWords(() => restore(resolve(folder), survivors, { configuration, context }));
       show(context, command, { json: restoredJson(restored), text: () => restoredText(restored) });
-      const { comparison } = restored;
+      const { comparison, sealed } = restored;
       if (comparison.type === 'lost' || comparison.type === 'other ledger') throw comparison.error;
+      if (sealed?.verdict === 'damaged')
+        throw new CommandError(
+          `the ledger is not as it was sealed (${sealed.faults[0]?.problem}): gateway ledger verify --seals says more`,
+          EXIT.faults,
+        );
     });
 }
 
@@ -75,8 +80,11 @@ async function restore(backup: string, survivors: Survivors, restoring: Restorin
   const folder = RestoreFolder.begin(data, manifest);
   if (folder === null) {
     finishRestore(data);
-    const comparison = await onLog(configuration, context, (log) => proveRestored(log, { data, ...restoring }));
-    return { data, manifest, refilled: null, comparison };
+    const proved = await onLog(configuration, context, async (log) => ({
+      comparison: await proveRestored(log, { data, ...restoring }),
+      sealed: await sealedIn(log, manifest),
+    }));
+    return { data, manifest, refilled: null, ...proved };
   }
   const made = await discardedOnSignal(
     () => folder.drop(),
@@ -100,7 +108,7 @@ interface Making {
 async function make(
   folder: RestoreFolder,
   { backup, manifest, survivors, restoring: { configuration, context } }: Making,
-): Promise<{ refilled: Refilled; comparison: LedgerComparison }> {
+): Promise<Pick<Restored, 'refilled' | 'comparison' | 'sealed'>> {
   const { path } = folder;
   const of = manifest.files.reduce((sum, { bytes }) => sum + bytes, 0);
   using progress = new Progress(context, 'bytes');
@@ -111,7 +119,7 @@ async function make(
     const refilled = await refill(log, survivors, { to: path, configuration, context });
     const comparison = await proveRestored(log, { data: path, configuration, context });
     if (comparison.type === 'other ledger') throw comparison.error;
-    return { refilled, comparison };
+    return { refilled, comparison, sealed: await sealedIn(log, manifest) };
   });
   // Views of a ledger that has everything are made anew: an event that was put back may stand at another position.
   if (made.comparison.type === 'whole' && manifest.eventLog === 'sqlite')
@@ -120,6 +128,11 @@ async function make(
   if (file !== null) rmSync(file + RECORD_END, { force: true });
   folder.end(manifest);
   return made;
+}
+
+/** What is in a file is verified as a whole: by its seals. A server's ledger has not been restored here. @throws EventLogError */
+async function sealedIn(log: EventLog, { eventLog }: BackupManifest): Promise<SealVerdict | null> {
+  return eventLog === 'sqlite' ? verifySeals(log, { keys: null, anchors: [], leaves: null }) : null;
 }
 
 async function onLog<T>(

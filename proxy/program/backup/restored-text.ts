@@ -2,6 +2,7 @@ import { groupedCount } from '../../../contracts/money.ts';
 import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
 import type { LedgerComparison } from '../../../ledger/identity/compare-ledger.ts';
 import { describeLost } from '../../../ledger/identity/ledger-lost.ts';
+import type { SealVerdict } from '../../../ledger/seals/verify-seals.ts';
 import type { Refilled } from './restore-parts.ts';
 
 export interface Restored {
@@ -10,11 +11,13 @@ export interface Restored {
   /** Null where an earlier run had made all of it: this one has moved it to its place. */
   readonly refilled: Refilled | null;
   readonly comparison: LedgerComparison;
+  /** Whether it is as its seals say; null where a server has it. */
+  readonly sealed: SealVerdict | null;
 }
 
 const isLost = ({ type }: LedgerComparison): boolean => type === 'lost' || type === 'other ledger';
 
-export const restoredJson = ({ data, manifest, refilled, comparison }: Restored): unknown => ({
+export const restoredJson = ({ data, manifest, refilled, comparison, sealed }: Restored): unknown => ({
   data,
   backedUpAt: manifest.begunAt,
   ledger: manifest.ledger,
@@ -22,18 +25,20 @@ export const restoredJson = ({ data, manifest, refilled, comparison }: Restored)
   refilled,
   lost: comparison.type === 'lost' ? comparison.lost.map(describeLost) : [],
   isServed: !isLost(comparison),
+  seals: sealed && { verdict: sealed.verdict, seals: sealed.seals, sealed: sealed.sealed, events: sealed.events },
   keys: manifest.keys,
 });
 
-export function restoredText({ data, manifest, refilled, comparison }: Restored): string {
+export function restoredText({ data, manifest, refilled, comparison, sealed }: Restored): string {
   const { ledger, begunAt, requests, keys } = manifest;
   const { ledgerId, generation, head } = ledger;
   const upTo =
     head === null ? 'without an event' : `up to ${head.stream} revision ${head.revision}, position ${head.position}`;
   return [
     `${data}: the ledger ${ledgerId ?? 'without an identity'}, generation ${generation}, as of ${begunAt}`,
-    `of the backup: ${upTo}; ${groupedCount(requests)} requests in its journal`,
+    `of the backup: ${upTo}; requests in its journal: ${groupedCount(requests)}`,
     ...(refilled === null ? [] : refilledLines(refilled)),
+    ...(sealed === null ? [] : [sealsLine(sealed)]),
     ...keys.map(({ use, name }) => `to be put back by hand: ${name} (${use})`),
     ...(isLost(comparison)
       ? []
@@ -49,8 +54,8 @@ export function restoredText({ data, manifest, refilled, comparison }: Restored)
 
 function refilledLines({ fromCopies, fromTopic, requests }: Refilled): string[] {
   return [
-    ...(fromCopies === 0 ? [] : [`put back from other copies: ${groupedCount(fromCopies)} events`]),
-    ...(fromTopic === null ? [] : [`put back from the topic: ${groupedCount(fromTopic.events)} events`]),
+    ...(fromCopies === 0 ? [] : [`events put back from other copies: ${groupedCount(fromCopies)}`]),
+    ...(fromTopic === null ? [] : [`events put back from the topic: ${groupedCount(fromTopic.events)}`]),
     ...(fromTopic?.gap == null
       ? []
       : [
@@ -64,6 +69,11 @@ function refilledLines({ fromCopies, fromTopic, requests }: Refilled): string[] 
         ]),
     ...(requests === 0
       ? []
-      : [`put back from journals: ${groupedCount(requests)} requests, to be settled when the gateway starts`]),
+      : [`requests put back from journals, to be settled when the gateway starts: ${groupedCount(requests)}`]),
   ];
 }
+
+const sealsLine = ({ verdict, sealed, events }: SealVerdict): string =>
+  verdict === 'nothing is sealed'
+    ? 'nothing of it is sealed'
+    : `its seals say: ${verdict}; ${groupedCount(sealed)} of ${groupedCount(events)} events are sealed`;
