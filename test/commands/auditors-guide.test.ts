@@ -51,6 +51,14 @@ it('has blocks to run', () => {
   expect(BLOCKS.length).toBeGreaterThan(8);
 });
 
+it('is tried on a ledger in which there is no fault', async () => {
+  const verified = await runHere('--data', `${folder}/data`, 'ledger', 'verify', '--all');
+  expect(verified).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^\d+ events of 5 accounts: no fault$/m),
+  });
+});
+
 for (const [at, block] of BLOCKS.entries()) {
   const missing = toolsOf(block).filter((tool) => !isInstalled(tool));
   const title = `block ${at + 1} of the auditor's guide does what it says`;

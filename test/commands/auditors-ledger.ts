@@ -2,8 +2,9 @@ import { rmSync } from 'node:fs';
 import { catalogFileSchema } from '../../contracts/catalog.ts';
 import { decodeEvent, encodeEvents } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import type { AccountEvent, DomainEvent, UsageRecorded } from '../../contracts/events.ts';
+import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
 import {
+  type AccountId,
   accountId,
   accountStream,
   CATALOG_STREAM,
@@ -26,7 +27,7 @@ import { recordingBy } from '../../ledger/recording-by.ts';
 import { rotateSealKey } from '../../ledger/seals/rotate-key.ts';
 import { keyOfFolder, nextKeyOfFolder, takeNextKey } from '../../ledger/seals/seal-keys.ts';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
-import { granted, keyIssued, ms, opened, usageOf } from '../fixtures/ledger/example-account.ts';
+import { ACCOUNT, granted, keyIssued, ms, usageOf } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { recordedLife } from '../fixtures/ledger/recorded-life.ts';
 import { sealLog } from '../fixtures/ledger/seal-log.ts';
@@ -63,18 +64,16 @@ export async function makeAuditorsLedger(data: string): Promise<void> {
   const rotation = { from: keyOfFolder(data).key, to: nextKeyOfFolder(data) };
   await rotateSealKey(log, { ...rotation, recording: recordingBy('operator', Date.now()) });
   takeNextKey(data, rotation.to);
-  const openedAt = '2026-12-02T10:00:00.000Z';
-  const later: DomainEvent[] = [
-    { ...opened, data: { ...opened.data, accountId: accountId('acct_new'), openedAt } } as DomainEvent,
-    granted('grant_new', 7, { effectiveAt: openedAt }),
-  ];
-  await log.append(
-    accountStream(accountId('acct_new')),
-    NO_STREAM,
-    encodeEvents(later, recordingBy('operator', ms(openedAt))),
-  );
+  const [openedAt, later] = ['2026-12-02T10:00:00.000Z', accountId('acct_new')];
+  const events = [openedAs(later, openedAt), granted('grant_new', 7, { effectiveAt: openedAt })];
+  await log.append(accountStream(later), NO_STREAM, encodeEvents(events, recordingBy('operator', ms(openedAt))));
   await log.close();
 }
+
+const openedAs = (account: AccountId, openedAt: string): AccountEvent => ({
+  type: 'AccountOpened',
+  data: { accountId: account, kind: 'personal', email: 'owner@example.com', openedAt },
+});
 
 const OCTOBERS = catalogFileSchema.parse({
   models: [
@@ -100,8 +99,9 @@ const ending = { reason: 'the provider confirms it', actor: 'operator' };
 
 /** @param cards of which each has the id of its model */
 function life(cards: readonly RateCard[]): { event: AccountEvent; atMs: number }[] {
-  const birth = ms('2026-10-10T09:00:00.000Z');
-  const events = [opened, granted('g', 90_000), keyIssued()].map((event) => ({ event, atMs: birth }));
+  const birth = '2026-10-10T09:00:00.000Z';
+  const first = [openedAs(ACCOUNT, birth), granted('g', 90_000, { effectiveAt: birth }), keyIssued()];
+  const events = first.map((event) => ({ event, atMs: ms(birth) }));
   let state = events.reduce<AccountState>((folded, { event }) => evolve(folded, event), INITIAL_ACCOUNT);
   const take = (atMs: number, command: AccountCommand): void => {
     const decided = decide(command, state);
