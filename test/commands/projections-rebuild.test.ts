@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -72,6 +72,32 @@ describe('gateway projections rebuild', () => {
     expect(existsSync(join(data, 'rebuild', 'views.db'))).toBe(false);
     await runHereForJson('projections', 'rollback', '--data', data);
     expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 5 });
+  });
+
+  it('of one view leaves the others as they are, and is not gone on with for all', async () => {
+    const gateway = await startTestGateway();
+    await (await postMessage(gateway, { model: 'svc-mock' })).rest();
+    await gateway.gateway.process.settlement.idle();
+    await gateway.stop();
+    const { data } = gateway;
+    spoil(data);
+    const views = new DatabaseSync(join(data, 'views.db'));
+    views.exec(`UPDATE monthly_v2 SET count = '77'`);
+    views.close();
+    const one = await runHereForJson('projections', 'rebuild', 'monthly', '--data', data);
+    expect(one).toMatchObject({ switched: 'in the folder' });
+    const left = (await runHere('projections', 'diff', '--all', '--data', data)).stdout;
+    expect(left).toMatch(/^balance_v7 acct_test: balance_micro_usd: live 7, fold 1000000000$/m);
+    expect(left).not.toContain('monthly_v2');
+    const again = await startTestGateway({ data });
+    const { state } = again.gateway.process.projections.accounts.read(again.accountId);
+    expect(state).toMatchObject({ balance: 7n });
+    await again.stop();
+    cpSync(join(data, 'views.db'), join(data, 'rebuild', 'views.db'));
+    expect(await rebuild(data)).toMatchObject({ isResumed: false });
+    await noDifference(data);
+    for (const args of [[], ['monthly', '--all'], ['set_aside']])
+      expect(await runHere('projections', 'rebuild', ...args, '--data', data)).toMatchObject({ exitCode: 2 });
   });
 
   it('beside a gateway of other versions prepares for this program, whose next start goes over to what it has made', async () => {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { formatUsd, groupedCount, microUsd } from '../../../contracts/money.ts';
@@ -11,6 +11,7 @@ import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
 import { bringUp, holdsViews, removeViews } from '../../../projections/rebuild/bring-up.ts';
 import { compareFiles } from '../../../projections/rebuild/compare-files.ts';
+import { hasKeptOthers, keepOtherViews, REBUILT_ALONE } from '../../../projections/rebuild/keep-other-views.ts';
 import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
 import { type VerifiedViews, verifyRebuilt } from '../../../projections/rebuild/verify-rebuilt.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
@@ -34,6 +35,7 @@ export function addRebuildCommands(projections: Command, context: CommandContext
       'make the views anew from the log, in this process and beside the live ones, verify them and switch to them in one step,' +
         ' while a gateway serves. Interrupted, nothing has changed, and run again it goes on where it was',
     )
+    .addArgument(new Argument('[view]', 'one view alone').choices(REBUILT_ALONE))
     .option('--all', 'all views')
     .option(
       '--dry-run',
@@ -43,12 +45,13 @@ export function addRebuildCommands(projections: Command, context: CommandContext
     .addHelpText(
       'after',
       '\nThe views of before are kept: `gateway projections rollback` goes back to them.' +
-        '\n\nExamples:\n  gateway projections rebuild --all --dry-run\n  gateway projections rebuild --all',
+        '\n\nExamples:\n  gateway projections rebuild --all --dry-run\n  gateway projections rebuild --all\n  gateway projections rebuild monthly',
     )
-    .action(async (options: RebuildOptions, command: Command) => {
-      if (options.all !== true) throw new CommandError('--all: all views', EXIT.usage);
+    .action(async (view: string | undefined, options: RebuildOptions, command: Command) => {
+      if ((options.all === true) === (view !== undefined))
+        throw new CommandError('name the view to rebuild, or --all, and not both', EXIT.usage);
       await withViewsLocked({ context, command }, (log, configuration) =>
-        rebuild({ context, command }, log, configuration, options),
+        rebuild({ context, command }, log, configuration, { ...options, only: view ?? null }),
       );
     });
   projections
@@ -99,22 +102,26 @@ async function rebuild(
   { context, command }: CommandCall,
   log: EventLog,
   configuration: Configuration,
-  { dryRun = false, anew = false }: RebuildOptions,
+  { dryRun = false, anew = false, only }: RebuildOptions & { readonly only: string | null },
 ): Promise<void> {
   const { live, rebuild: path } = viewFilesOf(configuration.data);
-  if (anew) removeViews(path);
+  const isOfThisProgram = areOfThisProgram(live);
+  if (only !== null && isOfThisProgram !== true)
+    throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
+  if (anew || hasKeptOthers(path)) removeViews(path);
   const isResumed = existsSync(path);
   const { events } = await broughtUp(context, log, path);
   const verified = await verifiedViews(path, log);
   const differences: RowDifference[] = [];
   let found = 0;
-  const isOfThisProgram = areOfThisProgram(live);
   const compared = isOfThisProgram
     ? compareFiles({ live, rebuilt: path }, (difference) => {
+        if (only !== null && !difference.table.startsWith(`${only}_v`)) return;
         found++;
         if (differences.length < SHOWN_MAX) differences.push(difference);
       })
     : null;
+  if (only !== null && !dryRun) keepOtherViews(path, live, only);
   const journal = journalFolder(configuration.data);
   const isServed = existsSync(journal) && isFolderLocked(journal);
   // The gateway that runs is another program, which could not read them.

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { AccountsSetAside } from '../accounts-set-aside.ts';
+import { BalanceView } from '../balance-view.ts';
+import { CatalogView } from '../catalog-view.ts';
+import { logCheckpointSchema } from '../log-view-source.ts';
+import { MonthlyView } from '../monthly-view.ts';
+import type { StoredView } from '../view.ts';
+
+/** Views that can be made anew by themselves. Who is set aside goes with whichever of them. */
+export const REBUILT_ALONE: readonly string[] = [BalanceView, MonthlyView, CatalogView].map((View) => new View().name);
+
+/**
+ * Of views that were made anew only one stays: the others are the live ones, as they stand, and the file goes no further than both
+ * have come. Who is set aside by either is set aside, and read again. @throws Error of SQLite; then nothing has changed
+ */
+export function keepOtherViews(rebuilt: string, live: string, name: string): void {
+  const database = new DatabaseSync(rebuilt, { timeout: 5_000 });
+  try {
+    database.prepare('ATTACH ? AS live').run(live);
+    database.exec('BEGIN IMMEDIATE');
+    const views: readonly StoredView[] = [new BalanceView(), new MonthlyView(), new CatalogView()];
+    for (const { name: table } of views.filter((view) => view.name !== name).flatMap(({ tables }) => tables)) {
+      database.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM live.${table}`);
+      restamp(database, table);
+    }
+    const aside = new AccountsSetAside().tables[0].name;
+    if (database.prepare('SELECT 1 FROM live.sqlite_schema WHERE name = ?').get(aside) !== undefined)
+      database.exec(`INSERT OR IGNORE INTO main.${aside} SELECT * FROM live.${aside}`);
+    restamp(database, aside);
+    if (positionIn(database, 'live') < positionIn(database, 'main'))
+      database.exec('UPDATE main.checkpoint SET checkpoint = (SELECT checkpoint FROM live.checkpoint)');
+    database.exec(`CREATE TABLE main.${MARK} (one INTEGER) STRICT; COMMIT`);
+  } finally {
+    // What was not committed goes with it.
+    database.close();
+  }
+}
+
+const MARK = 'kept_other_views';
+
+/** Whether that was done to a file: it is no longer made of the log alone, and not to be gone on with. @throws Error when it is no database */
+export function hasKeptOthers(path: string): boolean {
+  if (!existsSync(path)) return false;
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    return database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(MARK) !== undefined;
+  } finally {
+    database.close();
+  }
+}
+
+const restamp = (database: DatabaseSync, table: string): void =>
+  database.exec(
+    `UPDATE main.stamped SET total = coalesce((SELECT sum(stamp) FROM main.${table}), 0) WHERE name = '${table}'`,
+  );
+
+function positionIn(database: DatabaseSync, file: 'live' | 'main'): number {
+  const row = database.prepare(`SELECT checkpoint FROM ${file}.checkpoint`).get();
+  return logCheckpointSchema.parse(JSON.parse(String(row?.checkpoint))).position;
+}
