@@ -88,6 +88,14 @@ const forms = (version: number): Written => ({
   data: { forms: { CreditsDebited: version }, without: [], reason: 'all read it', actor: 'operator' },
 });
 
+const moved = (of = ID, generation = 1): Written => ({
+  type: 'LedgerMoved',
+  data: {
+    ...{ ledgerId: of, generation, to: 'elsewhere', head: { stream: 'catalog', revision: 0, id: 'x' } },
+    ...{ movedAt: AT, actor: 'operator' },
+  },
+});
+
 const sealed = (seal: number, first: number, count: number, treeSize = first + count): Written => ({
   type: 'LedgerSealed',
   data: {
@@ -115,6 +123,7 @@ it.each<[string, StreamName, readonly Written[]]>([
   ['a relay after another', relay, [claim(1), checkpoint(1, 5), claim(2, 'two'), checkpoint(2, 5, 'two')]],
   ['claims of a name', proxy, [claimed(1), ended(1), claimed(2), claimed(5)]],
   ['a ledger that has lost something twice', LEDGER_STREAM, [identified(), forms(3), loss(2), loss(4), forms(4)]],
+  ['a ledger that moves, and moves again', LEDGER_STREAM, [identified(), moved(), identified(), forms(3), moved()]],
   ['seals', SEALS_STREAM, [sealed(0, 0, 5), sealed(1, 5, 7)]],
   ['comparisons', anthropic, [compared('anthropic'), compared('anthropic')]],
 ])('finds no fault in %s', (_what, stream, events) => {
@@ -165,6 +174,10 @@ it.each<[string, StreamName, readonly Written[], string]>([
     [identified(), forms(3), forms(3)],
     '2: forms are adopted that were so already',
   ],
+  ['another ledger that moves', LEDGER_STREAM, [identified(), moved(OTHER)], '1: the ledger is ledger_b7'],
+  ['a generation that is not there and moves', LEDGER_STREAM, [identified(), moved(ID, 2)], '1: the generation is 2'],
+  ['an arrival of another generation', LEDGER_STREAM, [identified(), moved(), identified(2)], '2: the generation is 2'],
+  ['what a ledger does that is gone', LEDGER_STREAM, [identified(), moved(), forms(3)], '2: FormsAdopted of a ledger'],
   ['forms of no ledger', LEDGER_STREAM, [forms(3)], '0: forms are adopted by a ledger without an identity'],
   ['a seal that is left out', SEALS_STREAM, [sealed(0, 0, 5), sealed(2, 5, 7)], '1: the seal is 2, should be 1'],
   ['events between two seals', SEALS_STREAM, [sealed(0, 0, 5), sealed(1, 6, 7)], '1: the first event of the seal is 6'],
@@ -175,4 +188,30 @@ it.each<[string, StreamName, readonly Written[], string]>([
   ['a stream of nobody', 'notes-1' as StreamName, [identified()], '0: a stream that is none of a ledger'],
 ])('tells of %s', (_what, stream, events, fault) => {
   expect(faultsOf(stream, events)).toContainEqual(expect.stringContaining(fault));
+});
+
+it('takes a checkpoint that goes back for right in another log, and in no other', () => {
+  const faultsWith = (events: readonly (readonly [StreamName, Written])[]): string[] => {
+    const faults: string[] = [];
+    const audit = new LedgerAudit({ onFault: (fault) => faults.push(describeFault(fault)) });
+    const counts = new Map<StreamName, number>();
+    for (const [index, [stream, event]] of events.entries()) {
+      const at = counts.get(stream) ?? 0;
+      counts.set(stream, at + 1);
+      audit.take({ ...recordedOf(stream, event, index), revision: revision(at) });
+    }
+    audit.end();
+    return faults;
+  };
+  const before = [
+    [LEDGER_STREAM, identified()] as const,
+    [relay, claim(1)] as const,
+    [relay, checkpoint(1, 900)] as const,
+  ];
+  const move = [LEDGER_STREAM, moved()] as const;
+  expect(faultsWith([...before, move, [relay, checkpoint(1, 9)], [relay, checkpoint(1, 12)]])).toEqual([]);
+  expect(faultsWith([...before, move, [relay, checkpoint(1, 9)], [relay, checkpoint(1, 8)]])).toEqual([
+    expect.stringContaining('the checkpoint is 8, should be 9 or more'),
+  ]);
+  expect(faultsWith([...before, [relay, checkpoint(1, 9)]])).toHaveLength(1);
 });
