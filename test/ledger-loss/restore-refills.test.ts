@@ -88,6 +88,21 @@ it('a file that is no copy of the same ledger is refused, and leaves nothing', a
   expect(readdirSync(data)).toEqual([]);
 });
 
+it('what has outlived it, and is not where it is said to be, is no less than what is damaged: nothing is restored', async () => {
+  const data = fresh();
+  const none = join(temporaryFolder(), 'none');
+  const wrong = await restoring(data, '--from-journal', none);
+  expect(wrong).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('there is no such folder') });
+  expect(await restoring(data, '--from-copy', none)).toMatchObject({ exitCode: 4, stdout: '' });
+  expect(await restoring(data, '--from-topic')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('kafka'),
+  });
+  const nothing = temporaryFolder();
+  const said = await restoring(data, '--from-journal', nothing);
+  expect(said).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/put back from journals, .*: 0\n/) });
+});
+
 it('what a data folder has noted is asked for, and its journal brings back what it has of the requests', async () => {
   const data = fresh();
   const broken = temporaryFolder();

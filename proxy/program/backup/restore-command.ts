@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
@@ -152,7 +152,7 @@ async function onLog<T>(
 function assertFitting(
   backup: string,
   manifest: BackupManifest,
-  { fromTopic }: Survivors,
+  { fromTopic, fromJournal }: Survivors,
   { eventLog, kafka }: Configuration,
 ): void {
   if (manifest.eventLog !== eventLog.kind)
@@ -160,6 +160,9 @@ function assertFitting(
       `${backup} is of a ledger in ${manifest.eventLog}, and the configuration says eventLog.kind: ${eventLog.kind}`,
       EXIT.usage,
     );
+  const missing = fromJournal.find((folder) => !existsSync(folder));
+  if (missing !== undefined)
+    throw new CommandError(`--from-journal ${missing}: there is no such folder`, EXIT.unavailable);
   if (fromTopic === true && kafka === null)
     throw new CommandError('--from-topic: the configuration has no section kafka', EXIT.usage);
 }

@@ -22,13 +22,13 @@ export interface Survivors {
   readonly fromJournal: readonly string[];
 }
 
-/** What was put back of what the backup lacks. */
+/** What was put back of what the backup lacks; null where nothing of the kind was named. */
 export interface Refilled {
-  readonly fromCopies: number;
-  /** Null where it was not asked. */
+  /** Events. */
+  readonly fromCopies: number | null;
   readonly fromTopic: RefilledFromTopic | null;
-  /** Requests that are settled when the gateway starts. */
-  readonly requests: number;
+  /** Requests of journals, that are settled when the gateway starts. */
+  readonly requests: number | null;
 }
 
 const journalIn = (folder: string): string => (existsSync(journalFolder(folder)) ? journalFolder(folder) : folder);
@@ -78,7 +78,7 @@ export async function refill(
       : null;
   const requests =
     fromJournal.length === 0
-      ? 0
+      ? null
       : await refillJournal({
           from: fromJournal.map(journalIn),
           to: journalFolder(to),
@@ -86,5 +86,5 @@ export async function refill(
           log,
           nowMs: context.clock(),
         });
-  return { fromCopies, fromTopic: ofTopic, requests };
+  return { fromCopies: fromCopy.length === 0 ? null : fromCopies, fromTopic: ofTopic, requests };
 }

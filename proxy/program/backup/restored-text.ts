@@ -54,7 +54,7 @@ export function restoredText({ data, manifest, refilled, comparison, sealed }: R
 
 function refilledLines({ fromCopies, fromTopic, requests }: Refilled): string[] {
   return [
-    ...(fromCopies === 0 ? [] : [`events put back from other copies: ${groupedCount(fromCopies)}`]),
+    ...(fromCopies === null ? [] : [`events put back from other copies: ${groupedCount(fromCopies)}`]),
     ...(fromTopic === null ? [] : [`events put back from the topic: ${groupedCount(fromTopic.events)}`]),
     ...(fromTopic?.gap == null
       ? []
@@ -67,7 +67,7 @@ function refilledLines({ fromCopies, fromTopic, requests }: Refilled): string[] 
           'seals and claims that came after the backup are in no topic, and what was put back may stand at other positions: name a',
           'new topic in kafka.topic (`gateway relay fill` makes one), and keep the seals that were copied elsewhere',
         ]),
-    ...(requests === 0
+    ...(requests === null
       ? []
       : [`requests put back from journals, to be settled when the gateway starts: ${groupedCount(requests)}`]),
   ];
