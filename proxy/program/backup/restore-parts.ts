@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { refillFromCopy } from '../../../ledger/backup/refill-from-copy.ts';
-import { type RefilledFromTopic, refillFromTopic } from '../../../ledger/backup/refill-from-topic.ts';
+import type { RefilledFromTopic } from '../../../ledger/backup/refill-from-topic.ts';
 import { refillJournal } from '../../../ledger/backup/refill-journal.ts';
 import { COPY_LIMITS } from '../../../ledger/copy/limits.ts';
 import { backUpFile } from '../../../ledger/event-log/sqlite/back-up-file.ts';
@@ -72,10 +72,12 @@ export async function refill(
       return refillFromCopy(copy, log, { atOnce, onRefilled: (events) => progress.add(events, of) });
     });
   const { kafka } = configuration;
-  const ofTopic =
-    fromTopic === true && kafka !== null
-      ? await refillFromTopic(log, { kafka, file: join(to, 'topic.partial'), atOnce, onRefilled: () => undefined })
-      : null;
+  let ofTopic: RefilledFromTopic | null = null;
+  if (fromTopic === true && kafka !== null) {
+    const { refillFromTopic } = await import('../../../ledger/backup/refill-from-topic.ts');
+    const onRefilled = (): void => undefined;
+    ofTopic = await refillFromTopic(log, { kafka, file: join(to, 'topic.partial'), atOnce, onRefilled });
+  }
   const requests =
     fromJournal.length === 0
       ? null
