@@ -8,7 +8,7 @@ import { compareLedger, type LedgerComparison } from '../../ledger/identity/comp
 import { knowledgeOfNote } from '../../ledger/identity/folder-note.ts';
 import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import type { LedgerKnowledge } from '../../ledger/identity/known-ledger.ts';
-import { LedgerLostError, laterGeneration } from '../../ledger/identity/ledger-lost.ts';
+import { LedgerElsewhereError, LedgerLostError, laterGeneration } from '../../ledger/identity/ledger-lost.ts';
 import type { Journal, RecoveredRequest } from '../../ledger/journal/journal.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
@@ -65,6 +65,7 @@ export class LedgerWatch {
   #isNew = false;
   /** The views are open: they cannot be taken over to another generation any more. */
   #isServing = false;
+  #isElsewhere = false;
   #follower: LedgerWatchFollower | null = null;
 
   constructor(options: LedgerWatchOptions) {
@@ -153,7 +154,13 @@ export class LedgerWatch {
     await this.#note.close();
   }
 
+  /** It has moved to another log: this one takes nothing more. */
+  get isElsewhere(): boolean {
+    return this.#isElsewhere;
+  }
+
   #report(error: unknown): void {
+    this.#isElsewhere ||= error instanceof LedgerElsewhereError;
     if (error instanceof LedgerLostError) this.#follower?.onLost(error);
     else this.#follower?.onFailed(error);
   }

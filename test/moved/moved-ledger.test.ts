@@ -11,10 +11,14 @@ import { recordingBy } from '../../ledger/recording-by.ts';
 import { readKnownViews, VIEWS_FILE } from '../../projections/known-views.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { LedgerSite } from '../ledger-loss/lost-ledgers.ts';
+import { end, head, wait, write } from '../upstream/answer.ts';
+import { upstreamWithScript } from '../upstream/fixtures/upstream-with-script.ts';
+import { streamEvents } from '../upstream/stream-events.ts';
 import { type KeptState, type Kind, putBack, readKept } from '../written-before/kept-state.ts';
 
 const COMMIT = '76ed563';
@@ -112,4 +116,29 @@ describe('a gateway that serves while its ledger is moved', () => {
     expect(events.find(({ position }) => position === from[0])).toMatchObject({ id: last?.id });
     await end();
   });
+});
+
+it('what has begun before the move and ends behind it is billed where the ledger is, once', async () => {
+  const ended = Promise.withResolvers<void>();
+  const [first, ...rest] = streamEvents({ tokens: { input: 1_000, output: 200 } });
+  const script = [head(), write(first ?? ''), wait(ended.promise), ...rest.map(write), end];
+  const upstream = await upstreamWithScript(script);
+  const lost = Promise.withResolvers<Error>();
+  const before = await startTestGateway({ upstreamUrl: upstream.url, onUnusable: lost.resolve });
+  const answer = await postMessage(before, { stream: true });
+  expect(await answer.next()).not.toBeNull();
+  const { connectionString } = endedLater(await startFakeEventStore());
+  const config = join(before.data, 'gateway.json');
+  expect(await runHere('--config', config, 'ledger', 'copy', '--to', connectionString)).toMatchObject({ exitCode: 0 });
+  expect((await lost.promise).message).toMatch(/has moved to/);
+  ended.resolve();
+  expect((await answer.rest()).toString()).toContain('message_stop');
+  await before.stop(1);
+
+  const log = endedLater(await openEventStoreDbEventLog({ connectionString, waitForServer: true }));
+  const { data } = before;
+  const after = await startTestGateway({ data, log, upstreamUrl: upstream.url, settings: { proxies: 'many' } });
+  const types = (await after.events()).map(({ type }) => type).filter((type) => /Usage|Debited/.test(type));
+  expect(types).toEqual(['UsageRecorded', 'CreditsDebited']);
+  await after.stop();
 });

@@ -49,9 +49,9 @@ export async function stopInOrder(
   await gateway.claim?.ended({ isLogAway: gateway.breaker.isAway });
 }
 
-async function flush({ options, breaker, settlement }: GatewayProcess): Promise<void> {
-  // Without the log there is nothing to wait for.
-  if (!breaker.isAway) await within(LIMITS.shutdownFlushMs, settlement.idle());
+async function flush({ options, breaker, settlement, ledgerWatch }: GatewayProcess): Promise<void> {
+  // Without the log there is nothing to wait for, nor behind the end of it.
+  if (!breaker.isAway && !ledgerWatch.isElsewhere) await within(LIMITS.shutdownFlushMs, settlement.idle());
   if (settlement.pending > 0)
     options.logger.error(
       { requests: settlement.pending },
