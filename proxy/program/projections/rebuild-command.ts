@@ -2,12 +2,13 @@ import { existsSync } from 'node:fs';
 import { Argument, type Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
-import { formatUsd, groupedCount, microUsd } from '../../../contracts/money.ts';
+import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
 import { makeFolders } from '../../../ledger/folder-owner.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
 import { JournalError } from '../../../ledger/journal/journal-error.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { readFoldedThrough } from '../../../projections/known-views.ts';
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
 import { bringUp, holdsViews, removeViews } from '../../../projections/rebuild/bring-up.ts';
 import { compareFiles } from '../../../projections/rebuild/compare-files.ts';
@@ -109,7 +110,7 @@ async function rebuild(
   if (only !== null && isOfThisProgram !== true)
     throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
   if (anew || hasKeptOthers(path)) removeViews(path);
-  const isResumed = existsSync(path);
+  const isResumed = readFoldedThrough(path) !== null;
   const { events } = await broughtUp(context, log, path);
   const verified = await verifiedViews(path, log);
   const differences: RowDifference[] = [];
@@ -140,7 +141,7 @@ async function rebuild(
         ...differences.map(lineOf),
         `${groupedCount(events)} events folded${isResumed ? ', on from where the last one was interrupted' : ''}: ${totalsInWords(verified)}`,
         compared === null
-          ? 'the live views are not of these versions: nothing was compared'
+          ? 'there are no live views of these versions: nothing was compared'
           : `${groupedCount(compared.compared)} rows of accounts compared with the live ones, ${groupedCount(compared.movedOn)} went on meanwhile: ${groupedCount(found)} differences`,
         switched === null
           ? `nothing was switched: ${path}`
@@ -190,4 +191,4 @@ async function verifiedViews(path: string, log: EventLog): Promise<VerifiedViews
 
 const totalsInWords = ({ accounts, sampled, balanceMicroUsd }: VerifiedViews): string =>
   `${groupedCount(accounts)} accounts as far as their streams go, ${groupedCount(sampled)} of them value by value; ` +
-  `${formatUsd(microUsd(balanceMicroUsd))} USD of balances`;
+  `${groupedUsd(balanceMicroUsd)} USD of balances`;
