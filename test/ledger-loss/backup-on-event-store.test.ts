@@ -13,6 +13,8 @@ it('of a ledger that an event store keeps the data folder is backed up, with its
   await site.up();
   onTestFinished(() => site.down());
   const to = join(temporaryFolder(), 'backup');
+  // What the views hold is in their file once a gateway has ended.
+  await (await site.serve()).stop();
   const life = await site.serve();
   const said = await runHere('--config', site.configPath, 'ledger', 'backup', to);
   expect(said).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("Take the server's own backup now") });

@@ -5,14 +5,15 @@ import { VIEWS_FILE } from '../../../projections/known-views.ts';
 
 /** What of a data folder stands nowhere else, by its name; the ledger and the journal are copied in ways of their own. */
 const KEPT = new RegExp(
-  `^(${NOTE_FILE}|stream-prefix|providers\\.json|proxy-id|proxy-claims\\.json|refused\\.json` +
+  `^(${NOTE_FILE}|stream-prefix|providers\\.json|proxy-id|proxy-claims\\.json|refused\\.json|parked\\.json` +
     '|to-do-again\\.generation-\\d+\\.json|lost-requests\\.generation-\\d+\\.ndjson|views\\.db\\.before-generation-\\d+(?:\\.\\d+)?)$',
 );
 
 /** Files that belong to what is copied. */
 const WITH_OTHERS = /^(ledger\.db(?:-wal|-shm|-pair)?|journal|journal-aside|views\.db-(?:wal|shm))$/;
 const SECRET = /^seal-key/;
-const MADE_ANEW = /^(views\.db|seal-frontier\.json)/;
+const MADE_ANEW = /^(views\.db|views\.previous\.db|rebuild$|seal-frontier\.json)/;
+const ASKED = /^operator-(request|answer)\.json/;
 
 export const isKept = (name: string): boolean => KEPT.test(name);
 
@@ -29,6 +30,7 @@ export function leftOutOf(names: readonly string[], { isFile }: { readonly isFil
 function whyLeftOut(name: string): string {
   if (SECRET.test(name)) return 'a secret: keep it elsewhere';
   if (name === LEDGER_COPY) return 'not where the ledger is';
+  if (ASKED.test(name)) return 'between a command and the running gateway';
   return MADE_ANEW.test(name) ? 'made anew from the ledger' : 'no file of this program';
 }
 

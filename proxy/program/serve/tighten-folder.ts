@@ -5,7 +5,7 @@ import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 
 /** What the program keeps in a data folder, by how its name begins: with what SQLite and a loss put beside it. */
 const OURS =
-  /^(ledger\.db|views\.db|ledger-id|proxy-id|proxy-claims\.json|refused\.json|providers\.json|seal-key|seal-frontier\.json|to-do-again\.|lost-requests\.)/;
+  /^(ledger\.db|views\.|rebuild$|ledger-id|proxy-id|proxy-claims\.json|refused\.json|parked\.json|providers\.json|stream-prefix|seal-key|seal-frontier\.json|operator-|restore\.|to-do-again\.|lost-requests\.)/;
 /** Permissions of the group and of everybody. */
 const OF_OTHERS = 0o077;
 
