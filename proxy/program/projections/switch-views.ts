@@ -13,9 +13,12 @@ export async function switchViews(
 ): Promise<'in the gateway' | 'in the folder'> {
   const files = viewFilesOf(data);
   const candidate = statSync(files[to]).ino;
-  return askOrDo({ type: 'switch-views', to }, { context, data }, () => {
+  let isDone = false;
+  const where = await askOrDo({ type: 'switch-views', to }, { context, data }, () => {
     finishSwitch(files);
     // A gateway that has ended in the middle of it may have done it.
-    if (statSync(files.live, { throwIfNoEntry: false })?.ino !== candidate) switchFiles(files, files[to]);
+    isDone = statSync(files.live, { throwIfNoEntry: false })?.ino === candidate;
+    if (!isDone) switchFiles(files, files[to]);
   });
+  return isDone ? 'in the gateway' : where;
 }
