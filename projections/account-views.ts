@@ -25,6 +25,8 @@ export class AccountViews implements AccountRepository {
   readonly setAside = new AccountsSetAside();
   readonly all: readonly View[] = [this.balance, this.monthly];
   #mirror: Fold | null = null;
+  /** Of accounts that are set aside here, and whose events others had folded: how far who listens here has been told of them. */
+  readonly #toldUpTo = new Map<AccountId, Revision>();
   readonly #listeners: ((accountId: AccountId, event: AccountEvent) => void)[] = [];
 
   /** Of views that were restored: what admission asks of all accounts, so that it need not read each. @throws as `restore` */
@@ -71,7 +73,10 @@ export class AccountViews implements AccountRepository {
   /** @throws ViewGapError; AccountUnreadableError */
   fold(accountId: AccountId, revision: Revision, event: AccountEvent): void {
     // Brings what stands in the views' file, too: that it cannot be read is no fault of the event.
-    if (this.foldedUpTo(accountId) >= revision) return;
+    if (this.foldedUpTo(accountId) >= revision) {
+      this.#tellLate(accountId, revision, event);
+      return;
+    }
     for (const view of this.all) {
       try {
         view.apply(accountId, revision, event);
@@ -88,6 +93,28 @@ export class AccountViews implements AccountRepository {
   /** Each event that is folded here from now on is folded there, too. */
   mirrorTo(mirror: Fold | null): void {
     this.#mirror = mirror;
+  }
+
+  /** The last revision that who listens here has been told of, or found folded. */
+  toldUpTo(accountId: AccountId): Revision {
+    const folded = this.foldedUpTo(accountId);
+    return revision(Math.min(this.#toldUpTo.get(accountId) ?? folded, folded));
+  }
+
+  /**
+   * Before another one's accounts are taken over: what it has folded of accounts that are set aside here is still to be told to who
+   * listens here, which may wait for it. Until it was, they are set aside there, too.
+   */
+  keepUntold(other: AccountViews): void {
+    for (const accountId of this.setAside.accountsOf('unreadable')) {
+      const told = this.toldUpTo(accountId);
+      const folded = other.foldedUpTo(accountId);
+      if (folded <= told) continue;
+      this.#toldUpTo.set(accountId, told);
+      other.setAside.left(accountId, folded);
+      if (other.setAside.unreadableFrom(accountId) !== null) continue;
+      other.putAside(accountId, new AccountUnreadableError(accountId, revision(told + 1), 'it is being read again'));
+    }
   }
 
   /** All accounts are as another one has them, from here on in one step; who listens here goes on to listen. */
@@ -115,6 +142,14 @@ export class AccountViews implements AccountRepository {
     this.setAside.onChanged((accountId, why) => {
       if (why === null) listener(accountId);
     });
+  }
+
+  #tellLate(accountId: AccountId, at: Revision, event: AccountEvent): void {
+    const told = this.#toldUpTo.get(accountId);
+    if (told === undefined || at <= told) return;
+    if (at < this.foldedUpTo(accountId)) this.#toldUpTo.set(accountId, at);
+    else this.#toldUpTo.delete(accountId);
+    for (const listener of this.#listeners) listener(accountId, event);
   }
 
   #surveying(): Generator<void> {

@@ -197,6 +197,7 @@ export class Projections {
     const beside = await Projections.start({ log, path, persist: true, isBeside: true, ...(clock && { clock }) });
     try {
       await goOver(this.#side(), beside.#side(), options);
+      this.#takeAllBack();
     } finally {
       await beside.close();
     }

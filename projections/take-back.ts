@@ -73,7 +73,7 @@ async function takeBack(log: EventLog, accounts: AccountViews, accountId: Accoun
 }
 
 async function foldToHead(log: EventLog, accounts: AccountViews, accountId: AccountId): Promise<void> {
-  const from = revision(accounts.foldedUpTo(accountId) + 1);
+  const from = revision(accounts.toldUpTo(accountId) + 1);
   try {
     for await (const recorded of log.readStream(accountStream(accountId), { from }))
       accounts.fold(accountId, recorded.revision, accountEventOf(accountId, recorded));

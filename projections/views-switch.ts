@@ -87,6 +87,7 @@ function meeting(serving: SwitchedSide, beside: SwitchedSide, mayMeet: () => boo
 function adopt(serving: SwitchedSide, beside: SwitchedSide, move: () => void): void {
   const stopped = serving.stopped() ?? beside.stopped();
   if (stopped !== null) throw stopped;
+  serving.accounts.keepUntold(beside.accounts);
   if (beside.disk !== null) serving.disk?.moveFrom(beside.disk, move);
   serving.accounts.adopt(beside.accounts);
   serving.catalog.adopt(beside.catalog);

@@ -133,6 +133,34 @@ describe('views that serve go over to others', () => {
     expect(told).toEqual([A]);
   });
 
+  test.each([
+    ['parked', (projections: Projections) => projections.park(A, 'a look')],
+    [
+      'set aside',
+      ({ accounts }: Projections) =>
+        accounts.putAside(A, new AccountUnreadableError(A, revision(accounts.foldedUpTo(A) + 1), 'of a newer form')),
+    ],
+  ])(
+    'and who listens is told of what those have folded of an account that is %s here, once, before it is served again',
+    async (_what, setAside) => {
+      const { log, files, projections } = await served();
+      const told: string[] = [];
+      projections.accounts.onFolded((id, { type }) => told.push(`${id} ${type}`));
+      projections.accounts.onReturned((id) => told.push(`${id} is back`));
+      setAside(projections);
+      writeTo(log, A, [team, { type: 'PlanChanged', data: { plan: 'solo' } }]);
+      await passing(projections.whenAt(head(log)));
+      expect(told).toEqual([]);
+      await passing(projections.switchTo(files.rebuild, () => switchFiles(files, files.rebuild), never));
+      await passing(projections.unpark(A));
+      expect(told).toEqual([`${A} PlanChanged`, `${A} PlanChanged`, `${A} is back`]);
+      expect(planOf(projections)).toBe('solo');
+      writeTo(log, A, [team]);
+      await passing(projections.whenAt(head(log)));
+      expect(told).toHaveLength(4);
+    },
+  );
+
   test('or stay as they are where that is broken off, and go on being written', async () => {
     const { log, files, projections, close } = await served();
     const ending = new AbortController();
