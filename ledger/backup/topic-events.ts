@@ -3,7 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import type { FeedEvent } from '../../contracts/feed-message.ts';
 import { eventId, NO_STREAM, position, revision, type StreamName } from '../../contracts/ids.ts';
-import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { isSameLedger, type LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { CopyError } from '../copy/copy-error.ts';
 
 /** Where a stream ends in the ledger that is to be refilled. */
@@ -48,14 +48,11 @@ export class TopicEvents {
     this.#insert = this.#database.prepare('INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?, ?, ?)');
   }
 
-  /** @throws CopyError where the topic is another ledger's; EventLogError */
+  /** @throws CopyError where the topic is another ledger's, or of another generation of it; EventLogError */
   async take(events: readonly FeedEvent[]): Promise<void> {
     for (const event of events) {
       const { stream, revision: at, id, type, data, metadata } = event;
-      if (this.#of !== null && event.ledger !== null && event.ledger.ledgerId !== this.#of.ledgerId)
-        throw new CopyError(
-          `the topic is of the ledger ${event.ledger.ledgerId}, and this one is ${this.#of.ledgerId}`,
-        );
+      this.#assertOwn(event);
       const end = await this.#endOf(stream);
       if (at === end.revision && id !== end.id)
         throw new CopyError(
@@ -93,6 +90,20 @@ export class TopicEvents {
   close(): void {
     this.#database.close();
     rmSync(this.#file, { force: true });
+  }
+
+  /** What another generation had may be what this one has given up. @throws CopyError */
+  #assertOwn({ ledger }: FeedEvent): void {
+    if (this.#of === null) return;
+    // Messages from before they said whose they are can tell only of a first generation.
+    const its = ledger ?? { ...this.#of, generation: 1 };
+    if (isSameLedger(its, this.#of)) return;
+    const { ledgerId, generation } = this.#of;
+    throw new CopyError(
+      its.ledgerId === ledgerId
+        ? `the topic is of generation ${its.generation} of the ledger, and this one is of generation ${generation}: restore without it`
+        : `the topic is of the ledger ${its.ledgerId}, and this one is ${ledgerId}`,
+    );
   }
 
   async #endOf(stream: StreamName): Promise<StreamEnd> {

@@ -165,12 +165,15 @@ afterAll(() => broker?.stop());
 
 describe.skipIf(broker === null)('a topic', () => {
   /** The feed as a relay has published it, but for what is left out. */
-  async function published(without: (event: RecordedEvent) => boolean = () => false, of?: string): Promise<string> {
+  async function published(
+    without: (event: RecordedEvent) => boolean = () => false,
+    of: { readonly ledgerId?: string; readonly generation?: number } = {},
+  ): Promise<string> {
     const topic = newTopicName('restore');
     await broker?.createTopic(topic);
     const writer = new TopicWriter(broker?.brokers ?? [], topic);
     const own = JSON.parse(readFileSync(join(life.backup, 'manifest.json'), 'utf8')).ledger.ledgerId;
-    const ledger = { generation: 1, ledgerId: ledgerId(of ?? own) };
+    const ledger = { generation: of.generation ?? 1, ledgerId: ledgerId(of.ledgerId ?? own) };
     const events = life.events.filter((event) => isPublished(event) && !without(event));
     await writer.write(...events.map((event) => feedMessage(event, { source: '/test', relayEpoch: 1, ledger })));
     await writer.close();
@@ -217,7 +220,7 @@ describe.skipIf(broker === null)('a topic', () => {
 
   it('of another ledger is refused', async () => {
     const data = fresh();
-    const topic = await published(undefined, 'ledger_019a5b3c00007000800000000000000a');
+    const topic = await published(undefined, { ledgerId: 'ledger_019a5b3c00007000800000000000000a' });
     const said = await restoreBy(topic, data, '--from-topic');
     expect(said).toMatchObject({ exitCode: 3, stdout: '', stderr: expect.stringContaining('and this one is') });
     expect(readdirSync(data)).toEqual([]);
