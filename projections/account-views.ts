@@ -20,7 +20,7 @@ type Fold = (accountId: AccountId, revision: Revision, event: AccountEvent) => v
 export class AccountViews implements AccountRepository {
   readonly balance = new BalanceView();
   readonly spendLimits = new SpendLimits(this.balance);
-  readonly monthly = new MonthlyView((id) => this.balance.revisionOf(id));
+  readonly monthly = new MonthlyView();
   readonly keys = new KeyIndex();
   readonly setAside = new AccountsSetAside();
   readonly all: readonly View[] = [this.balance, this.monthly];

@@ -1,5 +1,5 @@
 import type { AccountEvent, CreditsDebited, ExceptionApproved, UsageRecorded } from '../contracts/events.ts';
-import { type AccountId, NO_STREAM, type Revision, revision } from '../contracts/ids.ts';
+import { type AccountId, NO_STREAM, type Revision } from '../contracts/ids.ts';
 import { PICO_PER_MICRO, type PicoUsd, picoUsd } from '../contracts/money.ts';
 import { type Lane, TOKEN_CLASSES, type TokenClass } from '../contracts/usage.ts';
 import { monthOfInstant } from '../ledger/account/month.ts';
@@ -91,12 +91,6 @@ export class MonthlyView implements View {
   /** Those of accounts that are not in memory. */
   #stored: StoredRows | null = null;
   #changed: Entry[] = [];
-  readonly #newestOf: (id: AccountId) => Revision;
-
-  /** @param newestOf the last revision of an account that may be in its rows: what they were written with has that */
-  constructor(newestOf: (id: AccountId) => Revision = () => revision(Number.MAX_SAFE_INTEGER)) {
-    this.#newestOf = newestOf;
-  }
 
   /** An account's lines of a month, in no particular order. */
   linesOf(id: AccountId, month: string): MonthlyLine[] {
@@ -152,11 +146,9 @@ export class MonthlyView implements View {
   }
 
   #load(id: AccountId): Entry | undefined {
-    if (this.#stored === null) return undefined;
-    const newest = this.#newestOf(id);
-    const [at] = this.#stored.of(REVISIONS, id, ([_id, at]) => storedRevision(at, newest));
+    const [at] = this.#stored?.of(REVISIONS, id, ([_id, at]) => storedRevision(at)) ?? [];
     if (at === undefined) return undefined;
-    const lines = this.#stored.of(ROWS, id, lineOf);
+    const lines = this.#stored?.of(ROWS, id, lineOf) ?? [];
     const entry = this.#add(id, at);
     for (const { month, model, lane, ...line } of lines)
       addLine(groupOf(entry, { month, model, lane }), { ...line, isChanged: false });

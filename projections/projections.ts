@@ -36,8 +36,11 @@ export class Projections {
   readonly #options: ProjectionsOptions;
   readonly #source: ViewSource;
   readonly #clock: () => number;
-  /** An account's balance comes behind its months: in a file it is never the older of the two. */
-  readonly #views: readonly StoredView[] = [...this.accounts.all.toReversed(), this.catalog, this.accounts.setAside];
+  /**
+   * An account's balance comes before its months: in a file it is never the newer of the two. What is decided by it is appended
+   * behind it, and has to be folded by both.
+   */
+  readonly #views: readonly StoredView[] = [...this.accounts.all, this.catalog, this.accounts.setAside];
   readonly #folded = new FoldedPositions();
   readonly #waiters = new FoldWaiters();
   readonly #age = new ViewAge();

@@ -142,7 +142,7 @@ describe('views that serve go over to others', () => {
     ],
   ])(
     'and who listens is told of what those have folded of an account that is %s here, once, before it is served again',
-    async (_what, setAside) => {
+    async (what, setAside) => {
       const { log, files, projections } = await served();
       const told: string[] = [];
       projections.accounts.onFolded((id, { type }) => told.push(`${id} ${type}`));
@@ -152,12 +152,19 @@ describe('views that serve go over to others', () => {
       await passing(projections.whenAt(head(log)));
       expect(told).toEqual([]);
       await passing(projections.switchTo(files.rebuild, () => switchFiles(files, files.rebuild), never));
+      if (what === 'parked') {
+        projections.accounts.fold(A, revision(0), team);
+        expect(told).toEqual([]);
+      }
       await passing(projections.unpark(A));
       expect(told).toEqual([`${A} PlanChanged`, `${A} PlanChanged`, `${A} is back`]);
       expect(planOf(projections)).toBe('solo');
       writeTo(log, A, [team]);
       await passing(projections.whenAt(head(log)));
       expect(told).toHaveLength(4);
+      projections.park(A, 'once more');
+      await passing(projections.unpark(A));
+      expect(told.slice(4)).toEqual([`${A} is back`]);
     },
   );
 
