@@ -1,5 +1,7 @@
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountOfStream, CATALOG_STREAM, NO_STREAM } from '../../contracts/ids.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
+import { accountOfText } from '../../ledger/account/stored-account.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { BalanceView } from '../balance-view.ts';
 import { CatalogView } from '../catalog-view.ts';
@@ -7,30 +9,30 @@ import { readFoldedThrough } from '../known-views.ts';
 import { MonthlyView } from '../monthly-view.ts';
 import { numberOf, textOf, type ViewTable } from '../view.ts';
 import { compareWithFold } from './compare-with-fold.ts';
+import { type MoneySums, moneyOf } from './event-sums.ts';
 import { LiveRows } from './live-rows.ts';
 
 /** Accounts that are folded once more, from their own streams, evenly out of all. */
 const SAMPLED_MAX = 100;
 
-export interface VerifiedViews {
+/** Its sums are those over all rows. */
+export interface VerifiedViews extends Readonly<MoneySums> {
   readonly accounts: number;
   readonly sampled: number;
-  /** Sums over all rows. */
-  readonly balanceMicroUsd: bigint;
-  readonly billedPicoUsd: bigint;
   /** In one line each; none where the rows are what the log says. */
   readonly faults: readonly string[];
 }
 
 /**
- * Whether a file of views that nobody writes to has a row of each account, each as far as the account's stream goes; and some
- * of the accounts value by value. @throws EventLogError; Error where the file has no views
+ * Whether a file of views that nobody writes to has a row of each account, each as far as the account's stream goes and with the
+ * money that the account's events come to; and some of the accounts value by value. @throws EventLogError; Error where the file has no views
  */
 export async function verifyRebuilt(path: string, log: ReadableLog): Promise<VerifiedViews> {
-  const ends = await endsOf(path, log);
   const rows = new LiveRows(path);
   try {
-    const faults = [...faultsIn(rows, ends)];
+    const ends = await endsOf(path, rows, log);
+    const sums = sumsIn(rows);
+    const faults = [...ends.unreadable, ...faultsIn(rows, ends), ...wrongSums(rows, sums, ends)];
     const ids = [...ends.accounts.keys()];
     const step = Math.max(1, Math.ceil(ids.length / SAMPLED_MAX));
     const sampled = ids.filter((_, index) => index % step === 0);
@@ -42,36 +44,65 @@ export async function verifyRebuilt(path: string, log: ReadableLog): Promise<Ver
             `${table} ${only}: ${field ?? 'the row'} is ${live ?? 'missing'}, a fold of its stream has ${fold ?? 'none'}`,
           ),
       });
-    return { accounts: ids.length, sampled: sampled.length, ...totalsOf(rows), faults };
+    return { accounts: ids.length, sampled: sampled.length, ...totalOf(sums), faults };
   } finally {
     rows.close();
   }
 }
 
 interface StreamEnds {
-  /** The last revision of each account up to the views' checkpoint. */
-  readonly accounts: ReadonlyMap<AccountId, number>;
+  /** Each account up to the views' checkpoint. */
+  readonly accounts: ReadonlyMap<AccountId, StreamEnd>;
   readonly catalog: number;
+  /** Events that no row can have, of accounts of which the rows are to have all. */
+  readonly unreadable: readonly string[];
 }
 
-async function endsOf(path: string, log: ReadableLog): Promise<StreamEnds> {
+/** What the events add up to: of who is set aside, those that a row has come to. */
+interface StreamEnd extends MoneySums {
+  last: number;
+}
+
+async function endsOf(path: string, rows: LiveRows, log: ReadableLog): Promise<StreamEnds> {
   const through = readFoldedThrough(path)?.position ?? null;
   if (through === null) throw new Error(`${path} holds no views that are fed from the log`);
-  const accounts = new Map<AccountId, number>();
+  const cameTo = revisionsOfAside(rows);
+  const accounts = new Map<AccountId, StreamEnd>();
+  const unreadable: string[] = [];
   let catalog: number = NO_STREAM;
-  for await (const { stream, revision, position } of log.readAll({ placesOnly: true })) {
+  for await (const recorded of log.readAll()) {
+    const { stream, revision, position } = recorded;
     if (position > through) break;
+    if (stream === CATALOG_STREAM) catalog = revision;
     const id = accountOfStream(stream);
-    if (id !== null) accounts.set(id, revision);
-    else if (stream === CATALOG_STREAM) catalog = revision;
+    if (id === null) continue;
+    const end = accounts.get(id) ?? { last: revision, balanceMicroUsd: 0n, billedPicoUsd: 0n };
+    accounts.set(id, end);
+    end.last = revision;
+    if (revision > (cameTo.get(id) ?? revision)) continue;
+    try {
+      const money = moneyOf(id, recorded);
+      end.balanceMicroUsd += money.balanceMicroUsd;
+      end.billedPicoUsd += money.billedPicoUsd;
+    } catch (error) {
+      if (!(error instanceof AccountUnreadableError)) throw error;
+      unreadable.push(error.message);
+    }
   }
-  return { accounts, catalog };
+  return { accounts, catalog, unreadable };
+}
+
+/** Of who is set aside: how far the rows have come, in all views alike. */
+function revisionsOfAside(rows: LiveRows): ReadonlyMap<string, number> {
+  const { revisions } = new BalanceView();
+  const ids = [...rows.rows(new AccountsSetAside().tables[0])].map(([id]) => textOf(id));
+  return new Map(ids.map((id) => [id, numberOf(rows.row(revisions, [id])?.[1] ?? NO_STREAM)]));
 }
 
 function* faultsIn(rows: LiveRows, { accounts, catalog }: StreamEnds): Generator<string> {
   const aside = new Set([...rows.rows(new AccountsSetAside().tables[0])].map(([id]) => textOf(id)));
   for (const { revisions } of [new BalanceView(), new MonthlyView()]) {
-    for (const [id, last] of accounts) {
+    for (const [id, { last }] of accounts) {
       const row = rows.row(revisions, [id]);
       const at = row === null ? NO_STREAM : numberOf(row[1]);
       if (at !== last && !aside.has(id))
@@ -94,10 +125,46 @@ const countOf = (rows: LiveRows, table: ViewTable): number => {
   return count;
 };
 
-/** Sums of what the rows say. */
-function totalsOf(rows: LiveRows): Pick<VerifiedViews, 'balanceMicroUsd' | 'billedPicoUsd'> {
-  let [balanceMicroUsd, billedPicoUsd] = [0n, 0n];
-  for (const row of rows.rows(new BalanceView().tables[0])) balanceMicroUsd += BigInt(textOf(row[3]));
-  for (const row of rows.rows(new MonthlyView().tables[0])) billedPicoUsd += BigInt(textOf(row[7]));
-  return { balanceMicroUsd, billedPicoUsd };
+/** By the rows alone: each account's balance, which has to be the one that its state is served with, and what it was billed. */
+function sumsIn(rows: LiveRows): ReadonlyMap<string, MoneySums & { readonly served: bigint }> {
+  const sums = new Map<string, MoneySums & { readonly served: bigint }>();
+  for (const [id, , , balance, state] of rows.rows(new BalanceView().tables[0])) {
+    const served = accountOfText(textOf(state)).balance;
+    sums.set(textOf(id), { balanceMicroUsd: BigInt(textOf(balance)), served, billedPicoUsd: 0n });
+  }
+  for (const row of rows.rows(new MonthlyView().tables[0])) {
+    const id = textOf(row[0]);
+    const sum = sums.get(id) ?? { balanceMicroUsd: 0n, served: 0n, billedPicoUsd: 0n };
+    sum.billedPicoUsd += BigInt(textOf(row[7]));
+    sums.set(id, sum);
+  }
+  return sums;
+}
+
+/** Control totals, account by account: two wrong ones do not make a right sum. */
+function* wrongSums(
+  rows: LiveRows,
+  sums: ReturnType<typeof sumsIn>,
+  { accounts }: Pick<StreamEnds, 'accounts'>,
+): Generator<string> {
+  const notFolded = rows.notFolded();
+  const ends: ReadonlyMap<string, MoneySums> = accounts;
+  for (const [id, { balanceMicroUsd, served, billedPicoUsd }] of sums) {
+    if (notFolded.has(id)) continue;
+    const events = ends.get(id) ?? { balanceMicroUsd: 0n, billedPicoUsd: 0n };
+    for (const balance of new Set([balanceMicroUsd, served]))
+      if (balance !== events.balanceMicroUsd)
+        yield `balance ${id}: it is ${balance} micro-USD, its events come to ${events.balanceMicroUsd}`;
+    if (billedPicoUsd !== events.billedPicoUsd)
+      yield `monthly ${id}: it is ${billedPicoUsd} pico-USD, its events come to ${events.billedPicoUsd}`;
+  }
+}
+
+function totalOf(sums: ReadonlyMap<string, MoneySums>): MoneySums {
+  const total = { balanceMicroUsd: 0n, billedPicoUsd: 0n };
+  for (const { balanceMicroUsd, billedPicoUsd } of sums.values()) {
+    total.balanceMicroUsd += balanceMicroUsd;
+    total.billedPicoUsd += billedPicoUsd;
+  }
+  return total;
 }
