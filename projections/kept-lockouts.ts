@@ -41,6 +41,17 @@ export function readKeptLockouts(dataFolder: string): readonly KeptLockout[] {
   return withViews(kept, readLockouts(join(dataFolder, VIEWS_FILE)));
 }
 
+/** Who is refused as any of several data folders knows. @param dataFolders the newest first, whose suspensions count @throws as `readKeptLockouts` */
+export function mergeKeptLockouts(dataFolders: readonly string[]): readonly KeptLockout[] {
+  const merged = new Map<string, KeptLockout>();
+  for (const { accountId, revokedKeys, suspended } of dataFolders.flatMap(readKeptLockouts)) {
+    const before = merged.get(accountId);
+    const keys = [...new Set([...(before?.revokedKeys ?? []), ...revokedKeys])];
+    merged.set(accountId, { accountId, revokedKeys: keys, suspended: before?.suspended ?? suspended });
+  }
+  return [...merged.values()];
+}
+
 /** On disk when it returns, whole or not at all. Grows as fast as people refuse, and has no other bound. */
 export const writeKeptLockouts = (dataFolder: string, refused: readonly KeptLockout[]): void =>
   replaceFile(join(dataFolder, LOCKOUTS_FILE), `${JSON.stringify({ refused })}\n`);

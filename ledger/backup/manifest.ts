@@ -40,6 +40,8 @@ const manifestSchema = z.strictObject({
   keys: z.array(z.strictObject({ use: z.string(), name: z.string() })),
   /** What else of the data folder is not in it, and why. */
   leftOut: z.array(z.strictObject({ name: z.string(), why: z.string() })),
+  /** In what is being restored: what else it was made of, as a command line names it. */
+  restoredWith: z.array(z.string()).optional(),
 });
 export type BackupManifest = z.infer<typeof manifestSchema>;
 export type BackedUpFile = BackupManifest['files'][number];

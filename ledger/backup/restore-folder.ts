@@ -93,13 +93,21 @@ export class RestoreFolder {
   }
 }
 
-/** What is left to be done is done of the same backup. @throws NotRestorableError */
+/** What is left to be done is done of the same backup, and of nothing else that could be taken for what is there. @throws NotRestorableError */
 function assertSame(data: string, of: BackupManifest): void {
   const whole = join(data, WHOLE);
   // It goes last.
-  if (!existsSync(join(whole, MANIFEST_FILE)) || isDeepStrictEqual(readManifest(whole), of)) return;
+  if (!existsSync(join(whole, MANIFEST_FILE))) return;
+  const { restoredWith = [], ...made } = readManifest(whole);
+  const { restoredWith: named = [], ...backup } = of;
+  if (!isDeepStrictEqual(made, backup))
+    throw new NotRestorableError(
+      `into ${data} another backup is being restored, or that was ended in between: run it again with that one first`,
+    );
+  if (isDeepStrictEqual(restoredWith, named)) return;
+  const how = restoredWith.length === 0 ? 'the backup alone' : `the backup with ${restoredWith.join(' ')}`;
   throw new NotRestorableError(
-    `into ${data} another backup is being restored, or that was ended in between: run it again with that one first`,
+    `what is restored into ${data} was made of ${how}, and ended in between: run it again so, or empty the folder first`,
   );
 }
 

@@ -69,12 +69,16 @@ it('a backup or a restore that is killed anywhere leaves nothing that could be t
   const restored = await Promise.all(
     instants.map(async (instant) => {
       const data = fresh('data');
-      const restoring = ['--config', config, '--data', data, 'ledger', 'restore', to];
+      const alone = ['--config', config, '--data', data, 'ledger', 'restore', to];
+      const restoring = [...alone, '--from-copy', join(to, 'ledger.db')];
       await killedAt(instant, ...restoring);
       // Nobody begins a new ledger there, or goes on with a part.
       const begun = await runHere('--config', config, '--data', data, 'account', 'open', '--email', 'ada@example.com');
       expect(begun, instant).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('is being restored here') });
       expect(await runHere('--config', plain, '--data', data, 'serve'), instant).toEqual({ ...begun, exitCode: 3 });
+      // What it was made of is what its end has to name.
+      if (instant.startsWith('renameSync proxy-id'))
+        expect(await runHere(...alone)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--from-copy') });
       expect(await runHere(...restoring), instant).toMatchObject({ exitCode: 0, stderr: '' });
       expect(
         readdirSync(data).filter((name) => name.startsWith('restore.')),

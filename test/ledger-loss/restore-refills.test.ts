@@ -118,6 +118,78 @@ it('what a data folder has noted is asked for, and its journal brings back what 
   expect((await servedFrom(data)).sort()).toEqual([...life.requests].sort());
 });
 
+describe('of several data folders', () => {
+  /** Of a gateway that was restored and has served nothing since, and knows of accounts that the other does not. */
+  async function older(): Promise<string> {
+    const data = fresh();
+    await restoring(data);
+    const refused = [{ accountId: 'acct_gone', revokedKeys: ['key_gone'], suspended: null }];
+    writeFileSync(join(data, 'refused.json'), JSON.stringify({ refused }));
+    writeFileSync(join(data, 'parked.json'), JSON.stringify([{ accountId: 'acct_test', reason: 'fraud look' }]));
+    return data;
+  }
+
+  it.each([
+    ['the older', true],
+    ['the newer', false],
+  ])('what each knows is asked for, also where %s is named first', async (_which, isOlder) => {
+    const [data, old] = [fresh(), await older()];
+    const named = isOlder ? [old, life.data] : [life.data, old];
+    const said = await restoring(data, ...named.flatMap((folder) => ['--from-journal', folder]));
+    expect(said.exitCode).toBe(3);
+    expect(said.stderr).toMatch(/lacks events that it had.*\n.*account-acct_test: .*views\.db/);
+    expect(await commandOn(data)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('lacks events') });
+    // Noted as the newest has it, with who is refused or parked by any.
+    expect(readFileSync(join(data, 'ledger-id'))).toEqual(readFileSync(join(life.data, 'ledger-id')));
+    expect(readdirSync(data)).toContain('views.db');
+    expect(readFileSync(join(data, 'refused.json'), 'utf8')).toContain('key_gone');
+    expect(readFileSync(join(data, 'parked.json'), 'utf8')).toContain('fraud look');
+  });
+
+  /** All that is left of a data folder is its note. */
+  function noteOf(folder: string): string {
+    const data = temporaryFolder();
+    mkdirSync(join(data, 'journal'));
+    copyOf(join(folder, 'ledger-id'), join(data, 'ledger-id'));
+    return data;
+  }
+
+  it('what the second one alone knows is asked for, and noted', async () => {
+    const data = fresh();
+    const flags = ['--from-journal', await older(), '--from-journal', noteOf(life.data)];
+    expect(await restoring(data, ...flags)).toMatchObject({
+      ...{ exitCode: 3, stderr: expect.stringContaining('ledger-id knows') },
+    });
+    expect(await commandOn(data)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('ledger-id knows') });
+  });
+
+  it('one of an earlier generation says nothing against what another knows', async () => {
+    const [data, again, to] = [fresh(), fresh(), join(temporaryFolder(), 'backup')];
+    await restoring(data, '--from-journal', noteOf(life.data));
+    const on = (folder: string, ...args: readonly string[]) =>
+      runHere('--config', life.config, '--data', folder, 'ledger', ...args);
+    expect(await on(data, 'accept-loss', '--reason', 'test')).toMatchObject({ exitCode: 0 });
+    expect(await on(data, 'backup', to)).toMatchObject({ exitCode: 0 });
+    expect(await commandOn(data)).toMatchObject({ exitCode: 0 });
+    const [{ stream, revision, id } = expect.fail('no events')] = (await eventsIn(join(data, 'ledger.db'))).slice(-1);
+    const note = JSON.parse(readFileSync(join(data, 'ledger-id'), 'utf8'));
+    writeFileSync(join(data, 'ledger-id'), JSON.stringify({ ...note, newest: { stream, revision, id } }));
+    const flags = [noteOf(life.data), noteOf(data)].flatMap((folder) => ['--from-journal', folder]);
+    expect(await on(again, 'restore', to, ...flags)).toMatchObject({
+      ...{ exitCode: 3, stderr: expect.stringContaining('ledger-id knows') },
+    });
+  });
+
+  it('none may be of another ledger', async () => {
+    const other = await startTestGateway();
+    await other.stop();
+    const data = fresh();
+    const said = await restoring(data, '--from-journal', life.data, '--from-journal', other.data);
+    expect(said).toMatchObject({ exitCode: 3, stdout: '', stderr: expect.stringContaining('it is another one') });
+    expect(readdirSync(data)).toEqual([]);
+  });
+});
+
 it('with a copy beside it, nothing is asked for: what is put back is what was noted', async () => {
   const data = fresh();
   const flags = ['--from-journal', life.data, '--from-copy', join(life.data, 'ledger.db')];
@@ -149,7 +221,15 @@ it('what was restored in part is finished with the same backup alone', async () 
   await runHereForJson('--config', life.config, 'ledger', 'backup', other);
   const said = await runHere('--config', life.config, '--data', data, 'ledger', 'restore', other);
   expect(said).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('another backup is being restored') });
-  expect(await restoring(data)).toMatchObject({ exitCode: 0 });
+  const more = await restoring(data, '--from-copy', join(life.data, 'ledger.db'));
+  expect(more).toMatchObject({
+    exitCode: 2,
+    stdout: '',
+    stderr: expect.stringContaining('was made of the backup alone'),
+  });
+  expect(readdirSync(data)).toContain('restore.whole');
+  const finished = await restoring(data);
+  expect(finished).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('nothing was read again') });
   expect(readdirSync(data)).not.toContain('restore.whole');
 });
 

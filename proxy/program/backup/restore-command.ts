@@ -19,7 +19,7 @@ import { ledgerFile } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { proveRestored } from './prove-restored.ts';
-import { refill, type Survivors, takeNotes } from './restore-parts.ts';
+import { dataFoldersOf, flagsOf, refill, type Survivors, takeNotes } from './restore-parts.ts';
 import { type Restored, restoredJson, restoredText } from './restored-text.ts';
 
 const andAnother = (path: string, before: readonly string[]): string[] => [...before, resolve(pathArgument(path))];
@@ -75,13 +75,13 @@ interface Restoring {
 async function restore(backup: string, survivors: Survivors, restoring: Restoring): Promise<Restored> {
   const { configuration, context } = restoring;
   const { data } = configuration;
-  const manifest = await checkBackup(backup);
+  const manifest = { ...(await checkBackup(backup)), restoredWith: flagsOf(survivors) };
   assertFitting(backup, manifest, survivors, configuration);
   const folder = RestoreFolder.begin(data, manifest);
   if (folder === null) {
     finishRestore(data);
     const proved = await onLog(configuration, context, async (log) => ({
-      comparison: await proveRestored(log, { data, ...restoring }),
+      comparison: await proveRestored(log, { data, survivors: dataFoldersOf(survivors), ...restoring }),
       sealed: await sealedIn(log, manifest),
     }));
     return { data, manifest, refilled: null, ...proved };
@@ -114,10 +114,11 @@ async function make(
   using progress = new Progress(context, 'bytes');
   await copyBackup(backup, path, manifest, ({ bytes }) => progress.add(bytes, of));
   progress.end();
-  await takeNotes(survivors, path);
+  const dataFolders = dataFoldersOf(survivors);
+  await takeNotes(dataFolders, path);
   const made = await onLog({ ...configuration, data: path }, context, async (log) => {
     const refilled = await refill(log, survivors, { to: path, configuration, context });
-    const comparison = await proveRestored(log, { data: path, configuration, context });
+    const comparison = await proveRestored(log, { data: path, survivors: dataFolders, configuration, context });
     if (comparison.type === 'other ledger') throw comparison.error;
     return { refilled, comparison, sealed: await sealedIn(log, manifest) };
   });

@@ -9,7 +9,11 @@ import { COPY_LIMITS } from '../../../ledger/copy/limits.ts';
 import { backUpFile } from '../../../ledger/event-log/sqlite/back-up-file.ts';
 import { withLogFile } from '../../../ledger/event-log/sqlite/log-file.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
-import { VIEWS_FILE } from '../../../projections/known-views.ts';
+import { readUndamaged } from '../../../projections/damaged-views.ts';
+import { mergeKeptLockouts, writeKeptLockouts } from '../../../projections/kept-lockouts.ts';
+import { readFoldedThrough, VIEWS_FILE } from '../../../projections/known-views.ts';
+import { readParked, writeParked } from '../../../projections/parked-accounts.ts';
+import { readFolder } from '../../../projections/read-folder.ts';
 import type { CommandContext } from '../command-context.ts';
 import { Progress } from '../progress.ts';
 import { isKept } from './data-folder-names.ts';
@@ -21,6 +25,13 @@ export interface Survivors {
   /** Journals, or data folders with one. */
   readonly fromJournal: readonly string[];
 }
+
+/** As a command line names them. */
+export const flagsOf = ({ fromCopy, fromTopic, fromJournal }: Survivors): string[] => [
+  ...fromCopy.map((file) => `--from-copy ${file}`),
+  ...(fromTopic === true ? ['--from-topic'] : []),
+  ...fromJournal.map((folder) => `--from-journal ${folder}`),
+];
 
 /** What was put back of what the backup lacks; null where nothing of the kind was named. */
 export interface Refilled {
@@ -36,14 +47,34 @@ const journalIn = (folder: string): string => (existsSync(journalFolder(folder))
 /** Whether a folder is the data folder of a gateway, and not its journal alone. */
 const isDataFolder = (folder: string): boolean => existsSync(journalFolder(folder));
 
+/** The data folders among them, that which knows the ledger furthest first. @throws as `readFolder` */
+export function dataFoldersOf({ fromJournal }: Pick<Survivors, 'fromJournal'>): string[] {
+  const known = fromJournal.filter(isDataFolder).map((folder) => {
+    const views = join(folder, VIEWS_FILE);
+    const folded = readUndamaged(views, () => readFoldedThrough(views));
+    return {
+      folder,
+      generation: readFolder(folder, [], 0).identity?.generation ?? 0,
+      position: (folded.damage === null ? folded.read?.position : null) ?? -1,
+    };
+  });
+  return known
+    .sort((one, other) => other.generation - one.generation || other.position - one.position)
+    .map(({ folder }) => folder);
+}
+
 /**
  * What a data folder has noted since the backup is what the restored one goes by, with its views: they know what the ledger has
- * to have, and who is refused. @param to the folder that is being made
+ * to have, and who is refused. Of several it is the newest; who is refused or parked by any of them stays so.
+ * @param dataFolders the newest first @param to the folder that is being made
  */
-export async function takeNotes({ fromJournal }: Survivors, to: string): Promise<void> {
-  const data = fromJournal.find(isDataFolder);
+export async function takeNotes(dataFolders: readonly string[], to: string): Promise<void> {
+  const [data, ...others] = dataFolders;
   if (data === undefined) return;
   for (const name of readdirSync(data).filter(isKept)) copyFileSync(join(data, name), join(to, name));
+  if (others.length > 0) writeKeptLockouts(to, mergeKeptLockouts(dataFolders));
+  for (const { accountId, reason } of others.flatMap(readParked))
+    if (!readParked(to).some((parked) => parked.accountId === accountId)) writeParked(to, accountId, reason);
   if (!existsSync(join(data, VIEWS_FILE))) return;
   rmSync(join(to, VIEWS_FILE), { force: true });
   await backUpFile(join(data, VIEWS_FILE), join(to, VIEWS_FILE));

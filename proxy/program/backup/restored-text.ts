@@ -37,7 +37,7 @@ export function restoredText({ data, manifest, refilled, comparison, sealed }: R
   return [
     `${data}: the ledger ${ledgerId ?? 'without an identity'}, generation ${generation}, as of ${begunAt}`,
     `of the backup: ${upTo}; requests in its journal: ${groupedCount(requests)}`,
-    ...(refilled === null ? [] : refilledLines(refilled)),
+    ...(refilled === null ? ['an earlier run had made all of it: nothing was read again'] : refilledLines(refilled)),
     ...(sealed === null ? [] : [sealsLine(sealed)]),
     ...keys.map(({ use, name }) => `to be put back by hand: ${name} (${use})`),
     ...(isLost(comparison)
