@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -164,6 +164,20 @@ it('a ledger is restored into an empty folder alone, in which the key of seals m
   writeFileSync(join(empty, 'seal-key'), 'kept elsewhere');
   expect(await restoring(to, empty)).toMatchObject({ exitCode: 0 });
   expect(readFileSync(join(empty, 'seal-key'), 'utf8')).toBe('kept elsewhere');
+});
+
+it('neither of a backup and a data folder is made within the other, also by a link', async () => {
+  const { data, to } = await backedUp();
+  const link = join(temporaryFolder(), 'link');
+  symlinkSync(data, link);
+  for (const within of [join(data, 'backup'), join(link, 'backup')])
+    expect(await runHere('--data', data, 'ledger', 'backup', within)).toMatchObject({
+      ...{ exitCode: 2, stderr: expect.stringContaining('is in the data folder') },
+    });
+  const said = await restoring(to, join(to, 'new', 'data'));
+  expect(said).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is in the backup') });
+  expect(readdirSync(data)).not.toContain('backup');
+  expect(readdirSync(to)).not.toContain('new');
 });
 
 it('what is restored is compared with its seals, and the key that made them is asked for', async () => {

@@ -13,11 +13,12 @@ import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { pathArgument } from '../command-arguments.ts';
-import { type CommandContext, withReadLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { outInWords } from '../ledger/out-in-words.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { isKept, leftOutOf } from './data-folder-names.ts';
+import { isWithin } from './is-within.ts';
 import { keysByName } from './keys-by-name.ts';
 
 /** `gateway ledger backup`: the ledger, the journal and what is noted beside them, of a gateway that may be running. */
@@ -51,6 +52,8 @@ interface Parts {
 
 async function backUpTo(path: string, { context, log, configuration }: Parts): Promise<BackupManifest> {
   const { data, eventLog } = configuration;
+  if (isWithin(path, data))
+    throw new CommandError(`${path} is in the data folder (${data}), and has to outlive it`, EXIT.usage);
   const isFile = eventLog.kind === 'sqlite';
   const where = ledgerPlace(configuration);
   using progress = new Progress(context, 'pages');

@@ -18,6 +18,7 @@ import { type CommandContext, CommandError, configurationOf, EXIT } from '../com
 import { ledgerFile } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
+import { isWithin } from './is-within.ts';
 import { proveRestored } from './prove-restored.ts';
 import { dataFoldersOf, flagsOf, refill, type Survivors, takeNotes } from './restore-parts.ts';
 import { type Restored, restoredJson, restoredText } from './restored-text.ts';
@@ -154,8 +155,10 @@ function assertFitting(
   backup: string,
   manifest: BackupManifest,
   { fromTopic, fromJournal }: Survivors,
-  { eventLog, kafka }: Configuration,
+  { data, eventLog, kafka }: Configuration,
 ): void {
+  if (isWithin(data, backup))
+    throw new CommandError(`${data} is in the backup (${backup}), which would be one no more`, EXIT.usage);
   if (manifest.eventLog !== eventLog.kind)
     throw new CommandError(
       `${backup} is of a ledger in ${manifest.eventLog}, and the configuration says eventLog.kind: ${eventLog.kind}`,
