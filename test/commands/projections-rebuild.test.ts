@@ -1,7 +1,7 @@
 import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
@@ -11,6 +11,28 @@ import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+let whole = '';
+let key = '';
+
+/** One ledger for all: an account with two keys and a request. */
+beforeAll(async () => {
+  const gateway = await startTestGateway();
+  await gateway.issueKey({ name: 'one' });
+  await (await postMessage(gateway, { model: 'svc-mock' })).rest();
+  await gateway.gateway.process.settlement.idle();
+  await gateway.stop();
+  whole = gateway.data;
+  key = gateway.key;
+});
+
+/** A folder of its own. */
+function folder(): string {
+  const data = temporaryFolder();
+  cpSync(whole, data, { recursive: true });
+  return data;
+}
 
 const rebuild = (data: string, ...more: string[]) =>
   runHereForJson('projections', 'rebuild', '--all', '--data', data, ...more);
@@ -28,12 +50,10 @@ function spoil(data: string): void {
 
 describe('gateway projections rebuild', () => {
   it('switches a gateway that serves to views that agree with the log, and back', async () => {
-    const first = await startTestGateway();
-    await first.issueKey({ name: 'one' });
-    await first.stop();
-    spoil(first.data);
-    const gateway = await startTestGateway({ data: first.data });
-    const { data, accountId } = gateway;
+    const data = folder();
+    spoil(data);
+    const gateway = await startTestGateway({ data });
+    const { accountId } = gateway;
     const balance = () => {
       const { state } = gateway.gateway.process.projections.accounts.read(accountId);
       return state.type === 'open' ? state.balance : null;
@@ -49,7 +69,7 @@ describe('gateway projections rebuild', () => {
     let isOver = false;
     const ask = async (): Promise<void> => {
       while (!isOver) {
-        const answer = await postMessage(gateway, { model: 'svc-mock' });
+        const answer = await postMessage(gateway, { model: 'svc-mock', key });
         await answer.rest();
         statuses.push(answer.status);
       }
@@ -76,24 +96,8 @@ describe('gateway projections rebuild', () => {
     await gateway.stop();
   });
 
-  it('switches in the folder where no gateway runs', async () => {
-    const gateway = await startTestGateway();
-    await gateway.stop();
-    const { data } = gateway;
-    spoil(data);
-    expect(await rebuild(data)).toMatchObject({ isResumed: false, differences: 3, switched: 'in the folder' });
-    await noDifference(data);
-    expect(existsSync(join(data, 'rebuild', 'views.db'))).toBe(false);
-    await runHereForJson('projections', 'rollback', '--data', data);
-    expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 5 });
-  });
-
-  it('of one view leaves the others as they are, and is not gone on with for all', async () => {
-    const gateway = await startTestGateway();
-    await (await postMessage(gateway, { model: 'svc-mock' })).rest();
-    await gateway.gateway.process.settlement.idle();
-    await gateway.stop();
-    const { data } = gateway;
+  it('switches in the folder where no gateway runs; of one view it leaves the others as they are, and is not gone on with for all', async () => {
+    const data = folder();
     spoil(data);
     const views = new DatabaseSync(join(data, 'views.db'));
     views.exec(`UPDATE monthly_v2 SET count = '77'`);
@@ -108,16 +112,17 @@ describe('gateway projections rebuild', () => {
     expect(state).toMatchObject({ balance: 7n });
     await again.stop();
     cpSync(join(data, 'views.db'), join(data, 'rebuild', 'views.db'));
-    expect(await rebuild(data)).toMatchObject({ isResumed: false });
+    expect(await rebuild(data)).toMatchObject({ isResumed: false, differences: 3, switched: 'in the folder' });
     await noDifference(data);
+    expect(existsSync(join(data, 'rebuild', 'views.db'))).toBe(false);
+    await runHereForJson('projections', 'rollback', '--data', data);
+    expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 5 });
     for (const args of [[], ['monthly', '--all'], ['set_aside']])
       expect(await runHere('projections', 'rebuild', ...args, '--data', data)).toMatchObject({ exitCode: 2 });
   });
 
   it('beside a gateway of other versions prepares for this program, whose next start goes over to what it has made', async () => {
-    const first = await startTestGateway();
-    const { data } = first;
-    await first.stop();
+    const data = folder();
     const other = new DatabaseSync(join(data, 'views.db'));
     other.exec(`UPDATE stored_view SET version = 6 WHERE name = 'balance'`);
     other.close();
@@ -129,7 +134,7 @@ describe('gateway projections rebuild', () => {
     expect(logLines.join()).toContain('what was made of this one takes its place');
     // As restored from the file: nobody has asked for the account.
     expect(gateway.gateway.process.projections.restoredMarkMs).not.toBeNull();
-    const answer = await postMessage(gateway, { model: 'svc-mock' });
+    const answer = await postMessage(gateway, { model: 'svc-mock', key });
     expect(answer.status).toBe(200);
     await answer.rest();
     await gateway.stop();
