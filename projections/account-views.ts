@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordedEvent } from '../contracts/event-log.ts';
 import type { AccountEvent } from '../contracts/events.ts';
-import { type AccountId, type Revision, revision } from '../contracts/ids.ts';
+import { type AccountId, accountStream, type Revision, revision } from '../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf, cannotFollow } from '../ledger/account/account-event.ts';
 import type { AccountRepository, AsideReason } from '../ledger/account/account-repository.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
@@ -73,10 +73,13 @@ export class AccountViews implements AccountRepository {
   /** @throws ViewGapError; AccountUnreadableError */
   fold(accountId: AccountId, revision: Revision, event: AccountEvent): void {
     // Brings what stands in the views' file, too: that it cannot be read is no fault of the event.
-    if (this.foldedUpTo(accountId) >= revision) {
+    const upTo = this.foldedUpTo(accountId);
+    if (upTo >= revision) {
       this.#tellLate(accountId, revision, event);
       return;
     }
+    // Before any view takes it: one that is ahead of another would be what the next append is decided by.
+    if (upTo + 1 < revision) throw new ViewGapError(accountStream(accountId), { last: upTo, found: revision });
     for (const view of this.all) {
       try {
         view.apply(accountId, revision, event);

@@ -107,6 +107,11 @@ describe('a file of which no event is altered, and what leads to them is', () =>
       'events of no stream: ',
     ],
     [
+      'a stream has no event',
+      () => edited("INSERT INTO stream VALUES (99, 'account-acct_none')"),
+      'streams without an event: 1',
+    ],
+    [
       'nothing refuses a change',
       () => alter(copied(), 'DROP TRIGGER event_is_never_updated'),
       'lacks trigger event_is_never_updated',
@@ -151,7 +156,7 @@ describe('a file of which no event is altered, and what leads to them is', () =>
   it('a trigger of somebody else is told, and nothing is appended to such a file', async () => {
     const path = alter(
       copied(),
-      "CREATE TRIGGER more AFTER INSERT ON event BEGIN UPDATE event SET data = replace(data, '5', '9') WHERE position = NEW.position; END",
+      "CREATE TRIGGER more AFTER INSERT ON EVENT BEGIN UPDATE event SET data = replace(data, '5', '9') WHERE position = NEW.position; END",
     );
     const { stdout, exitCode } = await runHere('ledger', 'verify', '--offline', path);
     expect(stdout).toMatch(/^\(the log\) -: its file: has, not as this program makes it, trigger more$/m);

@@ -23,7 +23,7 @@ export function alteredObjects(database: DatabaseSync): AlteredObject[] {
 }
 
 const OBJECTS = `SELECT type || ' ' || name AS name, sql FROM sqlite_schema
-  WHERE tbl_name IN ('event', 'stream', 'ledger') ORDER BY 1`;
+  WHERE type = 'trigger' OR lower(tbl_name) IN ('event', 'stream', 'ledger') ORDER BY 1`;
 
 function rightObjects(more = ''): ReadonlyMap<string, string> {
   const empty = new DatabaseSync(':memory:');

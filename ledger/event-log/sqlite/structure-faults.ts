@@ -45,5 +45,6 @@ const DISAGREEMENTS = `SELECT
     WHERE entry.name = row.name AND entry.id = row.id)) AS 'streams that are not found by their names',
   (SELECT count(*) FROM stream ${BY_NAME}) - (SELECT count(*) FROM stream NOT INDEXED)
     AS 'streams by their names, more than there are',
+  (SELECT count(*) FROM stream WHERE NOT EXISTS (SELECT 1 FROM event WHERE stream_id = stream.id)) AS 'streams without an event',
   (SELECT count(*) FROM event NOT INDEXED WHERE max(abs(position), abs(revision), abs(stream_id)) > ${BEYOND})
     AS 'events with a number beyond 2^53 - 1'`;

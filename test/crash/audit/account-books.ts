@@ -20,8 +20,11 @@ export function accountBooks(
   accountId: string,
   events: readonly StoredEvent[],
   prices: ReadonlyMap<string, ModelPrices>,
+  /** Where a loss was accepted: what rests on the lost part. */
+  lost: { readonly isOfLost?: (startedAt: string) => boolean } = {},
 ): AccountBooks {
-  const audit = new AccountAudit(accountId, ({ model }) => prices.get(model) ?? `model ${model} is in no catalog`);
+  const cardOf = ({ model }: { readonly model: string }) => prices.get(model) ?? `model ${model} is in no catalog`;
+  const audit = new AccountAudit(accountId, cardOf, lost);
   for (const event of events) audit.take(event);
   audit.end();
   const [usages, debits] = [usagesIn(events), debitsIn(events)];

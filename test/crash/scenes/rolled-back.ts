@@ -85,12 +85,16 @@ async function auditRefusal({ site }: Stage, start: () => StartedProcess, what: 
 /** After an operator has accepted the loss the gateway serves what the ledger has, and nothing of what it had lost. */
 async function auditAccepted({ site, keys }: Stage, start: () => StartedProcess): Promise<string[]> {
   await site.command('ledger', 'accept-loss', '--reason', 'the disk was lost; restored from the backup');
+  const acceptedAt = new Date().toISOString();
+  const isOfLost = (startedAt: string): boolean => startedAt <= acceptedAt;
   const life = start();
   const { url } = await life.firstLine;
   const faults: string[] = [];
   for (const key of keys) {
     const me = await meOnceSettled(url, key);
-    const books = accountBooks(key.accountId, await site.accountEvents(key.accountId), site.catalog.prices);
+    const books = accountBooks(key.accountId, await site.accountEvents(key.accountId), site.catalog.prices, {
+      isOfLost,
+    });
     faults.push(...books.faults.map((fault) => `after the loss: ${key.accountId}: ${fault}`));
     faults.push(...auditMe(books, key.keyId, me).map((fault) => `after the loss: ${fault}`));
   }
