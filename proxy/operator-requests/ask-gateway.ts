@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { linkSync, rmSync, writeFileSync } from 'node:fs';
+import { discardedOnSignal } from '../../ledger/discarded-on-signal.ts';
 import { giveToFolderOwner } from '../../ledger/folder-owner.ts';
 import { pause } from '../../ledger/pause.ts';
 import { type Asked, readAnswer, readRequest, removeAnswer, requestFile } from './operator-request.ts';
@@ -18,7 +19,10 @@ interface AskedGateway {
 /** `gone`: it has ended before; `silent`: it has not answered in time; `busy`: it is being asked something else. */
 type Answered = { readonly refused: string | null } | 'gone' | 'silent' | 'busy';
 
-/** Asks the gateway that has a data folder, by a file in it: there is no port for operators. @throws Error of the file system */
+/**
+ * Asks the gateway that has a data folder, by a file in it: there is no port for operators. Where a signal ends this program the
+ * request is withdrawn, and what of it is under way with it. @throws Error of the file system
+ */
 export async function askGateway(
   asked: Asked,
   { dataFolder, clock, timeMs, isThere }: AskedGateway,
@@ -26,6 +30,14 @@ export async function askGateway(
   const id = randomUUID();
   const untilMs = clock() + timeMs;
   if (!place(dataFolder, { id, untilMs, asked }, clock())) return 'busy';
+  const withdraw = (): void => rmSync(requestFile(dataFolder), { force: true });
+  return discardedOnSignal(withdraw, () => answered(id, { dataFolder, timeMs, isThere }));
+}
+
+async function answered(
+  id: string,
+  { dataFolder, timeMs, isThere }: Omit<AskedGateway, 'clock'>,
+): Promise<Exclude<Answered, 'busy'>> {
   const signal = AbortSignal.timeout(timeMs);
   for (;;) {
     const answer = readAnswer(dataFolder);

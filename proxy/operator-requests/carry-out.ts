@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
+import type { AccountId } from '../../contracts/ids.ts';
 import { orAborted } from '../../ledger/or-aborted.ts';
 import { readKnownViews } from '../../projections/known-views.ts';
-import { writeParked } from '../../projections/parked-accounts.ts';
+import { readParked, writeParked } from '../../projections/parked-accounts.ts';
 import type { Projections } from '../../projections/projections.ts';
 import { switchFiles } from '../../projections/switched-file.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
@@ -24,11 +25,24 @@ export async function carryOut(asked: Asked, parts: AskedParts, signal: AbortSig
       projections.park(asked.accountId, asked.reason);
       return;
     case 'unpark':
-      await orAborted(projections.unpark(asked.accountId), signal);
-      writeParked(dataFolder, asked.accountId, null);
-      return;
+      return unpark(asked.accountId, parts, signal);
     default:
       asked satisfies never;
+  }
+}
+
+async function unpark(
+  accountId: AccountId,
+  { projections, dataFolder }: AskedParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const parked = readParked(dataFolder).find((one) => one.accountId === accountId);
+  try {
+    await orAborted(projections.unpark(accountId), signal);
+    writeParked(dataFolder, accountId, null);
+  } catch (error) {
+    if (parked !== undefined) projections.park(accountId, parked.reason);
+    throw error;
   }
 }
 

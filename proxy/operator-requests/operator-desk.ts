@@ -44,24 +44,38 @@ export class OperatorDesk {
       if (request === null) return;
       // Whoever has asked has been gone for long.
       if (request.untilMs < clock()) rmSync(requestFile(dataFolder), { force: true });
-      else writeAnswer(dataFolder, { id: request.id, refused: await this.#carryOut(request) });
+      else {
+        const refused = await this.#carryOut(request);
+        if (this.#isAsked(request)) writeAnswer(dataFolder, { id: request.id, refused });
+      }
     } catch (error) {
       logger.error({ err: error }, 'what an operator has asked for cannot be read or answered, and is dropped');
       rmSync(requestFile(dataFolder), { force: true });
     }
   }
 
-  async #carryOut({ asked, untilMs }: OperatorRequest): Promise<string | null> {
+  async #carryOut(request: OperatorRequest): Promise<string | null> {
+    const { asked, untilMs } = request;
     const { clock, logger, carryOut } = this.#options;
     const inTime = AbortSignal.timeout(Math.max(1, untilMs - clock()));
+    const withdrawn = new AbortController();
+    const look = setInterval(() => {
+      if (!this.#isAsked(request)) withdrawn.abort(new Error('whoever has asked has withdrawn it'));
+    }, LOOK_MS);
     try {
-      await carryOut(asked, AbortSignal.any([this.#ending.signal, inTime]));
+      await carryOut(asked, AbortSignal.any([this.#ending.signal, inTime, withdrawn.signal]));
       logger.warn({ asked }, 'done what an operator has asked for');
       return null;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       logger.error({ asked, reason }, 'what an operator has asked for is not done');
       return reason;
+    } finally {
+      clearInterval(look);
     }
+  }
+
+  #isAsked({ id }: OperatorRequest): boolean {
+    return readRequest(this.#options.dataFolder)?.id === id;
   }
 }
