@@ -62,6 +62,7 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
   let isLast = false;
   let isDropped = false;
   let isOver = false;
+  let isHeld = false;
   let bytes = 0;
   const crumbs = new Crumbs(UNWANTED_SHORT_CHUNKS_MAX);
   let timer: NodeJS.Timeout | null = null;
@@ -73,6 +74,15 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
   const count = (chunk: Buffer): void => {
     bytes += chunk.length;
     if (bytes > bytesMax) socket.destroy();
+    // One read a turn: libuv would read 32 times 64 KiB of each connection, and what was dropped could not be collected meanwhile.
+    isHeld = true;
+    socket.pause();
+    setImmediate(readFurther);
+  };
+  const readFurther = (): void => {
+    if (!isHeld) return;
+    isHeld = false;
+    socket.resume();
   };
   const onDropped = (): void => {
     isLast = true;
@@ -84,6 +94,7 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
     isOver = true;
     if (timer !== null) clearTimeout(timer);
     socket.off('data', count);
+    readFurther();
     giveBack();
     socket.off('close', over);
     if (isDropped) {
