@@ -2,7 +2,7 @@ import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId, KeyId } from '../contracts/ids.ts';
 import type { OpenAccount } from '../ledger/account/account-state.ts';
 
-interface KeyOwner {
+export interface KeyOwner {
   readonly accountId: AccountId;
   readonly keyId: KeyId;
 }

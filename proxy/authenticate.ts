@@ -4,6 +4,7 @@ import { type Refusal, refusal } from '../contracts/errors.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import { refuseByKey, refuseSetAside } from './admission/standing.ts';
 import type { Caller } from './caller.ts';
+import type { ObservedRequest } from './observation/observed-request.ts';
 
 const KEY_PREFIX = 'sk-svc-';
 
@@ -13,13 +14,20 @@ export const UNKNOWN_KEY: Refusal = refusal('invalid_credential', 'the service k
 const NO_KEY: Refusal = refusal('invalid_credential', UNKNOWN_KEY.message);
 
 /** By `x-api-key`, else `Authorization: Bearer` (interface, 2.1). Keys are known by their SHA-256 alone. */
-export function authenticate(headers: IncomingHttpHeaders, accounts: AccountViews, nowMs: number): Caller | Refusal {
+export function authenticate(
+  headers: IncomingHttpHeaders,
+  accounts: AccountViews,
+  nowMs: number,
+  observed: Pick<ObservedRequest, 'owner'> | null = null,
+): Caller | Refusal {
   const credential = credentialOf(headers);
   if (credential === null)
     return refusal('missing_credential', 'send the service key as x-api-key or as Authorization: Bearer');
   if (!credential.startsWith(KEY_PREFIX)) return NO_KEY;
   const owner = accounts.keys.find(hash('sha256', credential, 'hex'));
   if (owner === null) return UNKNOWN_KEY;
+  // Also of one that is refused.
+  if (observed !== null) observed.owner = owner;
   const { state } = accounts.read(owner.accountId);
   const key = state.type === 'open' ? state.keys[owner.keyId] : undefined;
   // Of a key that was issued behind an event that cannot be read nothing but its account is known.

@@ -1,12 +1,12 @@
 import { copyFileSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { LEDGER_FILE } from '../event-log/ledger-place.ts';
 import { backUpFile } from '../event-log/sqlite/back-up-file.ts';
 import { journalFolder } from '../journal/segment-folder.ts';
 import { checkBackup, ledgerIn, requestsIn } from './check-backup.ts';
 import { copyJournal } from './copy-journal.ts';
 import { filesIn, readBackedUpFile } from './list-files.ts';
 import { type BackedUpLedger, type BackupManifest, writeManifest } from './manifest.ts';
-import { LEDGER_COPY } from './names.ts';
 
 export interface BackupSource {
   readonly data: string;
@@ -37,7 +37,7 @@ export async function backUp(folder: string, source: BackupSource): Promise<Back
   if (existsSync(journalFolder(data))) copyJournal(journalFolder(data), journalFolder(folder));
   for (const name of source.databases)
     if (existsSync(join(data, name))) await backUpFile(join(data, name), join(folder, name), onPages);
-  if ('file' in ledger) await backUpFile(ledger.file, join(folder, LEDGER_COPY), onPages);
+  if ('file' in ledger) await backUpFile(ledger.file, join(folder, LEDGER_FILE), onPages);
   const looked = 'file' in ledger ? await ledgerIn(folder) : await ledger.look();
   const files = await Array.fromAsync(filesIn(folder), (path) => readBackedUpFile(folder, path));
   const { program, eventLog, where, keys, leftOut } = says;

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { LEDGER_FILE } from '../event-log/ledger-place.ts';
 import { checkWhole } from '../event-log/sqlite/check-whole.ts';
 import { SQLITE_LIMITS } from '../event-log/sqlite/limits.ts';
 import { withLogFile } from '../event-log/sqlite/log-file.ts';
@@ -10,7 +11,6 @@ import { BackupFault } from './backup-fault.ts';
 import { filesIn, readBackedUpFile } from './list-files.ts';
 import { lookAtLedger } from './look-at-ledger.ts';
 import { type BackupManifest, MANIFEST_FILE, readManifest } from './manifest.ts';
-import { LEDGER_COPY } from './names.ts';
 
 /**
  * Whether a backup is what its manifest says: each file, to the byte, no other, and in them the ledger, whole and up to its
@@ -30,7 +30,7 @@ export async function checkBackup(folder: string): Promise<BackupManifest> {
   if (other !== undefined)
     throw new BackupFault(`${join(folder, other)} is none of the backup’s: its manifest has no such file`);
   await checkContents(folder, manifest);
-  if (listed.has(LEDGER_COPY) && !isDeepStrictEqual(await ledgerIn(folder), ledger)) throw changed(folder, LEDGER_COPY);
+  if (listed.has(LEDGER_FILE) && !isDeepStrictEqual(await ledgerIn(folder), ledger)) throw changed(folder, LEDGER_FILE);
   return manifest;
 }
 
@@ -38,14 +38,14 @@ const changed = (folder: string, path: string): BackupFault =>
   new BackupFault(`${join(folder, path)} is not as it was backed up: take another backup`);
 
 async function checkContents(folder: string, { requests }: Pick<BackupManifest, 'requests'>): Promise<void> {
-  if (existsSync(join(folder, LEDGER_COPY))) checkWhole(join(folder, LEDGER_COPY), SQLITE_LIMITS.busyMs);
+  if (existsSync(join(folder, LEDGER_FILE))) checkWhole(join(folder, LEDGER_FILE), SQLITE_LIMITS.busyMs);
   const found = requestsIn(folder);
   if (found !== requests)
     throw new BackupFault(`the journal in ${folder} has ${found} requests, and its manifest says ${requests}`);
 }
 
 /** Which ledger the copy in a folder is of. @throws EventLogError, UnreadableEventError */
-export const ledgerIn = (folder: string) => withLogFile(join(folder, LEDGER_COPY), lookAtLedger);
+export const ledgerIn = (folder: string) => withLogFile(join(folder, LEDGER_FILE), lookAtLedger);
 
 /** How many requests the journal in a folder has. @throws as `readBesideGateway` */
 export const requestsIn = (folder: string): number =>

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { LEDGER_FILE } from '../event-log/ledger-place.ts';
 import { makeFolders } from '../folder-owner.ts';
 import { NOTE_FILE } from '../identity/folder-note.ts';
 import { LedgerLostError } from '../identity/ledger-lost.ts';
@@ -8,7 +9,6 @@ import { type FolderLock, LOCK_FILE, lockFolder } from '../journal/folder-lock.t
 import { JournalError } from '../journal/journal-error.ts';
 import { syncFolder } from '../sync-folder.ts';
 import { type BackupManifest, MANIFEST_FILE, readManifest, writeManifest } from './manifest.ts';
-import { LEDGER_COPY } from './names.ts';
 import { settleFolder } from './partial-folder.ts';
 
 /** In a data folder: what is being restored, and what has been, and is moved to its place. */
@@ -124,7 +124,7 @@ function lockOf(data: string): FolderLock {
 /** What was made is moved to its place, the ledger last; can be done again. */
 export function finishRestore(data: string): void {
   const whole = join(data, WHOLE);
-  const last = [NOTE_FILE, LEDGER_COPY];
+  const last = [NOTE_FILE, LEDGER_FILE];
   const names = readdirSync(whole).filter((name) => name !== MANIFEST_FILE);
   for (const name of names.sort((one, other) => last.indexOf(one) - last.indexOf(other)))
     renameSync(join(whole, name), join(data, name));

@@ -1,5 +1,6 @@
 import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { LEDGER_STREAM, type Position, type StreamName } from '../../contracts/ids.ts';
+import { lastEvent } from '../last-event.ts';
 import { CopyError } from './copy-error.ts';
 
 /** Where two logs stand at the same event. */
@@ -20,11 +21,8 @@ export async function placeReached(
   if (hasMoved)
     for await (const moved of target.readStream(LEDGER_STREAM, { direction: 'backwards', limit: 1 }))
       return await sameIn(source, moved);
-  const head = await target.headPosition();
-  if (head === null) return null;
-  const after = head === 0 ? null : ((head - 1) as Position);
-  for await (const newest of target.readAll({ after, limit: 1 })) return await sameIn(source, newest);
-  throw new CopyError('the newest event of the target cannot be read');
+  const newest = await lastEvent(target);
+  return newest === null ? null : await sameIn(source, newest);
 }
 
 /** An event of the target, in both. @throws CopyError where the source has another in its place, or none */

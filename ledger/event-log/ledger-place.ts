@@ -3,9 +3,12 @@ import type { Configuration } from '../../contracts/configuration.ts';
 import { IDENTITY_LIMITS } from '../identity/limits.ts';
 import { serverHosts } from './eventstoredb/server-hosts.ts';
 
+/** The embedded ledger's file in a data folder, and its copy in a backup. */
+export const LEDGER_FILE = 'ledger.db';
+
 /** Where the ledger is, as an operator is told: its file, or the server without its credentials, and the streams' prefix. */
 export function ledgerPlace({ eventLog, data }: Pick<Configuration, 'eventLog' | 'data'>): string {
-  if (eventLog.kind === 'sqlite') return join(data, 'ledger.db');
+  if (eventLog.kind === 'sqlite') return join(data, LEDGER_FILE);
   const { connectionString, streamPrefix } = eventLog;
   const hosts = serverHosts(connectionString);
   const server = hosts.length === 0 ? 'EventStoreDB' : `EventStoreDB at ${hosts.join(', ')}`;

@@ -25,7 +25,6 @@ export class AccessLog {
 
   write(observed: ObservedRequest, status: number, nowMs: number): void {
     const { request, arrivedMs, firstByteMs, overheadMs, ending, cost } = observed;
-    const { caller } = request;
     const tokens = ending?.tokens;
     this.#tell({
       requestId: request.id,
@@ -34,8 +33,8 @@ export class AccessLog {
       status,
       code: observed.code ?? undefined,
       outcome: ending?.outcome,
-      accountId: caller?.accountId,
-      keyId: caller?.key.keyId,
+      accountId: observed.owner?.accountId,
+      keyId: observed.owner?.keyId,
       model: observed.model ?? undefined,
       upstream: observed.upstream ?? undefined,
       upstreamRequestId: ending?.upstream.requestId ?? undefined,

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ErrorCode } from '../../contracts/errors.ts';
 import type { PicoUsd } from '../../contracts/money.ts';
 import type { Ending } from '../../ledger/settlement/request-record.ts';
+import type { KeyOwner } from '../../projections/key-index.ts';
 import type { TraceContext } from './trace-context.ts';
 
 declare module 'fastify' {
@@ -20,6 +21,8 @@ export class ObservedRequest {
   readonly arrivedMs: number;
   /** Null where nothing is traced. */
   readonly spans: RequestSpans | null;
+  /** Whose key it came with; null where that is nobody's. */
+  owner: KeyOwner | null = null;
   /** Of the catalog: never a name that only the caller knows. */
   model: string | null = null;
   /** The provider that was called last. */

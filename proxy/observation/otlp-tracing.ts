@@ -155,7 +155,7 @@ function usageAttributes({ ending, calledMs, firstByteMs }: ObservedRequest): At
 }
 
 function requestAttributes(observed: ObservedRequest, status: number): Attributes {
-  const { request, code, model, ending, cost } = observed;
+  const { request, owner, code, model, ending, cost } = observed;
   return {
     'http.request.method': request.method,
     'http.response.status_code': status,
@@ -163,8 +163,8 @@ function requestAttributes(observed: ObservedRequest, status: number): Attribute
     'error.type': code ?? undefined,
     'gen_ai.request.model': model ?? undefined,
     'gateway.request.id': request.id,
-    'gateway.account.id': request.caller?.accountId,
-    'gateway.key.id': request.caller?.key.keyId,
+    'gateway.account.id': owner?.accountId,
+    'gateway.key.id': owner?.keyId,
     'gateway.outcome': ending?.outcome,
     'gateway.cost_usd': cost === null ? undefined : formatExactUsd(cost),
   };

@@ -42,7 +42,7 @@ export function findCaller(
   request: FastifyRequest,
   { projections, availability, clock }: GatewayParts,
 ): Caller | Refusal {
-  const caller = authenticate(request.headers, projections.accounts, clock());
+  const caller = authenticate(request.headers, projections.accounts, clock(), request.observed);
   if (caller === UNKNOWN_KEY) return availability.refuseUnknown() ?? caller;
   if (caller.type === 'caller') request.caller = caller;
   return caller;

@@ -2,6 +2,7 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
+import { NOTHING_FOLLOWS } from '../../ledger/event-log/sqlite/schema.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { editFile } from '../fixtures/ledger/edited-file.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
@@ -110,6 +111,16 @@ describe('a file of which no event is altered, and what leads to them is', () =>
       'a stream has no event',
       () => edited("INSERT INTO stream VALUES (99, 'account-acct_none')"),
       'streams without an event: 1',
+    ],
+    [
+      'everything is refused, and the ledger has not moved',
+      () => alter(copied(), NOTHING_FOLLOWS),
+      'has, not as this program makes it, trigger nothing_follows',
+    ],
+    [
+      'the ledger has moved, and nothing is refused',
+      () => edited("UPDATE event SET type = 'LedgerMoved' WHERE position = (SELECT max(position) FROM event)"),
+      'lacks trigger nothing_follows',
     ],
     [
       'nothing refuses a change',

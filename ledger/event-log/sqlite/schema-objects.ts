@@ -7,37 +7,49 @@ interface AlteredObject {
   readonly isMissing: boolean;
 }
 
+/** By kind and name, with what made each, whatever its white space. */
+type SchemaObjects = ReadonlyMap<string, string>;
+
 /**
  * Tables, indexes, triggers and the view of a ledger's file that are not as `SCHEMA` makes them, or are of somebody else:
  * whoever can write to the file could have what is appended changed by it. Other tables, as ANALYZE makes one, are not looked at.
+ * A file that has ended, and no other, refuses every event (`NOTHING_FOLLOWS`).
  */
 export function alteredObjects(database: DatabaseSync): AlteredObject[] {
-  const [found, right] = [objectsOf(database), rightObjects()];
-  const [last] = [...rightObjects(NOTHING_FOLLOWS)].filter(([name]) => !right.has(name));
-  // In a file that has ended, and in no other.
-  if (last !== undefined && found.get(last[0]) === last[1]) found.delete(last[0]);
+  const found = objectsOf(database);
+  const { open, ended } = rightObjects();
+  const [ofOpen, ofEnded] = [differences(found, open), differences(found, ended)];
+  // Tables that are somebody else's are not asked what they have.
+  if (Math.min(ofOpen.length, ofEnded.length) > 0) return ofOpen.length <= ofEnded.length ? ofOpen : ofEnded;
+  return hasEnded(database) ? ofEnded : ofOpen;
+}
+
+function differences(found: SchemaObjects, right: SchemaObjects): AlteredObject[] {
   const names = [...new Set([...right.keys(), ...found.keys()])];
   return names
     .filter((name) => found.get(name) !== right.get(name))
     .map((name) => ({ name, isMissing: !found.has(name) }));
 }
 
-const OBJECTS = `SELECT type || ' ' || name AS name, sql FROM sqlite_schema
-  WHERE type = 'trigger' OR lower(tbl_name) IN ('event', 'stream', 'ledger') ORDER BY 1`;
+const hasEnded = (database: DatabaseSync): boolean =>
+  database.prepare('SELECT type FROM event ORDER BY position DESC LIMIT 1').get()?.type === 'LedgerMoved';
 
-function rightObjects(more = ''): ReadonlyMap<string, string> {
+function rightObjects(): { readonly open: SchemaObjects; readonly ended: SchemaObjects } {
   const empty = new DatabaseSync(':memory:');
   try {
     empty.exec(SCHEMA);
-    empty.exec(more);
-    return objectsOf(empty);
+    const open = objectsOf(empty);
+    empty.exec(NOTHING_FOLLOWS);
+    return { open, ended: objectsOf(empty) };
   } finally {
     empty.close();
   }
 }
 
-/** With what made each, whatever its white space. */
-const objectsOf = (database: DatabaseSync): Map<string, string> =>
+const OBJECTS = `SELECT type || ' ' || name AS name, sql FROM sqlite_schema
+  WHERE type = 'trigger' OR lower(tbl_name) IN ('event', 'stream', 'ledger') ORDER BY 1`;
+
+const objectsOf = (database: DatabaseSync): SchemaObjects =>
   new Map(
     database
       .prepare(OBJECTS)

@@ -1,5 +1,5 @@
 import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
-import { LEDGER_COPY } from '../../../ledger/backup/names.ts';
+import { LEDGER_FILE } from '../../../ledger/event-log/ledger-place.ts';
 import { NOTE_FILE } from '../../../ledger/identity/folder-note.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 
@@ -20,7 +20,7 @@ export const isKept = (name: string): boolean => KEPT.test(name);
 /** What of a data folder a backup leaves out, and why. @param of whether the ledger is a file of it; else views are in the backup */
 export function leftOutOf(names: readonly string[], { isFile }: { readonly isFile: boolean }): LeftOut[] {
   const isIn = (name: string): boolean =>
-    isKept(name) || (WITH_OTHERS.test(name) && (isFile || name !== LEDGER_COPY)) || (!isFile && name === VIEWS_FILE);
+    isKept(name) || (WITH_OTHERS.test(name) && (isFile || name !== LEDGER_FILE)) || (!isFile && name === VIEWS_FILE);
   return names
     .filter((name) => !isIn(name))
     .sort()
@@ -29,7 +29,7 @@ export function leftOutOf(names: readonly string[], { isFile }: { readonly isFil
 
 function whyLeftOut(name: string): string {
   if (SECRET.test(name)) return 'a secret: keep it elsewhere';
-  if (name === LEDGER_COPY) return 'not where the ledger is';
+  if (name === LEDGER_FILE) return 'not where the ledger is';
   if (ASKED.test(name)) return 'between a command and the running gateway';
   return MADE_ANEW.test(name) ? 'made anew from the ledger' : 'no file of this program';
 }

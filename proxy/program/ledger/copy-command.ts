@@ -2,16 +2,17 @@ import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
-import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
-import { LEDGER_STREAM, position } from '../../../contracts/ids.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { LEDGER_STREAM } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { type CopiedLedger, type CopySource, copyLedger } from '../../../ledger/copy/move-ledger.ts';
-import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
+import { LEDGER_FILE, ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
 import { endFile } from '../../../ledger/event-log/sqlite/end-file.ts';
 import { readClaims, standingOf } from '../../../ledger/forms/claims.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { movePrefix } from '../../../ledger/identity/stream-prefix.ts';
+import { lastEvent } from '../../../ledger/last-event.ts';
 import { syncFolder } from '../../../ledger/sync-folder.ts';
 import { nameArgument } from '../command-arguments.ts';
 import {
@@ -168,7 +169,7 @@ function targetOf(
   if (eventLog.kind === 'sqlite')
     throw new CommandError('the ledger is in a file already: --to names an event store (esdb://…)', EXIT.usage);
   const path = resolve(named);
-  const file = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, 'ledger.db') : path;
+  const file = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, LEDGER_FILE) : path;
   const isThere = existsSync(file);
   return {
     ...{ place: file, file, streamPrefix: null },
@@ -181,15 +182,9 @@ function endOf(configuration: Configuration, log: EventLog): CopySource['end'] {
   const file = ledgerFile(configuration);
   if (file !== null) return async (expected, of) => endFile(file, { stream: LEDGER_STREAM, expected, of });
   return async (expected, of) => {
-    const result = await log.append(LEDGER_STREAM, expected, [of(await newestOf(log))]);
+    const result = await log.append(LEDGER_STREAM, expected, [of(await lastEvent(log))]);
     return result.type === 'appended';
   };
-}
-
-async function newestOf(log: EventLog): Promise<RecordedEvent | null> {
-  const head = (await log.headPosition()) ?? 0;
-  for await (const event of log.readAll({ after: head === 0 ? null : position(head - 1), limit: 1 })) return event;
-  return null;
 }
 
 function putInPlace(file: string): void {

@@ -1,4 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { accountId } from '../../../contracts/ids.ts';
 import { formatExactUsd, microUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
 import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
 import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
@@ -92,6 +93,13 @@ it('has a line for whatever is refused, with its code and what is known of it by
     [
       () => post(gateway, '/v1/messages/count_tokens', asking(model)),
       { ...known, method: 'POST', route: '/v1/messages/count_tokens', status: 200, model },
+    ],
+    [
+      async () => {
+        gateway.gateway.process.projections.park(accountId('acct_test'), 'a look');
+        await post(gateway, '/v1/messages', asking(model));
+      },
+      { ...at, ...known, status: 529, code: 'account_set_aside' },
     ],
     [() => sendRaw(gateway.url, 'nonsense\r\n\r\n'), { status: 400, code: 'invalid_request' }],
     [() => call(gateway.url, '/%zz'), { method: 'GET', status: 404, code: 'route_not_found' }],

@@ -20,7 +20,7 @@ it('a file that has ended takes nothing more from whoever has it open, and shows
   const heads: unknown[] = [];
   const of = (head: unknown) => {
     heads.push(head);
-    return proposed(2);
+    return { ...proposed(2), type: 'LedgerMoved' };
   };
   // Somebody else has written to the stream in between.
   expect(endFile(path, { stream: LEDGER_STREAM, expected: revision(3), of })).toBe(false);

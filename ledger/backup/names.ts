@@ -1,2 +1,0 @@
-/** The ledger's copy in a backup. */
-export const LEDGER_COPY = 'ledger.db';
