@@ -8,6 +8,8 @@ interface OperatorDeskOptions {
   readonly dataFolder: string;
   readonly clock: () => number;
   readonly logger: Logger;
+  /** Whether who has asked is still there, as far as that can be told. */
+  readonly isAwaited: (asked: Asked) => boolean;
   /** Does it, or throws why not. */
   readonly carryOut: (asked: Asked, signal: AbortSignal) => Promise<void>;
 }
@@ -42,8 +44,8 @@ export class OperatorDesk {
     try {
       const request = readRequest(dataFolder);
       if (request === null) return;
-      // Whoever has asked has been gone for long.
-      if (request.untilMs < clock()) rmSync(requestFile(dataFolder), { force: true });
+      // Whoever has asked is gone.
+      if (request.untilMs < clock() || !this.#isAsked(request)) rmSync(requestFile(dataFolder), { force: true });
       else {
         const refused = await this.#carryOut(request);
         if (this.#isAsked(request)) writeAnswer(dataFolder, { id: request.id, refused });
@@ -75,7 +77,8 @@ export class OperatorDesk {
     }
   }
 
-  #isAsked({ id }: OperatorRequest): boolean {
-    return readRequest(this.#options.dataFolder)?.id === id;
+  #isAsked({ id, asked }: OperatorRequest): boolean {
+    const { dataFolder, isAwaited } = this.#options;
+    return readRequest(dataFolder)?.id === id && isAwaited(asked);
   }
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, openSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { readFoldedThrough } from '../../projections/known-views.ts';
 import { finishSwitch } from '../../projections/switched-file.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
+import { readAnswer, requestFile } from '../../proxy/operator-requests/operator-request.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
 import { runHereForJson } from '../fixtures/processes/run-here.ts';
@@ -106,5 +107,19 @@ describe('kill -9', () => {
     expect(await gateway.ended).toBe(null);
     expect(await balanceServed(data)).toBe(7n);
     expect(balanceIn(join(data, 'views.previous.db'))).toBe('1000000000');
+  });
+
+  it('of a command that had the views switched leaves nothing to be done: no gateway begins it', async () => {
+    const data = spoiled();
+    const files = viewFilesOf(data);
+    cpSync(join(whole, 'views.db'), files.previous);
+    const live = statSync(files.live).ino;
+    const gateway = await startTestGateway({ data });
+    const asked = { type: 'switch-views', to: 'previous' };
+    writeFileSync(requestFile(data), JSON.stringify({ id: 'of the killed', untilMs: Date.now() + 600_000, asked }));
+    await expect.poll(() => existsSync(requestFile(data))).toBe(false);
+    expect(readAnswer(data)).toBe(null);
+    await gateway.stop();
+    expect(statSync(files.live).ino).toBe(live);
   });
 });

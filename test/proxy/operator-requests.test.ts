@@ -24,7 +24,7 @@ it('what is withdrawn while it is under way is broken off, and answered to nobod
   const ended = Promise.withResolvers<void>();
   const desk = endedLater(
     new OperatorDesk({
-      ...{ dataFolder, clock: Date.now, logger },
+      ...{ dataFolder, clock: Date.now, logger, isAwaited: () => true },
       carryOut: async (_asked, signal) => {
         begun.resolve(signal);
         await once(signal, 'abort');
@@ -46,6 +46,32 @@ it('what is withdrawn while it is under way is broken off, and answered to nobod
   expect(await answer).toBe('gone');
   await desk.close();
   expect(readdirSync(dataFolder)).toEqual([]);
+});
+
+it('what nobody waits for any more is not begun, and is broken off where it was', async () => {
+  const dataFolder = temporaryFolder();
+  let isAwaited = false;
+  const begun: AbortSignal[] = [];
+  const desk = endedLater(
+    new OperatorDesk({
+      ...{ dataFolder, clock: Date.now, logger, isAwaited: () => isAwaited },
+      carryOut: async (_asked, signal) => {
+        begun.push(signal);
+        isAwaited = false;
+        await once(signal, 'abort');
+        throw signal.reason;
+      },
+    }),
+  );
+  const isThere = (): boolean => existsSync(requestFile(dataFolder));
+  desk.start();
+  expect(await askGateway(asked, { dataFolder, clock: Date.now, timeMs: 60_000, isThere })).toBe('gone');
+  expect(begun).toEqual([]);
+  isAwaited = true;
+  const answer = askGateway(asked, { dataFolder, clock: Date.now, timeMs: 60_000, isThere });
+  await expect.poll(() => begun[0]?.aborted).toBe(true);
+  rmSync(requestFile(dataFolder), { force: true });
+  expect(await answer).toBe('gone');
 });
 
 it('a program that a signal ends has withdrawn what it has asked', async () => {

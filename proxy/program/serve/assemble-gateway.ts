@@ -2,8 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { RequestId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
+import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import type { Sealer } from '../../../ledger/seals/sealer.ts';
 import type { Settlement } from '../../../ledger/settlement/settlement.ts';
+import { viewFilesOf } from '../../../projections/view-files.ts';
 import { CreditFleet } from '../../admission/credit-fleet.ts';
 import { Availability } from '../../availability.ts';
 import { GatewayClaim } from '../../claim/gateway-claim.ts';
@@ -135,6 +137,8 @@ function deskOf({ options, projections }: OpenedGateway): OperatorDesk {
   const dataFolder = configuration.data;
   return new OperatorDesk({
     ...{ dataFolder, clock, logger },
+    // A command that has views switched holds them locked: one that was killed has nothing done.
+    isAwaited: ({ type }) => type !== 'switch-views' || isFolderLocked(viewFilesOf(dataFolder).rebuildFolder),
     carryOut: (asked, signal) => carryOut(asked, { projections, dataFolder }, signal),
   });
 }
