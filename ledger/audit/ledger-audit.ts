@@ -12,6 +12,7 @@ import { AccountAudit } from './account-audit.ts';
 import { auditInstants } from './audit-instants.ts';
 import type { SeenFigures } from './audit-views.ts';
 import type { Fault } from './fault.ts';
+import { LeftBehind } from './left-behind.ts';
 import { Prints } from './once-only.ts';
 import { OwnCatalog } from './own-catalog.ts';
 import { OwnStreams } from './own-streams.ts';
@@ -44,6 +45,8 @@ export class LedgerAudit {
   /** By stream; null for one that is of no account. */
   readonly #accounts = new Map<StreamName, AccountAudit | null>();
   #accountCount = 0;
+  /** What stands in the log behind a move of the ledger to another one. */
+  readonly #leftBehind = new LeftBehind();
   /** Until when what began may rest on what was lost: the newest loss that was accepted; '' where there was none. */
   #lostUntil = '';
   readonly #prints = new Prints();
@@ -60,6 +63,7 @@ export class LedgerAudit {
   take(event: RecordedEvent): void {
     const { stream } = event;
     const account = this.#accountOf(stream);
+    this.#leftBehind.take(event, account !== null || this.#isFirst);
     if (account === null && !this.#isFirst) {
       this.#takeQuietly(event);
       return;
@@ -86,6 +90,10 @@ export class LedgerAudit {
       if (account === null) continue;
       account.end();
       this.#hand(stream, account);
+    }
+    for (const { event, more } of this.#leftBehind.all()) {
+      const others = more === 0 ? '' : ` and ${more} more behind it`;
+      this.#tellOf(event, `${event.type}${others} of a ledger that has moved to another log`);
     }
     return { events: this.events, accounts: this.#accountCount, prints: this.#prints.all() };
   }
@@ -134,7 +142,12 @@ export class LedgerAudit {
     books.faults = [];
   }
 
-  #tellOf({ stream, revision }: RecordedEvent, what: string, found: unknown = null, expected: unknown = null): void {
+  #tellOf(
+    { stream, revision }: Pick<RecordedEvent, 'stream' | 'revision'>,
+    what: string,
+    found: unknown = null,
+    expected: unknown = null,
+  ): void {
     this.#tell({ stream, revision, what, found: textOf(found), expected: textOf(expected) });
   }
 

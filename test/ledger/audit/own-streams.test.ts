@@ -3,6 +3,8 @@ import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { DomainEvent, EventData } from '../../../contracts/events.ts';
 import {
+  accountId,
+  accountStream,
   commandId,
   LEDGER_STREAM,
   ledgerId,
@@ -18,6 +20,7 @@ import {
 } from '../../../contracts/ids.ts';
 import { describeFault } from '../../../ledger/audit/fault.ts';
 import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
+import { exampleOf } from '../../fixtures/ledger/example-events.ts';
 
 /** The streams that are of no account: what can follow what in each. */
 const AT = '2026-11-20T10:00:00.000Z';
@@ -190,28 +193,73 @@ it.each<[string, StreamName, readonly Written[], string]>([
   expect(faultsOf(stream, events)).toContainEqual(expect.stringContaining(fault));
 });
 
+type Placed = readonly [StreamName, Written];
+
+/** @param read all or some of them, in another order than the log's */
+function faultsWith(events: readonly Placed[], { isFirst = true, read = events } = {}): string[] {
+  const faults: string[] = [];
+  const audit = new LedgerAudit({
+    onFault: (fault) => faults.push(`${fault.stream} ${fault.revision}: ${describeFault(fault)}`),
+    isFirst,
+  });
+  for (const placed of read) {
+    const [stream, event] = placed;
+    const index = events.indexOf(placed);
+    const before = events.slice(0, index).filter(([other]) => other === stream).length;
+    audit.take({ ...recordedOf(stream, event, index), revision: revision(before) });
+  }
+  audit.end();
+  return faults;
+}
+const move = [LEDGER_STREAM, moved()] as const;
+
 it('takes a checkpoint that goes back for right in another log, and in no other', () => {
-  const faultsWith = (events: readonly (readonly [StreamName, Written])[]): string[] => {
-    const faults: string[] = [];
-    const audit = new LedgerAudit({ onFault: (fault) => faults.push(describeFault(fault)) });
-    const counts = new Map<StreamName, number>();
-    for (const [index, [stream, event]] of events.entries()) {
-      const at = counts.get(stream) ?? 0;
-      counts.set(stream, at + 1);
-      audit.take({ ...recordedOf(stream, event, index), revision: revision(at) });
-    }
-    audit.end();
-    return faults;
-  };
   const before = [
     [LEDGER_STREAM, identified()] as const,
     [relay, claim(1)] as const,
     [relay, checkpoint(1, 900)] as const,
   ];
-  const move = [LEDGER_STREAM, moved()] as const;
   expect(faultsWith([...before, move, [relay, checkpoint(1, 9)], [relay, checkpoint(1, 12)]])).toEqual([]);
   expect(faultsWith([...before, move, [relay, checkpoint(1, 9)], [relay, checkpoint(1, 8)]])).toEqual([
     expect.stringContaining('the checkpoint is 8, should be 9 or more'),
   ]);
   expect(faultsWith([...before, [relay, checkpoint(1, 9)]])).toHaveLength(1);
+});
+
+it('tells of what is written to a log that the ledger has left, by stream, and not of what has come with it', () => {
+  const before = [[LEDGER_STREAM, identified()] as const, [proxy, claimed(1)] as const];
+  const behind = [
+    [proxy, ended(1)] as const,
+    [anthropic, compared('anthropic')] as const,
+    [relay, claim(1)] as const,
+    [proxy, claimed(2)] as const,
+  ];
+  const arrived = [LEDGER_STREAM, identified()] as const;
+  const left = [
+    `${proxy} 1: ProxyClaimed and 1 more behind it of a ledger that has moved to another log`,
+    `${anthropic} 0: ProviderReconciled of a ledger that has moved to another log`,
+  ];
+  expect(faultsWith([...before, move, ...behind])).toEqual(left);
+  expect(faultsWith([...before, move, ...behind, arrived, [proxy, claimed(3)]])).toEqual([]);
+  expect(faultsWith([...before, move, ...behind, arrived, [LEDGER_STREAM, moved()], [proxy, claimed(3)]])).toHaveLength(
+    1,
+  );
+});
+
+it('tells of an account in a log that the ledger has left in the part that looks at it, and where its stream is read last', () => {
+  const account = accountStream(accountId('acme'));
+  const events = [
+    [LEDGER_STREAM, identified()] as const,
+    [account, exampleOf('AccountOpened')] as const,
+    move,
+    [account, exampleOf('PlanChanged')] as const,
+    [proxy, claimed(1)] as const,
+  ];
+  const left = [`${account} 1: PlanChanged of a ledger that has moved to another log`];
+  const told = (faults: readonly string[]) => faults.filter((fault) => fault.endsWith('moved to another log'));
+  expect(told(faultsWith(events, { isFirst: false }))).toEqual(left);
+  const first = events.filter(([stream]) => stream === LEDGER_STREAM);
+  expect(told(faultsWith(events, { read: [...first, ...events.filter(([stream]) => stream === account)] }))).toEqual(
+    left,
+  );
 });
