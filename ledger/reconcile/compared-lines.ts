@@ -1,6 +1,5 @@
 import type { CreditsDebited, EventData } from '../../contracts/events.ts';
 import { picoUsd } from '../../contracts/money.ts';
-import type { TokenClass } from '../../contracts/usage.ts';
 import { REPORT_CLASSES, type ReportClass } from './report-columns.ts';
 
 type Line = EventData<'ProviderReconciled'>['lines'][number];
@@ -53,7 +52,8 @@ export class ComparedLines {
 
   /** @param tokenClass null where it is of all of them */
   addTheirCost(place: Place, tokenClass: ReportClass | null, cost: bigint): void {
-    for (const name of tokenClass === null ? (['all'] as const) : ([tokenClass, 'all'] as const)) {
+    const shown = tokenClass === null ? null : this.#shownAs(tokenClass);
+    for (const name of shown === null ? (['all'] as const) : ([shown, 'all'] as const)) {
       const sums = this.#of(place, name);
       sums.theirsAmount = (sums.theirsAmount ?? 0n) + cost;
     }
@@ -81,7 +81,7 @@ export class ComparedLines {
     return tokenClass === 'all' ? this.#classes.size > 0 : this.#classes.has(tokenClass);
   }
 
-  #shownAs(tokenClass: TokenClass): ReportClass | null {
+  #shownAs(tokenClass: ReportClass): ReportClass | null {
     if (this.#shown.has(tokenClass)) return tokenClass;
     return tokenClass.startsWith('cacheWrite') && this.#shown.has('cacheWrite') ? 'cacheWrite' : null;
   }

@@ -40,8 +40,6 @@ interface Entry {
   /** Empty where a row has said none, and it is not known whether others do. */
   tier: string;
   theirs: number[] | null;
-  /** What of a row was not said by class. */
-  cost: bigint | null;
   ours: number[] | null;
 }
 
@@ -51,8 +49,8 @@ interface Entry {
  */
 export class Comparison {
   readonly #entries = new Map<string, Entry>();
-  /** By class. Of a request the model and tier are known with ours: it goes where the request stands then. */
-  readonly #costs: { place: Entry; tokenClass: ReportClass; cost: bigint }[] = [];
+  /** Of a request the model and tier are known with ours: it goes where the request stands then. */
+  readonly #costs: { place: Entry; tokenClass: ReportClass | null; cost: bigint }[] = [];
   readonly #largest = new Largest<Difference>(DIFFERENCES_MAX, weightOf);
   readonly #counts = { matched: 0, mismatched: 0, oursOnly: 0, theirsOnly: 0 };
   #begun: { readonly terms: ComparisonTerms; readonly lines: ComparedLines } | null = null;
@@ -61,23 +59,21 @@ export class Comparison {
     const day = requestId === null && atMs !== null ? dayOf(atMs) : null;
     const entry = this.#entryOf(requestId, { day, model: model ?? ALL, tier: tier ?? '' });
     entry.theirs = sumOf(entry.theirs, (name) => tokens.get(name) ?? 0);
-    if (cost === null) return;
-    if (tokenClass === null) entry.cost = (entry.cost ?? 0n) + cost;
-    else this.#costs.push({ place: entry, tokenClass, cost });
+    if (cost !== null) this.#costs.push({ place: entry, tokenClass, cost });
   }
 
   /** All of theirs are there. */
   begin(terms: ComparisonTerms): void {
     this.#begun = { terms, lines: new ComparedLines(terms.classes, terms.shown) };
     for (const [key, entry] of [...this.#entries]) {
+      if (terms.shown.has('cacheWrite')) entry.theirs = withWritesAsOne(entry.theirs);
       if (entry.tier !== '') continue;
       entry.tier = terms.hasTier ? 'standard' : ALL;
       if (terms.by === 'request') continue;
       this.#entries.delete(key);
-      const { theirs, cost } = entry;
+      const { theirs } = entry;
       const same = this.#entryOf(null, entry);
       same.theirs = sumOf(same.theirs, (_name, at) => theirs?.[at] ?? 0);
-      if (cost !== null) same.cost = (same.cost ?? 0n) + cost;
     }
   }
 
@@ -120,7 +116,7 @@ export class Comparison {
     const key = requestId ?? JSON.stringify([day, model, tier]);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      entry = { requestId, day, model, tier, theirs: null, cost: null, ours: null };
+      entry = { requestId, day, model, tier, theirs: null, ours: null };
       this.#entries.set(key, entry);
     }
     return entry;
@@ -134,13 +130,12 @@ export class Comparison {
   /** Nothing more comes to it. */
   #end(entry: Entry): void {
     const { terms, lines } = this.#sides();
-    const { ours, theirs, cost } = entry;
+    const { ours, theirs } = entry;
     const cells = REPORT_CLASSES.flatMap((tokenClass, at) => {
       const cell = { tokenClass, ours: BigInt(ours?.[at] ?? 0), theirs: BigInt(theirs?.[at] ?? 0) };
       return cell.ours === 0n && cell.theirs === 0n ? [] : [cell];
     });
     lines.addTokens(entry, cells);
-    if (cost !== null) lines.addTheirCost(entry, null, cost);
     const compared = cells.filter(({ tokenClass }) => terms.classes.has(tokenClass));
     const { requestId, day, model, tier } = entry;
     const tell = (kind: Kind | 'matched', tokens: Difference['tokens']): void => {
@@ -173,7 +168,7 @@ const weightOf = ({ tokens }: Difference): number =>
   tokens.reduce((sum, { ours, theirs }) => sum + Math.abs(Number(ours - theirs)), 0);
 
 const unnamed = (requestId: string | null, model: string, tier: string): Entry => ({
-  ...{ requestId, day: null, model, tier, theirs: null, cost: null, ours: null },
+  ...{ requestId, day: null, model, tier, theirs: null, ours: null },
 });
 
 function sumOf(before: number[] | null, added: (name: ReportClass, at: number) => number): number[] {
@@ -183,6 +178,14 @@ function sumOf(before: number[] | null, added: (name: ReportClass, at: number) =
       throw new ReportError('it has more tokens of one model on a day, or of one request, than can be counted exactly');
     return sum;
   });
+}
+
+/** What is said of cache writes by how long they are, and without, as one class. */
+function withWritesAsOne(theirs: readonly number[] | null): number[] {
+  const isWrite = (name: ReportClass): boolean => name.startsWith('cacheWrite');
+  const of = (at: number): number => theirs?.[at] ?? 0;
+  const writes = REPORT_CLASSES.reduce((sum, name, at) => (isWrite(name) ? sum + of(at) : sum), 0);
+  return sumOf(null, (name, at) => (name === 'cacheWrite' ? writes : isWrite(name) ? 0 : of(at)));
 }
 
 const oursOf = (tokens: TokenCounts, name: ReportClass): number =>

@@ -44,7 +44,6 @@ export class OurUsages {
       if (event.data.upstream.provider === this.#provider) this.#waiting.set(account, event.data);
     } else if (event.type === 'LateUsageReported') {
       const { usage, lines } = event.data;
-      this.#tellWaiting(account);
       this.providers.add(usage.upstream.provider);
       if (usage.upstream.provider === this.#provider) this.#take({ usage, lines });
     }

@@ -128,11 +128,18 @@ class SeenRows {
     return {
       by: isByRequest ? 'request' : 'day',
       ...this.#timeOf(asked),
-      classes: inOrder(this.#told),
-      shown: inOrder(this.#told.union(this.#costed)),
-      hasTier: columns.has('tier') || columns.has('batch'),
+      ...this.#classes(),
+      hasTier: columns.has('tier'),
       hasModel: model < count,
     };
+  }
+
+  /** Where any row has cache writes without saying for how long they are, those of all rows are one class. */
+  #classes(): Pick<ComparisonTerms, 'classes' | 'shown'> {
+    const shown = this.#told.union(this.#costed);
+    const asOne = (name: ReportClass): ReportClass =>
+      shown.has('cacheWrite') && name.startsWith('cacheWrite') ? 'cacheWrite' : name;
+    return { classes: inOrder(new Set([...this.#told].map(asOne))), shown: inOrder(new Set([...shown].map(asOne))) };
   }
 
   /** Whole days (UTC) of the report, unless somebody said otherwise. */

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { catalogFileSchema } from '../../../contracts/catalog.ts';
-import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
-import type { AccountEvent, EventData, UsageRecorded } from '../../../contracts/events.ts';
-import { accountId, accountStream, commandId, position, revision } from '../../../contracts/ids.ts';
+import type { UsageRecorded } from '../../../contracts/events.ts';
 import { NO_TOKENS } from '../../../contracts/usage.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
@@ -15,76 +13,10 @@ import { ReportError } from '../../../ledger/reconcile/report-error.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { catalogEntry } from '../../fixtures/catalog-entry.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
-import { CARD, granted, opened, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { CARD, opened } from '../../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { READMES } from '../../source-files.ts';
-
-type Tokens = Partial<UsageRecorded['tokens']>;
-interface Used extends Partial<Omit<UsageRecorded, 'tokens'>> {
-  readonly tokens?: Tokens;
-  readonly id?: string | null;
-  readonly provider?: string;
-}
-
-let number = 0;
-const used = (day: string, { id = null, provider = 'example', tokens = {}, ...rest }: Used = {}): UsageRecorded =>
-  usageOf(++number, 0, {
-    upstream: { provider, model: 'opal', requestId: id },
-    startedAt: `${day}T12:00:00.000Z`,
-    finishedAt: `${day}T12:00:01.000Z`,
-    tokens: { ...NO_TOKENS, ...tokens },
-    ...rest,
-  });
-
-/** The log of accounts that used so much, their events in turn. */
-function logOf(...accounts: (readonly (UsageRecorded | AccountEvent)[])[]): RecordedEvent[] {
-  const streams = accounts.map((usages, index) => {
-    let state = fold([opened, granted('g', 1_000_000_000)]);
-    const events = usages.flatMap((one) => {
-      if (state.type !== 'open') throw new Error('not open');
-      const made = 'type' in one ? [one] : recordUsage(state, one, CARD);
-      for (const event of made) state = evolve(state, event);
-      return made;
-    });
-    return encodeEvents(events, {
-      commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'),
-      ...{ actor: 'gateway', recordedAt: '2026-11-05T10:20:31.001Z' },
-    }).map((event, at) => ({
-      ...{ ...event, stream: accountStream(accountId(`a${index}`)), revision: revision(at), position: position(at) },
-    }));
-  });
-  const most = Math.max(...streams.map(({ length }) => length));
-  return Array.from({ length: most }, (_, at) => streams.flatMap((stream) => stream[at] ?? [])).flat();
-}
-
-async function* chunked(text: string, size: number): AsyncGenerator<Buffer> {
-  const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
-}
-
-async function* inTurn(events: readonly RecordedEvent[]): AsyncGenerator<RecordedEvent> {
-  yield* events;
-}
-
-interface Asked {
-  readonly from?: string;
-  readonly to?: string;
-  readonly ignored?: readonly string[];
-  readonly size?: number;
-}
-
-const compared = (
-  report: string,
-  events: readonly RecordedEvent[],
-  { from, to, ignored = [], size = 7 }: Asked = {},
-): Promise<EventData<'ProviderReconciled'>> =>
-  reconcile(chunked(report, size), inTurn(events), {
-    provider: 'example',
-    known: ['example'],
-    fromMs: from === undefined ? null : Date.parse(from),
-    toMs: to === undefined ? null : Date.parse(to),
-    ignored,
-  });
+import { chunked, compared, inTurn, logOf, used } from './compared-report.ts';
 
 const DAYS = [
   used('2026-11-05', { tokens: { input: 100, output: 7, cacheRead: 30 } }),
@@ -178,6 +110,24 @@ describe('a report by day', () => {
     for (const report of [JSON.stringify(pages, null, 2), pages.map((one) => JSON.stringify(one)).join('\n')])
       expect(await compared(report, logOf(DAYS))).toMatchObject(expected);
     await expect(compared(JSON.stringify(pages[0]), logOf(DAYS))).rejects.toThrow(/has_more/);
+  });
+
+  it('of which one row alone says cache writes without how long they are has those of all rows as one class', async () => {
+    const report =
+      '{"date":"2026-11-05","model":"opal","input_tokens":11,"cache_creation_input_tokens":9,"service_tier":"priority",' +
+      '"cache_creation":{"ephemeral_5m_input_tokens":4,"ephemeral_1h_input_tokens":5}}\n' +
+      '{"date":"2026-11-05","model":"opal","output_tokens":7,"cache_creation_input_tokens":0,"service_tier":"standard"}\n' +
+      '{"date":"2026-11-05","model":"opal","token_type":"cache_write_1h","cost_usd":0.5,"service_tier":"priority"}\n';
+    const { classes, counts, lines } = await compared(report, logOf(DAYS.slice(0, 2)));
+    expect([classes, counts.matched, counts.mismatched]).toEqual([['input', 'output', 'cacheWrite'], 3, 0]);
+    const written = {
+      tokenClass: 'cacheWrite',
+      ours: 9n,
+      theirs: 9n,
+      oursAmount: 600n,
+      theirsAmount: 500_000_000_000n,
+    };
+    expect(lines).toContainEqual({ model: 'opal', tier: 'fast', ...written });
   });
 
   it('that names input with what was read from a cache, and no tier, is read as what it means', async () => {
