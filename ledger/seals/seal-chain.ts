@@ -53,6 +53,9 @@ export class SealChain {
   readonly #introduced: string[] = [];
   /** Which of them has signed the newest seal. */
   #rank = 0;
+  /** The first two are of one instant: a rotation has introduced both, and no seal the first. */
+  #isBeforeSeals = false;
+  #firstFrom: string | null = null;
   #previous: string | null = null;
   #revision = 0;
 
@@ -93,7 +96,7 @@ export class SealChain {
     for (const keyId of this.#given)
       if (!this.#introduced.includes(keyId))
         this.#fault('key', null, `key ${keyId} is given, and nothing in the stream of seals introduces it`);
-    if (this.#isTrusted !== null && this.seals === 0)
+    if (this.#isTrusted !== null && this.seals === 0 && !this.#isBeforeSeals)
       this.#fault('tail', null, 'keys are given, and there is no seal: all of them are taken out');
   }
 
@@ -103,6 +106,8 @@ export class SealChain {
     else {
       this.#know(introduced);
       this.#introduced.push(introduced.keyId);
+      if (this.#introduced.length === 2) this.#isBeforeSeals = introduced.validFrom === this.#firstFrom;
+      this.#firstFrom ??= introduced.validFrom;
     }
   }
 

@@ -185,12 +185,11 @@ function faultOfKey(key, keys, { areGiven, introduced, rank }) {
     : 'has a signature that is not of who introduced it';
 }
 
-const keysOf = (file) =>
-  new Map(
-    JSON.parse(readFileSync(file, 'utf8'))
-      .keys.filter(isKey)
-      .map((key) => [key.keyId, key]),
-  );
+function keysOf(file) {
+  const keys = JSON.parse(readFileSync(file, 'utf8')).keys.filter(isKey);
+  if (keys.length === 0) throw new Error(`${file}: there is no key in it`);
+  return new Map(keys.map((key) => [key.keyId, key]));
+}
 
 function sealsIn(text) {
   try {
@@ -220,7 +219,7 @@ async function anchorsOf(file) {
 /** The seals in their order, each followed from the one before. */
 async function* sealsOf(folder, keys, areGiven, fault) {
   let [before, previous, revision, rank] = [null, null, 0, 0];
-  const [introduced, listed] = [[], []];
+  const [introduced, listed, since] = [[], [], []];
   const given = [...keys.keys()];
   for await (const event of eventsOf(folder, 'seals.ndjson', true, fault)) {
     if (event === null) continue;
@@ -237,9 +236,10 @@ async function* sealsOf(folder, keys, areGiven, fault) {
       const why = faultOfKey(data, keys, { areGiven, introduced, rank });
       if (why !== null) fault(`key ${data.keyId} ${why}`);
       else {
-        const since = keys.get(data.keyId)?.validFrom ?? '';
-        keys.set(data.keyId, since > data.validFrom ? { ...data, validFrom: since } : data);
+        const given = keys.get(data.keyId)?.validFrom ?? '';
+        keys.set(data.keyId, given > data.validFrom ? { ...data, validFrom: given } : data);
         introduced.push(data.keyId);
+        since.push(data.validFrom);
       }
     } else if (event.type === 'LedgerSealed') {
       const of = `seal ${data.seal} (events ${data.first} to ${data.treeSize - 1}):`;
@@ -266,7 +266,9 @@ async function* sealsOf(folder, keys, areGiven, fault) {
     fault('keys.json: its keys are not those that the stream of seals introduces');
   for (const keyId of given)
     if (!introduced.includes(keyId)) fault(`key ${keyId} is given, and nothing in the stream of seals introduces it`);
-  if (areGiven && before === null) fault('keys are given, and there is no seal: all of them are taken out');
+  // A rotation before the first seal introduces two at once; else the first comes with a seal.
+  if (areGiven && before === null && since[0] !== since[1])
+    fault('keys are given, and there is no seal: all of them are taken out');
 }
 
 async function verifyFolder(folder, { keysFile, anchors }) {

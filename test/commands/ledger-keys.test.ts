@@ -96,6 +96,20 @@ it('gateway ledger keys rotate refuses where the key before is none of the ledge
   expect(keys.at(-1)).toMatchObject({ keyId, introducedBy: null });
 });
 
+it('gateway ledger keys rotate before the first seal leaves a ledger whose seals nobody has taken out; no key of it is lost', async () => {
+  await expect(program.run('ledger', 'keys', 'rotate', '--lost')).rejects.toMatchObject({
+    exitCode: EXIT.refused,
+    message: expect.stringContaining('knows no key'),
+  });
+  expect(existsSync(join(data, 'seal-key.next'))).toBe(false);
+  await program.json('ledger', 'keys', 'rotate');
+  await program.json('ledger', 'keys', 'rotate');
+  const keys = join(data, 'keys.json');
+  writeFileSync(keys, await program.run('ledger', 'keys', '--json'));
+  const verdict = await program.json('ledger', 'verify', '--seals', '--keys', keys);
+  expect(verdict).toMatchObject({ verdict: 'nothing is sealed', faults: [] });
+});
+
 it('gateway ledger keys warns of a key for which nobody vouches as it says', async () => {
   const own = keyOfFolder(data).key;
   const introduced = {

@@ -71,8 +71,13 @@ async function showKeys(context: CommandContext, command: Command): Promise<void
 async function rotate(context: CommandContext, command: Command, { keyFile, lost }: RotateOptions): Promise<void> {
   await withEventLog(context, command, async (log, configuration) => {
     const isInFolder = configuration.seals.key?.type === 'data folder';
-    const to = nextKey(configuration, keyFile);
     const { keys } = await readSealKeys(log);
+    if (lost === true && keys.length === 0)
+      throw new CommandError(
+        'the ledger knows no key, so that none is lost: the first comes with the first seal',
+        EXIT.refused,
+      );
+    const to = nextKey(configuration, keyFile);
     if (isInFolder && lost !== true && keys.length > 0 && !existsSync(sealKeyFile(configuration.data)))
       throw new CommandError(
         `${sealKeyFile(configuration.data)} is not there, which is to vouch for the next: put it back, or, where it is lost: --lost`,

@@ -267,10 +267,17 @@ test('a key signs on until the one that follows it has signed, and all seals tha
     ['--anchor', anchor],
   ])
     expect(await verified(bare, ...outside)).toMatch(/^5\n/);
+  const gone = /^5\nkeys are given, and there is no seal: all of them are taken out\n/;
   const onlyKey = await exported([rows[0] as Row, ...events]);
-  expect(await verified(onlyKey, '--keys', keys)).toMatch(
-    /^5\nkeys are given, and there is no seal: all of them are taken out\n/,
+  expect(await verified(onlyKey, '--keys', keys)).toMatch(gone);
+  // One that was rotated before the first seal is introduced with the next.
+  const [young, cut] = [undefined, '2026-11-05T10:20:31.002Z'].map((from) =>
+    exported([rows[0] as Row, introductionRow(1, next, key, from), ...events]),
   );
+  expect(await verified((await young) ?? '', '--keys', given)).toMatch(/^0\n.*\nnothing is sealed\n$/);
+  expect(await verified((await cut) ?? '', '--keys', given)).toMatch(gone);
+  const none = file('none.json', '{"keys":[]}');
+  expect(await verified(bare, '--keys', none)).toMatch(/^2\nverify-export: .*none.json: there is no key in it\n$/);
 });
 
 test('a proof is anchored as far as the seal goes that was kept, and no further', async () => {

@@ -181,7 +181,25 @@ describe('a ledger as it was sealed', () => {
     expect((await verdictOf([good[0] as Row, ...events], { keys })).faults).toMatchObject([gone]);
     expect((await verdictOf(events, { anchors })).faults).toMatchObject([{ kind: 'tail', seal: 6 }]);
   });
+
+  test('takes a ledger whose key was rotated before its first seal for one in which nothing is sealed, and no other', async () => {
+    const [first, ...next] = [key, newTestKey(), newTestKey()];
+    const rotated = (...from: readonly string[]): Promise<SealVerdict> => {
+      const known = next.slice(0, from.length).map((one, index) => introductionRow(index + 1, one, key, from[index]));
+      const keys = [first, ...next].slice(0, 1 + from.length).map((one) => ({ ...one, validFrom: EARLY }));
+      return verdictOf([good[0] as Row, ...known, ...events], { keys });
+    };
+    const unsealed = { verdict: 'nothing is sealed', faults: [] };
+    expect(await rotated(SEALED_AT)).toMatchObject(unsealed);
+    expect(await rotated(SEALED_AT, LATER)).toMatchObject(unsealed);
+    const gone = [{ kind: 'tail', seal: null }];
+    expect((await rotated(LATER)).faults).toMatchObject(gone);
+    expect((await rotated(LATER, LATER)).faults).toMatchObject(gone);
+    expect((await rotated(LATER, SEALED_AT)).faults).toMatchObject(gone);
+  });
 });
+
+const [EARLY, SEALED_AT, LATER] = ['2026-01-01T00:00:00.000Z', '2026-11-05T10:20:31.001Z', '2026-11-05T10:20:31.002Z'];
 
 const RANGE = { kind: 'range', seal: 2, range: { first: 16, last: 23 } };
 const AS_SEALED = 'it is not as it was sealed';
