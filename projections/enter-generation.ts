@@ -145,7 +145,7 @@ async function execute(
   id: AccountId,
   command: AccountCommand,
 ): Promise<Revision | null> {
-  const result = await executeCommand(log, id, command, recordingBy(actor, nowMs));
+  const result = await executeCommand(log, id, command, { type: 'operator', name: actor }, recordingBy(actor, nowMs));
   if (result.type === 'done') return result.revision;
   if (result.code === 'already_suspended' || result.code === 'key_already_revoked') return null;
   throw new Error(`${id}: ${result.message}`);

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
+import { SYSTEM } from '../contracts/permissions.ts';
 import { executeOnRepository } from '../ledger/account/execute-command.ts';
 import { isExpired } from '../ledger/account/grants.ts';
 import { recordingBy } from '../ledger/recording-by.ts';
@@ -60,7 +61,7 @@ export class ExpirySweeper {
       const recording = recordingBy('expiry sweeper', nowMs);
       try {
         const command = { type: 'ExpireCredits', lateMs, nowMs } as const;
-        const result = await executeOnRepository(log, accounts, accountId, command, recording);
+        const result = await executeOnRepository(log, accounts, accountId, command, SYSTEM, recording);
         if (result.type === 'done' && result.position !== null) written++;
       } catch (error) {
         logger.error({ err: error, accountId }, 'expired credits were not written down');

@@ -122,7 +122,8 @@ export type CommandRefusalCode =
   | 'not_suspended'
   | 'exception_not_found'
   | 'exception_ended'
-  | 'reason_missing';
+  | 'reason_missing'
+  | 'not_permitted';
 
 export interface CommandRefusal {
   readonly type: 'refused';
@@ -136,5 +137,8 @@ export const commandRefused = (code: CommandRefusalCode, message: string): Comma
   code,
   message,
 });
+
+/** Also for who is no member of one that is there. */
+export const accountNotFound = (): CommandRefusal => commandRefused('account_not_found', 'there is no such account');
 
 export type CommandOf<T extends AccountCommand['type']> = Extract<AccountCommand, { type: T }>;

@@ -2,7 +2,13 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountState, OpenAccount } from './account-state.ts';
-import { type AccountCommand, type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import {
+  type AccountCommand,
+  accountNotFound,
+  type CommandOf,
+  type CommandRefusal,
+  commandRefused,
+} from './commands.ts';
 import { approveException, dropException, endExceptions, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
 import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
@@ -17,7 +23,7 @@ const TRIAL_PRIORITY = 0;
 /** Events (none: already so) or a refusal. Pure. A retry is known by its id (account, grant, key). */
 export function decide(command: AccountCommand, state: AccountState): Decision {
   if (command.type === 'OpenAccount') return openAccount(command, state);
-  if (state.type === 'unopened') return commandRefused('account_not_found', 'there is no such account');
+  if (state.type === 'unopened') return accountNotFound();
   switch (command.type) {
     case 'GrantCredits':
       return grantCredits(command, state);

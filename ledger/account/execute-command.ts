@@ -2,11 +2,12 @@ import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Position, type Revision } from '../../contracts/ids.ts';
+import type { Actor } from '../../contracts/permissions.ts';
 import { TIMING, type Timing } from '../timing.ts';
 import { type AccountRepository, catchUpAccount, foldAppended, unlessAside } from './account-repository.ts';
 import type { AccountState } from './account-state.ts';
+import { decideAs } from './authorize.ts';
 import type { AccountCommand, CommandRefusal } from './commands.ts';
-import { decide } from './decide.ts';
 import { type AccountSnapshot, loadAccount } from './load-account.ts';
 
 const ATTEMPTS_MAX = 10;
@@ -35,7 +36,7 @@ export class ConflictsError extends Error {
 }
 
 /**
- * Loads an account, decides, appends at the expected revision; on a conflict loads what is new and decides again.
+ * Loads an account, looks whether the actor may, decides, appends at the expected revision; on a conflict loads what is new and decides again.
  * After an ambiguous failure the same ids find out whether it was written.
  * @throws EventLogError when the log stays away; ConflictsError when conflicts do not end within the bound;
  *   AccountUnreadableError where an event of the account cannot be read: nothing is appended to what is not known.
@@ -44,10 +45,11 @@ export async function executeCommand(
   log: EventLog,
   accountId: AccountId,
   command: AccountCommand,
+  actor: Actor,
   recording: Recording,
   timing = TIMING,
 ): Promise<CommandResult> {
-  return executeFrom(log, await loadAccount(log, accountId), accountId, command, recording, timing);
+  return executeFrom(log, await loadAccount(log, accountId), accountId, command, actor, recording, timing);
 }
 
 /** The same on an account that was read before: of commands one after another, each on what the one before has left. */
@@ -56,17 +58,23 @@ export async function executeFrom(
   from: AccountSnapshot,
   accountId: AccountId,
   command: AccountCommand,
+  actor: Actor,
   recording: Recording,
   timing = TIMING,
 ): Promise<CommandResult> {
   let snapshot = from;
-  return decideAndAppend(log, accountId, () => command, recording, {
-    read: () => snapshot,
-    catchUp: async () => {
-      snapshot = await loadAccount(log, accountId, snapshot);
+  return decideAndAppend(
+    log,
+    accountId,
+    { command: () => command, actor, recording },
+    {
+      read: () => snapshot,
+      catchUp: async () => {
+        snapshot = await loadAccount(log, accountId, snapshot);
+      },
+      timing,
     },
-    timing,
-  });
+  );
 }
 
 /**
@@ -82,18 +90,24 @@ export async function executeOnRepository(
   repository: AccountRepository,
   accountId: AccountId,
   command: AccountCommand | (() => AccountCommand),
+  actor: Actor,
   recording: Recording,
   timing = TIMING,
   isWanted?: () => boolean,
 ): Promise<CommandResult> {
   const commandNow = typeof command === 'function' ? command : () => command;
   return unlessAside(repository, accountId, async () => {
-    const result = await decideAndAppend(log, accountId, commandNow, recording, {
-      read: () => repository.read(accountId),
-      catchUp: () => catchUpAccount(log, repository, accountId),
-      timing,
-      ...(isWanted === undefined ? {} : { isWanted }),
-    });
+    const result = await decideAndAppend(
+      log,
+      accountId,
+      { command: commandNow, actor, recording },
+      {
+        read: () => repository.read(accountId),
+        catchUp: () => catchUpAccount(log, repository, accountId),
+        timing,
+        ...(isWanted === undefined ? {} : { isWanted }),
+      },
+    );
     if (result.type === 'done' && result.position !== null) {
       // An append whose first answer was lost may have others' events before it.
       if (repository.read(accountId).revision < result.after) await catchUpAccount(log, repository, accountId);
@@ -101,6 +115,13 @@ export async function executeOnRepository(
     }
     return result;
   });
+}
+
+/** A command, who gives it, and what its events are recorded with. */
+interface Given {
+  readonly command: () => AccountCommand;
+  readonly actor: Actor;
+  readonly recording: Recording;
 }
 
 interface AccountSource {
@@ -113,13 +134,12 @@ interface AccountSource {
 async function decideAndAppend(
   log: EventLog,
   accountId: AccountId,
-  command: () => AccountCommand,
-  recording: Recording,
+  { command, actor, recording }: Given,
   source: AccountSource,
 ): Promise<CommandResult> {
   for (let attempt = 1; ; ) {
     const { state: before, revision } = source.read();
-    const decision = decide(command(), before);
+    const decision = decideAs(actor, command(), before);
     if ('type' in decision) return decision;
     if (decision.length === 0) return { type: 'done', events: [], before, after: revision, revision, position: null };
     const proposed = encodeEvents(decision, recording);

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { type AccountId, type KeyId, type LeaseId, leaseId, type ProxyId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { SYSTEM } from '../../contracts/permissions.ts';
 import { type Lease, NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { executeOnRepository } from '../../ledger/account/execute-command.ts';
@@ -241,7 +242,7 @@ export class CreditLeases {
     const untilMs = timing.passedMs() + waitMs;
     // What nobody waits for would take the log's places from those who ask whether it is back.
     const isWanted = (): boolean => timing.passedMs() < untilMs;
-    const result = await executeOnRepository(log, accounts, accountId, command, recording, timing, isWanted);
+    const result = await executeOnRepository(log, accounts, accountId, command, SYSTEM, recording, timing, isWanted);
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
   }
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
+import { type Actor, nameOfActor } from '../../contracts/permissions.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
 import { whyElsewhere } from '../../ledger/identity/compare-ledger.ts';
 import type { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
@@ -27,6 +28,10 @@ export interface CommandContext {
   readonly compareClock: (log: EventLog, configuration: Configuration) => Promise<string | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: () => number;
+  /** Of the system, whose process this is; absent where it has no name. */
+  readonly user?: string;
+  /** Who gives this command line's commands; absent: staff without a name. */
+  readonly actor?: () => Actor;
   readonly write: (text: string) => void;
   /**
    * Writes text as it is, with colours: what others have written stands in it only as `plainTable` has made it printable.
@@ -91,6 +96,9 @@ type LogWork<T> = (log: EventLog, configuration: Configuration) => Promise<T>;
 
 /** Options that every command takes; commander puts those of the program and of the command together. */
 interface GlobalOptions {
+  /** Who does it, as it stands in the ledger; and a member of the account, in whose name and with whose rights. */
+  readonly actor?: string;
+  readonly as?: string;
   readonly config?: string;
   readonly data?: string;
   readonly json?: boolean;
@@ -224,6 +232,10 @@ async function aroundLog<T>(
   }
 }
 
-export const recordingOf = ({ clock }: CommandContext): Recording => recordingBy('operator', clock());
+export const actorOf = ({ actor, user = 'operator' }: CommandContext): Actor =>
+  actor?.() ?? { type: 'operator', name: user };
+
+export const recordingOf = (context: CommandContext): Recording =>
+  recordingBy(nameOfActor(actorOf(context)), context.clock());
 
 const instantOf = (context: CommandContext): string => new Date(context.clock()).toISOString();

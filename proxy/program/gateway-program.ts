@@ -1,6 +1,7 @@
 import { Command } from 'commander';
-import { pathArgument } from './command-arguments.ts';
-import type { CommandContext } from './command-context.ts';
+import type { Actor } from '../../contracts/permissions.ts';
+import { emailArgument, nameArgument, pathArgument } from './command-arguments.ts';
+import { actorOf, type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { addCompletionCommand } from './completion/completion-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { addRelayCommand } from './relay/relay-command.ts';
@@ -11,6 +12,9 @@ interface Group {
   readonly description: string;
   add(command: Command, context: CommandContext): Promise<void>;
 }
+
+/** Groups whose commands, each of which names an account first, ask what a member of it may. */
+const OF_ONE_ACCOUNT: ReadonlySet<string> = new Set(['account', 'credits', 'key', 'limit']);
 
 /** What a command needs is loaded where the group's name is in the line: half of the time that `--help` would take else. */
 const GROUPS: readonly Group[] = [
@@ -88,12 +92,16 @@ const GROUPS: readonly Group[] = [
  *
  * @param args of one command line: groups that it does not name have no commands; without it all have
  */
-export async function gatewayProgram(context: CommandContext, args?: readonly string[]): Promise<Command> {
-  const program = new Command('gateway')
+export async function gatewayProgram(given: CommandContext, args?: readonly string[]): Promise<Command> {
+  const program = new Command('gateway');
+  const context = { ...given, actor: () => givenActor(program.opts()) ?? actorOf(given) };
+  program
     .description('a model gateway that bills to the token and can prove it')
     .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)', pathArgument)
     .option('--data <folder>', "data folder instead of the configuration's", pathArgument)
     .option('--json', 'answers for machines')
+    .option('--actor <name>', 'who does this, as it stands in the ledger; the system’s user otherwise', nameArgument)
+    .option('--as <email>', 'act on an account as a member of it, who may do less than an operator', emailArgument)
     .option('--trust-clock', 'write though the ledger disagrees with the clock of this machine')
     .configureOutput({ writeOut: context.write, writeErr: context.warn })
     .showHelpAfterError('(--help shows how)')
@@ -102,7 +110,8 @@ export async function gatewayProgram(context: CommandContext, args?: readonly st
       'after',
       '\nExit codes: 0 done, 1 unexpected failure, 2 wrong usage or configuration, 3 refused, 4 data or address out of reach, 5 faults found',
     )
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', (_program, action) => assertFor(program.opts(), action));
   addServeCommand(program, context);
   addRelayCommand(program, context);
   addDoctorCommand(program, context);
@@ -114,6 +123,25 @@ export async function gatewayProgram(context: CommandContext, args?: readonly st
   addCompletionCommand(program, context);
   overrideExits(program);
   return program;
+}
+
+interface ActorOptions {
+  readonly actor?: string;
+  readonly as?: string;
+}
+
+function givenActor({ actor, as }: ActorOptions): Actor | null {
+  if (as !== undefined) return { type: 'member', email: as };
+  return actor === undefined ? null : { type: 'operator', name: actor };
+}
+
+/** What is about more than one account, or looks a member's up by other means than the one that asks who may, is staff's. @throws CommandError */
+function assertFor({ actor, as }: ActorOptions, action: Command): void {
+  if (as === undefined) return;
+  if (actor !== undefined) throw new CommandError('say one of --actor and --as', EXIT.usage);
+  const isOfOne =
+    action.registeredArguments[0]?.name() === 'account' && OF_ONE_ACCOUNT.has(action.parent?.name() ?? '');
+  if (!isOfOne) throw new CommandError('--as: this command is for operators alone', EXIT.refused);
 }
 
 /** Sub-commands must throw, too, so that `main.mjs` alone decides how the process ends. */

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { LIMITS } from '../../contracts/limits.ts';
 import { inAdoptedForms } from '../../ledger/forms/in-adopted-forms.ts';
 import { compareCommandClock } from '../clock/command-clock.ts';
@@ -22,6 +23,7 @@ export async function runProcess(): Promise<void> {
     compareClock: (log, { clock: bounds }) =>
       compareCommandClock(log, { wall: Date.now, monotonic: () => performance.now(), bounds }),
     environment: process.env,
+    ...systemUser(),
     clock: Date.now,
     write: (text) => process.stdout.write(text),
     ...(process.stdout.isTTY ? { columns: process.stdout.columns } : {}),
@@ -59,4 +61,13 @@ export async function runProcess(): Promise<void> {
   // All is said and closed. A connection of a driver or a thread that is open all the same does not keep the process, which
   // serves nobody any more, from its supervisor.
   setTimeout(() => process.exit(), LIMITS.leaveMs).unref();
+}
+
+/** A container may run as a number that has no name. */
+function systemUser(): Pick<CommandContext, 'user'> {
+  try {
+    return { user: userInfo().username };
+  } catch {
+    return {};
+  }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountId, commandId, uuidV7 } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
+import { SYSTEM } from '../../contracts/permissions.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
@@ -59,7 +60,7 @@ describe('without a running gateway', () => {
     };
     const wrongMs = Date.now() + LIMITS.trialMs + LIMITS.expiryLateMs + 60_000;
     const expire = { type: 'ExpireCredits', lateMs: LIMITS.expiryLateMs, nowMs: wrongMs } as const;
-    expect(await executeCommand(log, accountId('acct_eve'), expire, recording)).toMatchObject({ type: 'done' });
+    expect(await executeCommand(log, accountId('acct_eve'), expire, SYSTEM, recording)).toMatchObject({ type: 'done' });
     await log.close();
     expect(await json('account', 'show', 'acct_eve')).toMatchObject({
       availableMicroUsd: '0',

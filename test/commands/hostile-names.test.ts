@@ -10,6 +10,7 @@ import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { newKey } from '../../ledger/account/new-key.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
+import { OPERATOR } from '../fixtures/ledger/actors.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -25,7 +26,9 @@ describe('names and reasons that a terminal would obey', () => {
     const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
     const nowMs = Date.now();
     const execute = async (command: AccountCommand) => {
-      expect(await executeCommand(log, ADA, command, recordingBy(HOSTILE, nowMs))).toMatchObject({ type: 'done' });
+      expect(await executeCommand(log, ADA, command, OPERATOR, recordingBy(HOSTILE, nowMs))).toMatchObject({
+        type: 'done',
+      });
     };
     const opening = {
       kind: 'personal',

@@ -5,6 +5,7 @@ import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { OPERATOR } from '../fixtures/ledger/actors.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 it('many accounts are listed in blocks, each written before the next is looked at', async () => {
@@ -20,7 +21,13 @@ it('many accounts are listed in blocks, each written before the next is looked a
   for (let at = 0; at < 250; at++) {
     const id = accountId(`acct_${at}`);
     const recording = { ...recordingBy('test', nowMs), ...recorded };
-    await executeCommand(program.log, id, { type: 'OpenAccount', accountId: id, ...opening, nowMs }, recording);
+    await executeCommand(
+      program.log,
+      id,
+      { type: 'OpenAccount', accountId: id, ...opening, nowMs },
+      OPERATOR,
+      recording,
+    );
   }
   for (const options of [[], ['--json']]) {
     const written: string[] = [];

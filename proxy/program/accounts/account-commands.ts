@@ -4,20 +4,12 @@ import { type AccountId, accountId, grantId } from '../../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
-import { loadAccount } from '../../../ledger/account/load-account.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { accountArgument, emailArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
-import {
-  type CommandContext,
-  CommandError,
-  EXIT,
-  withBegunLog,
-  withEventLog,
-  withReadLog,
-} from '../command-context.ts';
+import { type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
 import { facts, show, showWritten, table } from '../show.ts';
-import { runAccountCommand } from './run-account-command.ts';
+import { readAccount, runAccountCommand } from './run-account-command.ts';
 
 /** The state that each word leads to. */
 const SUSPENSION = { suspend: 'SuspendAccount', reinstate: 'ReinstateAccount' } as const;
@@ -106,8 +98,7 @@ async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: 
 
 async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
   await withReadLog(context, command, async (log, { expiry: { lateMs } }) => {
-    const { state, revision } = await loadAccount(log, id);
-    if (state.type === 'unopened') throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+    const { state, revision } = await readAccount(context, log, id, 'ShowAccount');
     const nowMs = context.clock();
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
     show(context, command, {

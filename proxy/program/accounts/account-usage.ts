@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { formatExactUsd } from '../../../contracts/money.ts';
+import { accountNotFound } from '../../../ledger/account/commands.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import type { MonthlyLine } from '../../../projections/monthly-view.ts';
 import { accountArgument, monthArgument } from '../command-arguments.ts';
@@ -8,6 +9,7 @@ import type { CommandContext } from '../command-context.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { type ShownRow, show, showRows } from '../show.ts';
+import { assertMayRead, refusedAs } from './run-account-command.ts';
 
 /** `gateway account usage`: a month's lines, of which the amounts add up to what was debited for its requests. */
 export function addAccountUsageCommand(account: Command, context: CommandContext): void {
@@ -20,10 +22,11 @@ export function addAccountUsageCommand(account: Command, context: CommandContext
     .action(async (id: AccountId, { month }: { readonly month?: string }, command: Command) => {
       const asked = month ?? monthOf(context.clock());
       const lines = await withViews(context, command, async ({ balance, monthly, setAside }) => {
+        const { state } = balance.read(id);
+        assertMayRead(context, id, 'ShowAccount', state);
         const why = setAside.whyOf(id);
         if (why !== null) throw new CommandError(`${id}: the account is set aside: ${why}`, EXIT.refused);
-        if (balance.read(id).state.type === 'unopened')
-          throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+        if (state.type === 'unopened') throw refusedAs(id, accountNotFound());
         return monthly.linesOf(id, asked);
       });
       if (lines.length === 0) show(context, command, { json: [], text: `${id} has used nothing in ${asked}` });

@@ -3,13 +3,12 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, keyId } from '../../../contracts/ids.ts';
 import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { nearName } from '../../../contracts/near-name.ts';
-import { loadAccount } from '../../../ledger/account/load-account.ts';
 import { newKey } from '../../../ledger/account/new-key.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { accountArgument, instantArgument, listArgument, nameArgument, usdArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, withEventLog, withReadLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
 import { show, showWritten, table } from '../show.ts';
-import { runAccountCommand } from './run-account-command.ts';
+import { readAccount, runAccountCommand } from './run-account-command.ts';
 
 interface IssueOptions {
   readonly name: string;
@@ -70,7 +69,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
       name,
       sha256,
       last4,
-      issuer: 'operator',
+      issuer: recordingOf(context).actor,
       expiresAtMs: expires,
       models,
       monthlyLimit: monthlyLimitUsd,
@@ -110,8 +109,7 @@ async function assertModelsKnown(log: EventLog, models: readonly string[]): Prom
 
 async function list(id: AccountId, command: Command, context: CommandContext): Promise<void> {
   await withReadLog(context, command, async (log) => {
-    const { state } = await loadAccount(log, id);
-    if (state.type === 'unopened') throw new CommandError(`${id}: there is no such account`, EXIT.refused);
+    const { state } = await readAccount(context, log, id, 'ListKeys');
     const keys = Object.values(state.keys).map((key) => ({
       ...key,
       monthlyLimitMicroUsd: state.spend.keyLimits[key.keyId] ?? null,

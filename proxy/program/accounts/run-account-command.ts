@@ -1,12 +1,13 @@
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import type { AccountId } from '../../../contracts/ids.ts';
-import type { AccountState } from '../../../ledger/account/account-state.ts';
-import type { AccountCommand, CommandRefusal } from '../../../ledger/account/commands.ts';
-import { decide } from '../../../ledger/account/decide.ts';
+import type { AccountId, Revision } from '../../../contracts/ids.ts';
+import { isAsideReason } from '../../../ledger/account/account-repository.ts';
+import type { AccountState, OpenAccount } from '../../../ledger/account/account-state.ts';
+import { type Asked, authorize, decideAs } from '../../../ledger/account/authorize.ts';
+import { type AccountCommand, accountNotFound, type CommandRefusal } from '../../../ledger/account/commands.ts';
 import { type CommandResult, executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount } from '../../../ledger/account/load-account.ts';
-import { type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
+import { actorOf, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 
 /** By which option each value of an account's command is given, wherever it is. */
 const OPTIONS: ReadonlyMap<string, string> = new Map([
@@ -28,7 +29,9 @@ export async function runAccountCommand(
   command: AccountCommand,
 ): Promise<DoneAt> {
   const recording = recordingOf(context);
-  const result = await executeCommand(log, accountId, command, recording);
+  const result = await hiddenFrom(context, accountId, () =>
+    executeCommand(log, accountId, command, actorOf(context), recording),
+  );
   if (result.type === 'refused') throw refusedAs(accountId, result);
   return { ...result, recordedAt: result.events.length === 0 ? null : recording.recordedAt };
 }
@@ -40,14 +43,49 @@ export interface Decided {
 
 /** What the command would write now; writes nothing. @throws CommandError as it would */
 export async function decideAccountCommand(
+  context: CommandContext,
   log: EventLog,
   accountId: AccountId,
   command: AccountCommand,
 ): Promise<Decided> {
-  const { state: before } = await loadAccount(log, accountId);
-  const decision = decide(command, before);
+  const { state: before } = await hiddenFrom(context, accountId, () => loadAccount(log, accountId));
+  const decision = decideAs(actorOf(context), command, before);
   if ('type' in decision) throw refusedAs(accountId, decision);
   return { before, events: decision };
+}
+
+/** An account, for a reading of it by whoever gives this command line. @throws CommandError */
+export async function readAccount(
+  context: CommandContext,
+  log: EventLog,
+  accountId: AccountId,
+  reading: Asked['type'],
+): Promise<{ readonly state: OpenAccount; readonly revision: Revision }> {
+  const { state, revision } = await hiddenFrom(context, accountId, () => loadAccount(log, accountId));
+  assertMayRead(context, accountId, reading, state);
+  if (state.type === 'unopened') throw refusedAs(accountId, accountNotFound());
+  return { state, revision };
+}
+
+/** @throws CommandError */
+export function assertMayRead(
+  context: CommandContext,
+  accountId: AccountId,
+  reading: Asked['type'],
+  state: AccountState,
+): void {
+  const refused = authorize(actorOf(context), { type: reading } as Asked, state);
+  if (refused !== null) throw refusedAs(accountId, refused);
+}
+
+/** Whose account it is cannot be told where its events cannot be read: members are told nothing of it, not even why. */
+async function hiddenFrom<T>(context: CommandContext, accountId: AccountId, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isAsideReason(error) && actorOf(context).type === 'member') throw refusedAs(accountId, accountNotFound());
+    throw error;
+  }
 }
 
 /** Who has typed an option is told of the option, not of the value that was made of it. */

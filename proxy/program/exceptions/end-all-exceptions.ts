@@ -3,8 +3,8 @@ import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId, RequestId, Revision } from '../../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import { type AccountState, NOTHING } from '../../../ledger/account/account-state.ts';
+import { decideAs } from '../../../ledger/account/authorize.ts';
 import type { CommandOf, CommandRefusal } from '../../../ledger/account/commands.ts';
-import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { openException } from '../../../ledger/account/exceptions.ts';
 import { type CommandResult, ConflictsError, executeFrom } from '../../../ledger/account/execute-command.ts';
@@ -12,6 +12,7 @@ import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { type AccountSnapshot, loadAccount } from '../../../ledger/account/load-account.ts';
 import { type Done, refusedAs } from '../accounts/run-account-command.ts';
 import {
+  actorOf,
   type CommandCall,
   type CommandContext,
   CommandError,
@@ -48,7 +49,7 @@ export async function endAllExceptions(
     const ended = new EndedExceptions();
     const { actor } = recordingOf(context);
     const series = { type: 'EndExceptions', ending: ENDINGS[word].command, requestIds, reason, actor } as const;
-    const execute = dryRun ? decideOnly : appending(log, account, context);
+    const execute = dryRun ? deciding(context) : appending(log, account, context);
     try {
       for await (const done of endInGroups(series, from, account, execute)) ended.add(done);
     } catch (error) {
@@ -94,28 +95,30 @@ function appending(log: EventLog, account: AccountId, context: CommandContext): 
       const some = { ...command, requestIds: command.requestIds.slice(0, atOnce) };
       const recording = recordingOf(context);
       try {
-        const result: CommandResult = await executeFrom(log, snapshot, account, some, recording);
+        const result: CommandResult = await executeFrom(log, snapshot, account, some, actorOf(context), recording);
         if (result.type === 'refused') return result;
         return { ...result, recordedAt: result.events.length === 0 ? null : recording.recordedAt };
       } catch (error) {
         if (!(error instanceof ConflictsError) || atOnce === 1) throw error;
         snapshot = await loadAccount(log, account, snapshot);
-        atOnce = Math.max(1, Math.floor(countEnded(decide(some, snapshot.state)) / 2));
+        atOnce = Math.max(1, Math.floor(countEnded(decideAs(actorOf(context), some, snapshot.state)) / 2));
       }
     }
   };
 }
 
 /** How many one append would end. */
-const countEnded = (decision: ReturnType<typeof decide>): number =>
+const countEnded = (decision: ReturnType<typeof decideAs>): number =>
   'type' in decision ? 0 : decision.filter(({ type }) => isEnding(type)).length;
 
 const isEnding = (type: AccountEvent['type']): boolean => type === 'ExceptionApproved' || type === 'ExceptionDropped';
 
-const decideOnly: Execute = async ({ state, revision }, command) => {
-  const events = decide(command, state);
-  return 'type' in events ? events : { before: state, events, revision, recordedAt: null };
-};
+const deciding =
+  (context: CommandContext): Execute =>
+  async ({ state, revision }, command) => {
+    const events = decideAs(actorOf(context), command, state);
+    return 'type' in events ? events : { before: state, events, revision, recordedAt: null };
+  };
 
 /** What has become of all of them together. */
 class EndedExceptions {

@@ -36,7 +36,7 @@ export async function endException(
   const asked: AccountCommand = { type: ENDINGS[word].command, requestId: request, reason, actor };
   await withEventLog(context, command, async (log) => {
     const done = dryRun ? null : await runAccountCommand(context, log, accountId, asked);
-    const decided: Decided = done ?? (await decideAccountCommand(log, accountId, asked));
+    const decided: Decided = done ?? (await decideAccountCommand(context, log, accountId, asked));
     const [event] = decided.events;
     if (event?.type !== 'ExceptionApproved' && event?.type !== 'ExceptionDropped')
       throw new Error('the exception was not ended, and nothing refused');

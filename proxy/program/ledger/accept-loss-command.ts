@@ -113,7 +113,7 @@ async function accept(
       unsettleable: requests,
       identity,
       nowMs,
-      actor: 'operator',
+      actor: recordingOf(context).actor,
     });
     const lost = comparison.type === 'lost' ? comparison.lost.map(describeLost) : null;
     const untold = comparison.type === 'lost' ? comparison.untold : 0;

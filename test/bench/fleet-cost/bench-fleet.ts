@@ -10,6 +10,7 @@ import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { newKey } from '../../../ledger/account/new-key.ts';
 import { openEventStoreDbEventLog } from '../../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import { GATEWAY_PROGRAM, gatewayCommand } from '../../fixtures/processes/gateway-command.ts';
 import { nodeFlagsOf } from '../../fixtures/processes/node-flags.ts';
 import { freePort, type Processes } from '../../fixtures/processes/processes.ts';
@@ -126,6 +127,6 @@ async function execute(log: EventLog, id: AccountId, command: AccountCommand): P
   const nowMs = Date.now();
   const ofCommand = commandId(uuidV7(nowMs, randomBytes(10)));
   const recording = { commandId: ofCommand, actor: 'bench', recordedAt: new Date(nowMs).toISOString() };
-  const { type } = await executeCommand(log, id, command, recording);
+  const { type } = await executeCommand(log, id, command, OPERATOR, recording);
   if (type !== 'done') throw new Error(`${command.type} was refused`);
 }

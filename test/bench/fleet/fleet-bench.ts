@@ -13,6 +13,7 @@ import { TimePassed } from '../../../proxy/clock/time-passed.ts';
 import { startFakeEventStore } from '../../eventstoredb/fake-event-store.ts';
 import { HIGH_LIMITS } from '../../fixtures/gateway/high-limits.ts';
 import { type PostTarget, postMessage } from '../../fixtures/gateway/post-message.ts';
+import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import { GATEWAY_PROGRAM, gatewayCommand } from '../../fixtures/processes/gateway-command.ts';
 import { freePort, type Processes } from '../../fixtures/processes/processes.ts';
 import type { FleetNews, FleetSample } from './fleet-figures.ts';
@@ -143,6 +144,6 @@ async function run(log: Log, command: AccountCommand): Promise<void> {
   const nowMs = Date.now();
   const id = commandId(uuidV7(nowMs, randomBytes(10)));
   const recording = { commandId: id, actor: 'bench', recordedAt: new Date(nowMs).toISOString() };
-  const { type } = await executeCommand(log, ACCOUNT, command, recording);
+  const { type } = await executeCommand(log, ACCOUNT, command, OPERATOR, recording);
   if (type !== 'done') throw new Error(`${command.type} was refused`);
 }

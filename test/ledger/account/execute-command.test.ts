@@ -6,6 +6,7 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
 import { TIMING } from '../../../ledger/timing.ts';
+import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, grant as grantCommand, granted, OPENED_AT, opened } from '../../fixtures/ledger/example-account.ts';
 import { type AppendFault, MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
@@ -40,7 +41,7 @@ function openedLog(...faults: readonly AppendFault[]): MemoryEventLog {
 describe('a command', () => {
   test('is decided on the account as it stands, and appended', async () => {
     const log = openedLog();
-    const result = await executeCommand(log, ACCOUNT, grant, RECORDING, TIME);
+    const result = await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME);
     expect(result).toEqual({
       type: 'done',
       events: [granted('g1', 7)],
@@ -54,7 +55,9 @@ describe('a command', () => {
 
   test('that is refused writes nothing', async () => {
     const log = openedLog();
-    expect(await executeCommand(log, ACCOUNT, { ...grant, amount: microUsd(0n) }, RECORDING, TIME)).toMatchObject({
+    expect(
+      await executeCommand(log, ACCOUNT, { ...grant, amount: microUsd(0n) }, OPERATOR, RECORDING, TIME),
+    ).toMatchObject({
       type: 'refused',
       code: 'invalid_amount',
     });
@@ -64,7 +67,7 @@ describe('a command', () => {
   test('that changes nothing writes nothing', async () => {
     const log = openedLog();
     const limit: AccountCommand = { type: 'SetSpendLimit', keyId: null, limit: null };
-    expect(await executeCommand(log, ACCOUNT, limit, RECORDING, TIME)).toMatchObject({
+    expect(await executeCommand(log, ACCOUNT, limit, OPERATOR, RECORDING, TIME)).toMatchObject({
       type: 'done',
       events: [],
       position: null,
@@ -74,7 +77,7 @@ describe('a command', () => {
 
   test('is decided again where another writer came first', async () => {
     const log = openedLog({ type: 'precede', events: foreignGrant(1) });
-    const result = await executeCommand(log, ACCOUNT, grant, RECORDING, TIME);
+    const result = await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME);
     expect(result).toMatchObject({ type: 'done', revision: 2 });
     expect(log.events.map(({ type }) => type)).toEqual(['AccountOpened', 'CreditsGranted', 'CreditsGranted']);
   });
@@ -85,7 +88,7 @@ describe('a command', () => {
       commandId: commandId('019a5b3c-5555-7000-8000-000000000001'),
     });
     const log = openedLog({ type: 'precede', events: same });
-    expect(await executeCommand(log, ACCOUNT, grant, RECORDING, TIME)).toMatchObject({
+    expect(await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).toMatchObject({
       type: 'refused',
       code: 'grant_exists',
     });
@@ -95,7 +98,10 @@ describe('a command', () => {
     'takes effect once where the append is to %s',
     async (type) => {
       const log = openedLog({ type }, { type });
-      expect(await executeCommand(log, ACCOUNT, grant, RECORDING, TIME)).toMatchObject({ type: 'done', revision: 1 });
+      expect(await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).toMatchObject({
+        type: 'done',
+        revision: 1,
+      });
       expect(log.events).toHaveLength(2);
       expect(waitedMs).toHaveLength(2);
     },
@@ -104,18 +110,24 @@ describe('a command', () => {
   test('gives up after a bounded number of attempts', async () => {
     const away = openedLog();
     away.faults = () => ({ type: 'refuse' });
-    await expect(executeCommand(away, ACCOUNT, grant, RECORDING, TIME)).rejects.toMatchObject({ kind: 'unavailable' });
+    await expect(executeCommand(away, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).rejects.toMatchObject({
+      kind: 'unavailable',
+    });
     expect(away.appends).toBe(10);
     let foreign = 0;
     const busy = openedLog();
     busy.faults = () => ({ type: 'precede', events: foreignGrant(++foreign) });
-    await expect(executeCommand(busy, ACCOUNT, grant, RECORDING, TIME)).rejects.toThrow(/10 attempts conflicted/);
+    await expect(executeCommand(busy, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).rejects.toThrow(
+      /10 attempts conflicted/,
+    );
     expect(busy.appends).toBe(10);
   });
 
   test('that the log will never take is not tried again', async () => {
     const log = openedLog({ type: 'reject' });
-    await expect(executeCommand(log, ACCOUNT, grant, RECORDING, TIME)).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).rejects.toMatchObject({
+      kind: 'invalid',
+    });
     expect(log.appends).toBe(1);
   });
 });

@@ -17,6 +17,7 @@ import { AccountViews } from '../../../projections/account-views.ts';
 import { CreditLeases } from '../../../proxy/admission/credit-leases.ts';
 import { refuseByMoney, takenByHolds } from '../../../proxy/admission/money-gate.ts';
 import { Holds } from '../../../proxy/holds.ts';
+import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import {
   ACCOUNT,
   CARD,
@@ -281,6 +282,7 @@ class Life {
       this.log,
       ACCOUNT,
       { type: 'SetSpendLimit', keyId, limit: value },
+      OPERATOR,
       this.recording(),
     );
     if (done.type === 'refused') throw new Error(done.message);

@@ -4,6 +4,7 @@ import pino from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { accountId, accountStream, grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
+import { SYSTEM } from '../../../contracts/permissions.ts';
 import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeOnRepository } from '../../../ledger/account/execute-command.ts';
@@ -57,7 +58,7 @@ async function claimed(data: string, accounts: AccountViews): Promise<GatewayCla
 
 async function execute(accounts: AccountViews, command: AccountCommand, id = ACCOUNT): Promise<void> {
   const recording = recordingBy('test', time.nowMs);
-  expect(await executeOnRepository(log, accounts, id, command, recording)).toMatchObject({ type: 'done' });
+  expect(await executeOnRepository(log, accounts, id, command, SYSTEM, recording)).toMatchObject({ type: 'done' });
 }
 
 it.each([

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { type Action, HOLDERS, PERMISSIONS, reachOf } from '../../contracts/permissions.ts';
+
+const ACTIONS = Object.keys(PERMISSIONS) as Action[];
+const holdersOf = (action: Action): string[] => HOLDERS.filter((holder) => reachOf(action, holder) !== null);
+
+it("the README's table of who may do what is the one in the code", () => {
+  const rows = ACTIONS.map((action) => {
+    const cells = HOLDERS.map((holder) => reachOf(action, holder) ?? '').map((reach) =>
+      reach === 'any' ? 'yes' : reach,
+    );
+    return `| ${[PERMISSIONS[action].does, ...cells].join(' | ')} |`
+      .replaceAll('|  |', '| |')
+      .replaceAll('|  |', '| |');
+  });
+  const table = [`| who may | ${HOLDERS.join(' | ')} |`, `| --- |${' --- |'.repeat(HOLDERS.length)}`, ...rows].join(
+    '\n',
+  );
+  expect(readFileSync(new URL('../../README.md', import.meta.url), 'utf8')).toContain(`\n${table}\n\n`);
+});
+
+it('every action has somebody who may do it, and a member alone never anything but keys', () => {
+  for (const action of ACTIONS) expect(holdersOf(action), action).not.toEqual([]);
+  expect(ACTIONS.filter((action) => reachOf(action, 'member') !== null)).toEqual([
+    'IssueKey',
+    'RotateKey',
+    'RevokeKey',
+    'ListKeys',
+  ]);
+});
+
+it('money, exceptions and suspension are for operators, and no member’s', () => {
+  const actions: Action[] = [
+    ...(['GrantCredits', 'AdjustBalance', 'ReverseDebit', 'RevokeGrant', 'RestoreGrant', 'ReinstateCredits'] as const),
+    ...(['ApproveException', 'DropException', 'EndExceptions', 'SuspendAccount', 'ReinstateAccount'] as const),
+  ];
+  for (const action of actions) expect(holdersOf(action).filter((holder) => holder !== 'system')).toEqual(['operator']);
+});
