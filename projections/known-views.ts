@@ -11,7 +11,7 @@ import {
   position,
   type StreamName,
 } from '../contracts/ids.ts';
-import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
+import { isSameLedger, type LedgerIdentity } from '../contracts/ledger-identity.ts';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import type { KnownEvent, LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
 import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
@@ -50,6 +50,16 @@ export function readKnownViews(path: string): LedgerKnowledge | null {
     if (isComparable) return { source: VIEWS_FILE, identity, events: [...newest, ...accounts] };
     return { source: VIEWS_FILE, identity, events: newest, notCompared: accountCountIn(database, tables) };
   });
+}
+
+/** Which ledger a views' file is of; null where it does not say so, or there is none. @throws as `readKnownViews` */
+export const readLedgerOfViews = (path: string): LedgerIdentity | null =>
+  reading(path, (database, tables) => (tables.has('of_ledger') ? identityIn(database) : null));
+
+/** Whether it is of this one, in its generation. @throws as `readKnownViews` */
+export function areViewsOf(path: string, identity: LedgerIdentity | null): boolean {
+  const of = readLedgerOfViews(path);
+  return of === null || identity === null ? of === identity : isSameLedger(of, identity);
 }
 
 interface FoldedThrough {

@@ -3,7 +3,7 @@ import { isFolderLocked } from '../ledger/journal/folder-lock.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
 import { readUndamaged } from './damaged-views.ts';
-import { readFoldedThrough, readKnownViews } from './known-views.ts';
+import { areViewsOf, readFoldedThrough, readLedgerOfViews } from './known-views.ts';
 import { switchFiles } from './switched-file.ts';
 import { checkpointOf } from './view-file.ts';
 import type { ViewFiles } from './view-files.ts';
@@ -31,13 +31,10 @@ export function areOfThisProgram(path: string): boolean | null {
 export function takePreparedViews(files: ViewFiles): string | null {
   if (areOfThisProgram(files.live) !== false) return null;
   const candidates = isFolderLocked(files.rebuildFolder) ? [files.previous] : [files.rebuild, files.previous];
-  const prepared = candidates.find((path) => areOfThisProgram(path) === true && areOfOneLedger(path, files.live));
+  const prepared = candidates.find(
+    (path) => areOfThisProgram(path) === true && areViewsOf(path, readLedgerOfViews(files.live)),
+  );
   if (prepared === undefined) return null;
   switchFiles(files, prepared);
   return prepared;
-}
-
-function areOfOneLedger(one: string, other: string): boolean {
-  const [is, was] = [one, other].map((path) => readKnownViews(path)?.identity);
-  return is?.ledgerId === was?.ledgerId && is?.generation === was?.generation;
 }

@@ -1,10 +1,10 @@
-import { existsSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { Position } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { AccountViews } from '../account-views.ts';
 import { CatalogView } from '../catalog-view.ts';
-import { readFoldedThrough, readKnownViews, writeLedgerOfViews } from '../known-views.ts';
+import { areViewsOf, readFoldedThrough, writeLedgerOfViews } from '../known-views.ts';
 import { LOG_SOURCE } from '../log-view-source.ts';
 import { Projections } from '../projections.ts';
 import { restoreViews } from '../view-store.ts';
@@ -30,8 +30,7 @@ export async function bringUp({
   clock,
   onFolded,
 }: BroughtUp): Promise<{ readonly events: number }> {
-  const known = existsSync(path) ? readKnownViews(path)?.identity : null;
-  if (known?.ledgerId !== identity?.ledgerId || known?.generation !== identity?.generation) removeViews(path);
+  if (!areViewsOf(path, identity)) removeViews(path);
   if (identity !== null) writeLedgerOfViews(path, identity);
   const counted = countedLog(log, readFoldedThrough(path)?.position ?? null, onFolded);
   const projections = await Projections.start({ log: counted.log, path, persist: true, clock });
@@ -47,8 +46,7 @@ export async function bringUp({
 
 /** Whether a file has views that this program can go on with, of this ledger. @throws Error where its rows are not of one moment */
 export function holdsViews(path: string, identity: LedgerIdentity | null): boolean {
-  const known = readKnownViews(path)?.identity;
-  if (known?.ledgerId !== identity?.ledgerId || known?.generation !== identity?.generation) return false;
+  if (!areViewsOf(path, identity)) return false;
   const accounts = new AccountViews();
   const views = [...accounts.all, new CatalogView(), accounts.setAside];
   const restored = restoreViews(path, views, { source: LOG_SOURCE });

@@ -9,9 +9,9 @@ import { LiveRows } from './live-rows.ts';
 import { differencesOf, type RowDifference } from './row-difference.ts';
 
 interface ComparedFiles {
-  /** Accounts that both have, and have come to the same revision. */
+  /** Accounts, once for each view, that both have and of which neither went on. */
   readonly compared: number;
-  /** Those of which one has more events: a gateway goes on meanwhile; and whom it has aside by other than their events. */
+  /** Those of which one has more events, as a gateway goes on meanwhile; and whom it has aside by other than their events. */
   readonly movedOn: number;
 }
 
@@ -31,7 +31,7 @@ export function compareFiles(
     const isAhead = (positionOf(files.live) ?? 0) >= (positionOf(files.rebuilt) ?? 0);
     const notFolded = live.notFolded();
     let [compared, movedOn] = [0, 0];
-    for (const { revisions, tables } of ofAccounts)
+    for (const { revisions, tables } of ofAccounts) {
       for (const row of rebuilt.rows(revisions)) {
         const id = textOf(row[0]);
         const other = live.row(revisions, [id]);
@@ -43,6 +43,8 @@ export function compareFiles(
         compared++;
         for (const table of tables) compareTables(table, { live, rebuilt, notFolded, id }, onDifference);
       }
+      for (const row of live.rows(revisions)) if (rebuilt.row(revisions, row) === null) movedOn++;
+    }
     for (const table of others.filter((one) => live.has(one)))
       compareTables(table, { live, rebuilt, notFolded }, onDifference);
     return { compared, movedOn };

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { AccountId } from '../../contracts/ids.ts';
 import { orAborted } from '../../ledger/or-aborted.ts';
-import { readKnownViews } from '../../projections/known-views.ts';
+import { areViewsOf, readLedgerOfViews } from '../../projections/known-views.ts';
 import { readParked, writeParked } from '../../projections/parked-accounts.ts';
 import type { Projections } from '../../projections/projections.ts';
 import { switchFiles } from '../../projections/switched-file.ts';
@@ -54,8 +54,7 @@ async function switchViews(
   const files = viewFilesOf(dataFolder);
   const candidate = files[to];
   if (!existsSync(candidate)) throw new Error(`there is no ${candidate}`);
-  const [is, other] = [readKnownViews(files.live), readKnownViews(candidate)].map((known) => known?.identity ?? null);
-  if (is?.ledgerId !== other?.ledgerId || is?.generation !== other?.generation)
+  if (!areViewsOf(candidate, readLedgerOfViews(files.live)))
     throw new Error(`${candidate} is of another ledger, or of another generation of it`);
   await projections.switchTo(candidate, () => switchFiles(files, candidate), signal);
 }

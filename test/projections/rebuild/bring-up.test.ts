@@ -1,0 +1,37 @@
+import { cpSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { ledgerId } from '../../../contracts/ids.ts';
+import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
+import { readLedgerOfViews, writeLedgerOfViews } from '../../../projections/known-views.ts';
+import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
+import { inTurnsThroughout, passing } from '../../fixtures/ledger/turns.ts';
+import { execute, rowsOf, viewsFile } from '../example-ledger.ts';
+import { logOf, written } from '../started-projections.ts';
+
+inTurnsThroughout();
+
+const of = (id: string, generation: number): LedgerIdentity => ({
+  ...{ ledgerId: ledgerId(`ledger_019a5b3c0000700080000000000000${id}`), generation },
+});
+const OWN = of('0a', 2);
+
+test.each([
+  ['of this ledger, which is gone on with', OWN, true],
+  ['of another ledger, of which nothing stays', of('0b', 2), false],
+  ['of an earlier generation, of which nothing stays', of('0a', 1), false],
+  ['that does not say whose it is, of which nothing stays', null, false],
+])('a file %s', async (_what, its, isKept) => {
+  const log = logOf();
+  const path = viewsFile();
+  const whole = await written(log, path);
+  const right = viewsFile();
+  cpSync(whole, right);
+  execute(path, `UPDATE balance_v7 SET balance_micro_usd = '7'`);
+  if (its !== null) writeLedgerOfViews(path, its);
+  expect(holdsViews(path, OWN)).toBe(isKept);
+  const { events } = await passing(bringUp({ log, path, identity: OWN, clock: Date.now, onFolded: () => undefined }));
+  expect(events).toBe(isKept ? 0 : log.events.length);
+  expect(readLedgerOfViews(path)).toEqual(OWN);
+  const rows = (file: string): string[] => rowsOf(file).filter((row) => !row.startsWith('of_ledger '));
+  if (!isKept) expect(rows(path)).toEqual(rows(right));
+});
