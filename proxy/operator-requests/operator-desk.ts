@@ -33,7 +33,7 @@ export class OperatorDesk {
   }
 
   async close(): Promise<void> {
-    this.#ending.abort();
+    this.#ending.abort(new Error('the gateway is ending'));
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#working;
   }

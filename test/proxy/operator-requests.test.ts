@@ -4,13 +4,15 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import { accountId } from '../../contracts/ids.ts';
+import { accountId, ledgerId } from '../../contracts/ids.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
+import { writeLedgerOfViews } from '../../projections/known-views.ts';
 import { readParked, writeParked } from '../../projections/parked-accounts.ts';
+import { viewFilesOf } from '../../projections/view-files.ts';
 import { askGateway } from '../../proxy/operator-requests/ask-gateway.ts';
 import { carryOut } from '../../proxy/operator-requests/carry-out.ts';
 import { OperatorDesk } from '../../proxy/operator-requests/operator-desk.ts';
-import { requestFile } from '../../proxy/operator-requests/operator-request.ts';
+import { readAnswer, readRequest, requestFile, writeAnswer } from '../../proxy/operator-requests/operator-request.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -72,6 +74,89 @@ it('what nobody waits for any more is not begun, and is broken off where it was'
   await expect.poll(() => begun[0]?.aborted).toBe(true);
   rmSync(requestFile(dataFolder), { force: true });
   expect(await answer).toBe('gone');
+});
+
+/** A desk that begins what it is asked and never ends it by itself, and what it has begun and said. */
+function waitingDesk(dataFolder: string, clock: () => number) {
+  const begun: AbortSignal[] = [];
+  const said: string[] = [];
+  const lines = { write: (line: string) => void said.push(JSON.parse(line).msg) };
+  const desk = endedLater(
+    new OperatorDesk({
+      ...{ dataFolder, clock, logger: pino({}, lines), isAwaited: () => true },
+      carryOut: async (_asked, signal) => {
+        begun.push(signal);
+        await once(signal, 'abort');
+        throw signal.reason;
+      },
+    }),
+  );
+  desk.start();
+  return { desk, begun, said };
+}
+
+const requested = (dataFolder: string, request: unknown): void =>
+  writeFileSync(requestFile(dataFolder), typeof request === 'string' ? request : JSON.stringify(request));
+
+it('what nobody waits for because its time is over is not begun, and what cannot be read is dropped and told', async () => {
+  const dataFolder = temporaryFolder();
+  const { begun, said } = waitingDesk(dataFolder, () => 1_001);
+  for (const request of [{ id: 'late', untilMs: 1_000, asked }, '{"id":', { id: 'odd', untilMs: 9_999, asked: {} }]) {
+    requested(dataFolder, request);
+    await expect.poll(() => existsSync(requestFile(dataFolder))).toBe(false);
+  }
+  expect([begun, readdirSync(dataFolder)]).toEqual([[], []]);
+  expect(said).toEqual([
+    'what an operator has asked for cannot be read or answered, and is dropped',
+    'what an operator has asked for cannot be read or answered, and is dropped',
+  ]);
+});
+
+it('what is under way when its time is over, or when the gateway ends, is broken off, and the answer says so', async () => {
+  const [late, ending] = [temporaryFolder(), temporaryFolder()];
+  waitingDesk(late, () => 1_000);
+  requested(late, { id: 'one', untilMs: 1_001, asked });
+  await expect.poll(() => readAnswer(late)).toMatchObject({ id: 'one', refused: expect.stringContaining('timeout') });
+  const { desk, begun } = waitingDesk(ending, () => 1_000);
+  requested(ending, { id: 'two', untilMs: 61_000, asked });
+  await expect.poll(() => begun).toHaveLength(1);
+  await desk.close();
+  expect(readAnswer(ending)).toEqual({ id: 'two', refused: 'the gateway is ending' });
+});
+
+it('who asks waits for the answer to his own request, beside nobody else’s whose time is not over', async () => {
+  const dataFolder = temporaryFolder();
+  const ask = (nowMs: number, isThere: boolean) =>
+    askGateway(asked, { dataFolder, clock: () => nowMs, timeMs: 1, isThere: () => isThere });
+  requested(dataFolder, { id: 'other', untilMs: 1_000, asked });
+  expect(await ask(1_000, true)).toBe('busy');
+  expect(readRequest(dataFolder)?.id).toBe('other');
+  expect(await ask(1_001, false)).toBe('gone');
+  writeAnswer(dataFolder, { id: 'other', refused: null });
+  expect(await ask(1_001, true)).toBe('silent');
+  expect(readdirSync(dataFolder)).toEqual(['operator-answer.json']);
+});
+
+it('views that are not there, or of another generation, are not gone over to', async () => {
+  const dataFolder = temporaryFolder();
+  const { live, previous } = viewFilesOf(dataFolder);
+  const id = ledgerId('ledger_019a5b3c00007000800000000000000a');
+  const switched: string[] = [];
+  const projections = { switchTo: async (path: string) => void switched.push(path) };
+  const going = () =>
+    carryOut(
+      { type: 'switch-views', to: 'previous' },
+      { projections: projections as never, dataFolder },
+      AbortSignal.timeout(60_000),
+    );
+  writeLedgerOfViews(live, { ledgerId: id, generation: 2 });
+  await expect(going()).rejects.toThrow(`there is no ${previous}`);
+  writeLedgerOfViews(previous, { ledgerId: id, generation: 1 });
+  await expect(going()).rejects.toThrow('of another generation');
+  expect(switched).toEqual([]);
+  writeLedgerOfViews(previous, { ledgerId: id, generation: 2 });
+  await going();
+  expect(switched).toEqual([previous]);
 });
 
 it('a program that a signal ends has withdrawn what it has asked', async () => {
