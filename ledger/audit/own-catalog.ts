@@ -73,7 +73,6 @@ export class OwnCatalog {
 
   /** By the very version that a usage names; of the model, or of a beta of it, and in force when it started. */
   readonly cardOf: CardOf = ({ model, rateCard, startedAt }: UsageData) => {
-    if (rateCard === undefined) return 'names no rate card';
     const { id, version, hash } = rateCard;
     if (id !== model && !id.startsWith(`${model}+`)) return `names the rate card of ${id}, and is of ${model}`;
     const ofHash = this.#byHash.get(hash);

@@ -153,7 +153,6 @@ export function takeNarrowed(books: AccountBooks, { proxy, leaseId, keyId, atMos
   const before = beforeLimit?.get(keyId);
   if (before === undefined || before <= BigInt(atMost))
     tell(books, `${leaseId}: is narrowed for ${keyId} to ${atMost} micro-USD, from ${before ?? 0n} micro-USD`);
-  else if (atMost === '0') beforeLimit?.delete(keyId);
   else beforeLimit?.set(keyId, BigInt(atMost));
 }
 

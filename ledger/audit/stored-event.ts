@@ -47,7 +47,7 @@ export interface UsageData {
   readonly billable: boolean;
   readonly startedAt: string;
   readonly finishedAt: string;
-  readonly rateCard?: { readonly id: string; readonly version: number; readonly hash: string };
+  readonly rateCard: { readonly id: string; readonly version: number; readonly hash: string };
 }
 
 /** What is billed by the use; the rate is in pico-USD a use. */

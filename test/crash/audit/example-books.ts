@@ -30,6 +30,7 @@ export const usageData = (requestId: string, more: Partial<UsageData> = {}): Usa
   billable: true,
   startedAt: '2026-11-21T10:00:00.000Z',
   finishedAt: '2026-11-21T12:00:00.000Z',
+  rateCard: { id: 'opal-x', version: 1, hash: 'a3'.repeat(32) },
   ...more,
 });
 

@@ -191,6 +191,27 @@ describe('a lease', () => {
     expect(faultsOf([...known, leased(1)])).toEqual(['lease_1: its key is none, should be key_a']);
   });
 
+  it('is of one proxy, whoever makes it larger, narrows it or gives it back, and ends after it begins', () => {
+    const other = { proxy: proxyId('proxy_2'), leaseId: leaseId('lease_1') };
+    const begins: Timed[] = [...begun, leased(0), [1, limitSet(900, KEY)]];
+    const OTHERS = 'lease_1: its proxy is proxy_2, should be proxy_1';
+    expect(faultsOf([...begins, leased(1, other)])).toEqual([OTHERS]);
+    expect(faultsOf([...begins, [1, { type: 'LeaseReleased', data: { ...other, amount: usd(1) } }]])).toEqual([OTHERS]);
+    const narrowed = (atMost: number): Timed => [
+      2,
+      { type: 'LeaseNarrowed', data: { ...other, keyId: KEY, atMost: usd(atMost) } },
+    ];
+    expect(faultsOf([...begins, narrowed(3)])).toEqual([OTHERS]);
+    expect(faultsOf([...begins, narrowed(0), narrowed(0)])).toEqual([
+      OTHERS,
+      OTHERS,
+      'lease_1: is narrowed for key_a to 0.000000 USD, from 0.000000 USD',
+    ]);
+    expect(faultsOf([...begun, leased(0, { expiresAt: instant(0) })])).toEqual([
+      'lease_1: has ended when it is leased: 2026-11-06T12:00:00.000Z',
+    ]);
+  });
+
   it('pays for its key alone', () => {
     const life: Timed[] = [...begun, [-600, keyIssued({ keyId: OTHER_KEY })], limited, leased(0, ofKey(KEY))];
     expect(under(life, 1)).toEqual([]);

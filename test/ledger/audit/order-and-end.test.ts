@@ -1,0 +1,57 @@
+import { expect, it } from 'vitest';
+import { Prints, repeatedPrints } from '../../../ledger/audit/once-only.ts';
+import { granted, keyIssued, lifeWith, opened, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { faultsOf as faultsOfLife } from './account-faults.ts';
+import { faultsOf, isAt, ledger, put } from './damaged-ledger.ts';
+
+const ada = (revision: number) => ['account-acct_ada', revision] as const;
+const upTo = (last: number) =>
+  ledger.filter(({ stream, revision }) => stream !== 'account-acct_ada' || revision <= last);
+
+it('tells of a usage that its stream ends with, and that a debit is due for', () => {
+  expect(faultsOf(upTo(21))).toEqual([
+    expect.stringMatching(/^account-acct_ada 21: req_\w+: charged for, and without a debit$/),
+  ]);
+});
+
+it('tells of a threshold that the last debit of a stream has crossed', () => {
+  expect(faultsOf(upTo(53))).toEqual([
+    expect.stringMatching(/^account-acct_ada 53: a threshold is crossed, and nothing tells of it: /),
+  ]);
+});
+
+it('tells of an event that stands in the log before the one that it follows in its account', () => {
+  const at = ledger.find((event) => isAt(event, ada(19)))?.position;
+  expect(faultsOf(put(ada(20), () => ({ position: 1 as never })))).toEqual([
+    `account-acct_ada 20: position 1 follows ${at}`,
+  ]);
+});
+
+it('tells of a revision that is missing in a stream of no account', () => {
+  const [without] = [ledger.filter((event) => !isAt(event, ['catalog', 0]))];
+  expect(faultsOf(without)).toContain('catalog 1: revision 1 follows -1');
+});
+
+it('goes on behind an event that cannot be read, where it stands', () => {
+  const revoked = ledger.find(({ type }) => type === 'ApiKeyRevoked')?.revision ?? -1;
+  expect(faultsOf(put(ada(revoked), () => ({ data: '{}' })))).toEqual([
+    expect.stringMatching(`^account-acct_ada ${revoked}: cannot be read: `),
+  ]);
+});
+
+it('takes of a debit that cannot name all grants what it can name, and the rest as owed', () => {
+  const many = Array.from({ length: 100 }, (_, number) => granted(`${1_000 + number}${'g'.repeat(1_990)}`, 5));
+  const faults = faultsOfLife(lifeWith([opened, keyIssued(), ...many], usageOf(1, 500)));
+  expect(new Set(faults.map((fault) => fault.replace(/^\d+g+: /, '')))).toEqual(
+    new Set(['one more than a debit could name']),
+  );
+});
+
+it('keeps what must stand once of however many there are', () => {
+  const [one, other] = [new Prints(), new Prints()];
+  for (let at = 0; at < 5_000; at++) one.add(`id ${at}`);
+  for (const text of ['id 4999', 'id 2047', 'another']) other.add(text);
+  expect(repeatedPrints([one.all()]).size).toBe(0);
+  expect(one.all()).toHaveLength(5_000);
+  expect(repeatedPrints([one.all(), other.all()]).size).toBe(2);
+});
