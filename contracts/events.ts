@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { boundedList, text } from './bounded-length.ts';
 import { catalogModelField } from './catalog.ts';
+import { correctionEvents } from './correction-events.ts';
 import {
   accountIdField,
   grantIdField,
@@ -65,6 +66,7 @@ const accountEvents = {
     actor: text,
   }),
   ...usageEvents,
+  ...correctionEvents,
   /**
    * A proxy may admit requests against this much more of the account's free credit. A lease that is there already grows
    * by the amount (0 only renews it) and has the new expiry. Requests under a lease have ended when it expires.

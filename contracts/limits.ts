@@ -126,6 +126,8 @@ export const LIMITS = Object.freeze({
   sealAfterMs: 60 * SECOND_MS,
   sealAfterMsMax: 24 * HOUR_MS,
   trialMs: 30 * DAY_MS,
+  /** For so long credit can be spent that comes back to a grant which is over. */
+  comesBackForMs: 30 * DAY_MS,
 
   /** What wall clock and monotonic clock may drift apart by within two `clockSteadyMs`: more is a jump. */
   clockJumpMs: 5 * SECOND_MS,

@@ -9,15 +9,16 @@ import {
   proxyIdField,
 } from '../../contracts/event-fields.ts';
 import { microUsd, picoUsd } from '../../contracts/money.ts';
+import { billingSchema } from './billing-state.ts';
 import { type ExceptionsState, exceptionsInSumSchema } from './exceptions-state.ts';
 
 /**
  * What an account's stream folds to. The schema is also the form in which a snapshot is kept (stored-account.ts); a
  * snapshot is a cache, dropped when ACCOUNT_STATE_VERSION is not the program's: the view is then folded from the log
  * again. 3 has brought the exceptions, 4 what has expired of a grant, 5 when requests under a lease start, 6 exceptions
- * that are kept one by one; 7 has no members, which nobody read.
+ * that are kept one by one; 7 has no members, which nobody read; 8 has what became of credit beside grants and debits.
  */
-export const ACCOUNT_STATE_VERSION = 7;
+export const ACCOUNT_STATE_VERSION = 8;
 
 const ms = z.int();
 
@@ -107,6 +108,7 @@ export const openAccountSchema = z.strictObject({
   /** Granted less expired, revoked and debited. */
   balance: balanceField,
   spend: spendStateSchema,
+  billing: billingSchema,
   /** What proxies may admit requests against, by lease id; none where one proxy has all. */
   leases: z.record(z.string(), lease),
   exceptions: exceptionsInSumSchema,

@@ -96,6 +96,28 @@ export type AccountCommand =
       readonly actor: string;
       readonly nowMs: number;
     }
+  /** Takes a grant back, whole or in part; `amount` null is what is left of it. */
+  | {
+      readonly type: 'RevokeGrant';
+      readonly revocationId: string;
+      readonly grantId: GrantId;
+      readonly amount: MicroUsd | null;
+      readonly cause: EventData<'GrantRevoked'>['cause'];
+      readonly paymentId: string | null;
+      readonly reason: string;
+      readonly actor: string;
+      readonly nowMs: number;
+    }
+  /** Undoes that. `amount` null is all that has not come back yet. */
+  | {
+      readonly type: 'RestoreGrant';
+      readonly restorationId: string;
+      readonly revocationId: string;
+      readonly amount: MicroUsd | null;
+      readonly reason: string;
+      readonly actor: string;
+      readonly nowMs: number;
+    }
   | { readonly type: 'SuspendAccount'; readonly reason: string }
   | { readonly type: 'ReinstateAccount'; readonly reason: string };
 
@@ -123,7 +145,9 @@ export type CommandRefusalCode =
   | 'exception_not_found'
   | 'exception_ended'
   | 'reason_missing'
-  | 'not_permitted';
+  | 'not_permitted'
+  | 'id_reused'
+  | 'revocation_not_found';
 
 export interface CommandRefusal {
   readonly type: 'refused';

@@ -9,6 +9,7 @@ import {
   type CommandRefusal,
   commandRefused,
 } from './commands.ts';
+import { restoreGrant, revokeGrant } from './decide-corrections.ts';
 import { approveException, dropException, endExceptions, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
 import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
@@ -53,6 +54,10 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return expireCredits(command, state);
     case 'ReinstateCredits':
       return reinstateCredits(command, state);
+    case 'RevokeGrant':
+      return revokeGrant(command, state);
+    case 'RestoreGrant':
+      return restoreGrant(command, state);
     case 'SuspendAccount':
       return state.suspended === null
         ? [{ type: 'AccountSuspended', data: { reason: command.reason } }]

@@ -9,6 +9,8 @@ import {
   NOTHING,
   type OpenAccount,
 } from './account-state.ts';
+import { NO_BILLING } from './billing-state.ts';
+import { withGrantRestored, withGrantRevoked } from './corrections.ts';
 import { evolveExceptions } from './exceptions.ts';
 import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
@@ -48,6 +50,7 @@ const opened = ({ accountId, kind, email, openedAt }: EventData<'AccountOpened'>
   uncovered: NOTHING,
   balance: NOTHING,
   spend: INITIAL_SPEND,
+  billing: NO_BILLING,
   leases: NO_LEASES,
   exceptions: NO_EXCEPTIONS,
 });
@@ -78,6 +81,10 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
       return debited(state, event.data, withLeaseReduced(state.leases, event.data));
     case 'ExceptionApproved':
       return debited(state, event.data, state.leases);
+    case 'GrantRevoked':
+      return withGrantRevoked(state, event.data);
+    case 'GrantRestored':
+      return withGrantRestored(state, event.data);
     case 'AccountSuspended':
       return { ...state, suspended: event.data.reason };
     case 'AccountReinstated':

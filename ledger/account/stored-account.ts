@@ -2,6 +2,7 @@ import type { RequestId } from '../../contracts/ids.ts';
 import { textDecoderOf } from '../../contracts/schema-decoder.ts';
 import { encoderOf } from '../../contracts/schema-encoder.ts';
 import { INITIAL_SPEND, NO_LEASES, type OpenAccount, openAccountSchema, type SpendState } from './account-state.ts';
+import { NO_BILLING } from './billing-state.ts';
 import { openException } from './exceptions.ts';
 import { billingExceptionSchema, type ExceptionsState, exceptionEndSchema, NO_EXCEPTIONS } from './exceptions-state.ts';
 import { entryOf, treeOf } from './keyed-tree.ts';
@@ -36,10 +37,11 @@ export function storedException({ exceptions }: OpenAccount, requestId: RequestI
 /** What `accountText` gave; its exceptions follow one by one. @throws Error where it is not of that form */
 export function accountOfText(text: string): OpenAccount {
   const account = decodeAccount(text);
-  const { exceptions, leases, spend } = account;
+  const { billing, exceptions, leases, spend } = account;
   // What most accounts have nothing of stands in memory once.
   return Object.assign(account, {
     spend: isInitial(spend) ? INITIAL_SPEND : spend,
+    billing: hasNone(billing) ? NO_BILLING : billing,
     leases: isEmpty(leases) ? NO_LEASES : leases,
     exceptions: isNothing(exceptions) ? NO_EXCEPTIONS : { ...NO_EXCEPTIONS, ...exceptions },
   });
@@ -47,6 +49,8 @@ export function accountOfText(text: string): OpenAccount {
 
 const isInitial = ({ accountLimit, keyLimits, months }: SpendState): boolean =>
   accountLimit === null && isEmpty(keyLimits) && isEmpty(months);
+
+const hasNone = (billing: OpenAccount['billing']): boolean => Object.values(billing).every(isEmpty);
 
 type InSum = Omit<ExceptionsState, 'open' | 'ended'>;
 

@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import { takeRestored, takeRevoked } from './audit-corrections.ts';
 import { auditApproved, auditDebit, compareLines } from './audit-debit.ts';
 import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from './audit-exceptions.ts';
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
@@ -27,7 +28,9 @@ import type {
   OpenedData,
   ReinstatedData,
   ReleasedData,
+  RestoredData,
   RevokedData,
+  RevokedGrantData,
   StoredEvent,
   StoredMetadata,
   UsageData,
@@ -137,6 +140,8 @@ export class AccountAudit {
     CreditsGranted: ({ books }, event) => takeGrant(books, event.data as GrantData, event),
     CreditsExpired: ({ books }, event) => takeExpired(books, event.data as ExpiredData, recordedMs(event)),
     CreditsReinstated: ({ books }, event) => takeReinstated(books, event.data as ReinstatedData, recordedMs(event)),
+    GrantRevoked: ({ books }, { data }) => takeRevoked(books, data as RevokedGrantData),
+    GrantRestored: ({ books }, { data }) => takeRestored(books, data as RestoredData),
     CreditsLeased: ({ books }, event) => takeLeased(books, event.data as LeasedData, recordedMs(event)),
     LeaseReleased: ({ books }, { data }) => takeReleased(books, data as ReleasedData),
     LeaseNarrowed: ({ books }, { data }) => takeNarrowed(books, data as NarrowedData),
@@ -240,6 +245,7 @@ function takeGrant(books: AccountBooks, grant: GrantData, event: StoredEvent): v
     amount,
     remaining: amount - filled,
     expired: 0n,
+    held: 0n,
     expiredAtMs: null,
     priority: grant.priority,
     isFree: grant.costBasis === '0',

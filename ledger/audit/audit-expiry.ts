@@ -4,7 +4,7 @@ import type { ExpiredData, ReinstatedData, UsageData } from './stored-event.ts';
 
 /**
  * An expiry takes all that its grant still holds, names the grant's own end, and is written after it; never while a
- * lease runs, because requests under it may still burn the grant.
+ * lease of before runs, because requests under it may still burn the grant.
  * @param atMs when it was written down; null where that is not known
  */
 export function takeExpired(books: AccountBooks, expired: ExpiredData, atMs: number | null): void {
@@ -16,8 +16,10 @@ export function takeExpired(books: AccountBooks, expired: ExpiredData, atMs: num
   compare(books, `${grantId}: the end that its expiry names`, expired.expiredAt, end);
   if (atMs !== null && grant.expiresAtMs !== null && atMs < grant.expiresAtMs)
     tell(books, `${grantId}: written down as expired before its end`);
-  for (const [leaseId, { left, untilMs }] of books.leases)
-    if (atMs !== null && left > 0n && untilMs > atMs) tell(books, `${grantId}: expires while ${leaseId} runs`);
+  // Under one that began after its end no request burns it.
+  for (const [leaseId, { left, untilMs, requestsFromMs }] of books.leases)
+    if (atMs !== null && left > 0n && untilMs > atMs && (requestsFromMs ?? 0) < (grant.expiresAtMs ?? 0))
+      tell(books, `${grantId}: expires while ${leaseId} runs`);
   const amount = BigInt(expired.amount);
   books.removed += amount;
   grant.expired += amount;

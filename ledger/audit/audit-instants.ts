@@ -28,6 +28,8 @@ const INSTANT: Readonly<Record<EventType, Said | OtherCommand>> = {
   CreditsGranted: NOTHING,
   CreditsExpired: NOTHING,
   CreditsReinstated: NOTHING,
+  GrantRevoked: says('revokedAt'),
+  GrantRestored: says('restoredAt'),
   CreditsLeased: says('requestsFrom'),
   LeaseReleased: NOTHING,
   LeaseNarrowed: NOTHING,

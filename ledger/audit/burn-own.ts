@@ -8,6 +8,8 @@ export interface OwnGrant {
   remaining: bigint;
   /** What was written down as expired and has not come back. */
   expired: bigint;
+  /** What was revoked of it and it held, and has not come back. */
+  held: bigint;
   /** The end by which that was done; null where it never was. */
   expiredAtMs: number | null;
   readonly priority: number;

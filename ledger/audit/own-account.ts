@@ -78,6 +78,14 @@ export interface OwnException {
   ended: 'approved' | 'dropped' | null;
 }
 
+/** Credit that was taken back, as far as it has not come back. */
+export interface OwnRevocation {
+  readonly grantId: string;
+  readonly cause: string;
+  uncovered: bigint;
+  taken: bigint;
+}
+
 /** An account as the auditor counts it. It keeps nothing for each request, but for those that are exceptions. */
 export interface AccountBooks {
   readonly accountId: string;
@@ -87,6 +95,9 @@ export interface AccountBooks {
   faults: Omit<Fault, 'stream'>[];
   /** In burn order. */
   readonly grants: OwnGrant[];
+  readonly revocations: Map<string, OwnRevocation>;
+  /** By whatever corrections there were. */
+  readonly restorations: Set<string>;
   readonly leases: OwnLeases;
   /** Of all leases that there ever were: a proxy's have the same ones for ever. */
   readonly leaseTerms: Map<string, OwnLeaseTerms>;
@@ -132,6 +143,8 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   isOfLost,
   faults: [],
   grants: [],
+  revocations: new Map(),
+  restorations: new Set(),
   leases: new Map(),
   leaseTerms: new Map(),
   unleasedAt: '',

@@ -177,3 +177,35 @@ export interface ExpiredData {
 export interface ReinstatedData extends Omit<ExpiredData, 'expiredAt'> {
   readonly expiresAt: string;
 }
+
+/** Credit that is taken back; the grant pays as far as it can. */
+export interface RevokedGrantData {
+  readonly revocationId: string;
+  readonly grantId: string;
+  readonly amount: string;
+  readonly taken: string;
+  readonly uncovered: string;
+  readonly cause: string;
+  readonly revokedAt: string;
+  readonly reason: string;
+  readonly balanceAfter: string;
+}
+
+/** What comes back of what was taken, by whichever correction. */
+export interface ComeBackData {
+  readonly amount: string;
+  readonly uncovered: string;
+  readonly owedLess: string;
+  readonly reinstated: readonly {
+    readonly grantId: string;
+    readonly amount: string;
+    readonly expiresAt: string | null;
+  }[];
+  readonly reason: string;
+  readonly balanceAfter: string;
+}
+
+export interface RestoredData extends ComeBackData, Pick<RevokedGrantData, 'revocationId' | 'grantId' | 'cause'> {
+  readonly restorationId: string;
+  readonly restoredAt: string;
+}

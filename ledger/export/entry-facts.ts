@@ -18,6 +18,8 @@ export function factsOf(event: BookedEvent): EntryFacts {
     case 'CreditsGranted':
     case 'CreditsExpired':
     case 'CreditsReinstated':
+    case 'GrantRevoked':
+    case 'GrantRestored':
       return { ...NONE, grant: event.data.grantId };
     default:
       return event satisfies never;

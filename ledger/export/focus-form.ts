@@ -3,7 +3,7 @@ import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { EventData, UsageRecorded } from '../../contracts/events.ts';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { Entry } from '../postings/bookkeeper.ts';
-import { BREAKAGE, PREMIUM, USAGE_OWED, USAGE_PAID } from '../postings/chart-of-accounts.ts';
+import { BREAKAGE, isMoney, PREMIUM, USAGE_OWED, USAGE_PAID } from '../postings/chart-of-accounts.ts';
 import type { BooksForm } from './book-entries.ts';
 import { csvField, csvLine, lineOf } from './csv-line.ts';
 import { usdOfMicro, usdOfPico } from './decimal-text.ts';
@@ -69,6 +69,9 @@ export function focusForm(): BooksForm {
             lines: [approvedLine(event.data, late.get(event.data.requestId) ?? 0n)],
             period: atOnce,
           });
+        case 'GrantRevoked':
+        case 'GrantRestored':
+          return rows.correction(entry, event.data.reason, atOnce);
         default:
           return rows.others(entry, atOnce);
       }
@@ -134,6 +137,21 @@ class FocusRows {
     );
   }
 
+  /** What was paid back, or again; and what that leaves to be borne of credit that was paid for and of what is owed. */
+  correction(entry: Entry, reason: string, period: Period): string {
+    const { postings, customer } = entry;
+    const billed = postings.reduce((sum, { account, microUsd }) => (isMoney(account) ? sum + microUsd : sum), 0n);
+    const unspent =
+      -sumOf(entry, `Liabilities:Credits:${customer}:Paid`) - sumOf(entry, `Assets:Receivable:${customer}`);
+    if (billed === 0n && unspent === 0n) return '';
+    const fields = this.#begun(CORRECTION, entry, period);
+    const cost = usdOfMicro(billed);
+    for (const name of ['BilledCost', 'ListCost', 'ContractedCost'] as const) fields[PLACES[name]] = cost;
+    fields[PLACES.EffectiveCost] = usdOfMicro(billed - unspent);
+    fields[PLACES.ChargeDescription] = csvField(reason);
+    return lineOf(fields);
+  }
+
   #purchase(entry: Entry, { costBasis, source }: EventData<'CreditsGranted'>, period: Period): string {
     const fields = this.#begun(PURCHASE, entry, period);
     const cost = usdOfMicro(costBasis);
@@ -187,6 +205,9 @@ const PURCHASE = fieldsOf({
 const ADJUSTMENT = fieldsOf({
   ...{ ...CONSTANT, ChargeCategory: 'Adjustment', ChargeFrequency: 'One-Time' },
   ...{ BilledCost: '0', ListCost: '0', ContractedCost: '0' },
+});
+const CORRECTION = fieldsOf({
+  ...{ ...CONSTANT, ChargeCategory: 'Adjustment', ChargeClass: 'Correction', ChargeFrequency: 'One-Time' },
 });
 const DETAILS: Readonly<Record<Debit['lane'], string>> = {
   standard: csvField('{"x_Lane":"standard"}'),

@@ -22,6 +22,10 @@ export const USAGE_OWED = 'Income:Usage:Owed';
 export const BREAKAGE = 'Income:Breakage';
 /** What was paid for a grant beyond the credit that it gave. */
 export const PREMIUM = 'Income:Premium';
+/** What an operator took of paid credit without paying it back, and what a correction made owed. */
+export const CORRECTIONS = 'Income:Corrections';
+/** What a customer's bank has taken back while it is disputed, and for good where that is lost. */
+const DISPUTES = 'Assets:Disputes';
 /** What stood before the period that is exported. */
 export const OPENING = 'Equity:Opening';
 
@@ -39,6 +43,13 @@ export const clearing = (source: GrantSource): string => `Assets:Clearing:${NAME
 /** What credit that nobody paid for costs; that of an adjustment mends something. */
 export const givenAway = (source: GrantSource): string =>
   source === 'adjustment' ? 'Expenses:Corrections' : `Expenses:Promotions:${NAMES[source]}`;
+
+/** Where what was paid comes from, and goes back to. */
+export const isMoney = (account: string): boolean => account.startsWith('Assets:Clearing:') || account === DISPUTES;
+
+/** From where what was paid for a grant goes back, or whose it is when it is taken. */
+export const revoked = (cause: EventData<'GrantRevoked'>['cause'], source: GrantSource): string =>
+  cause === 'refund' ? clearing(source) : cause === 'dispute' ? DISPUTES : CORRECTIONS;
 
 /** Of assets, liabilities and equity a period begins with what there was before; income and expenses begin at nothing. */
 export const isCarriedOver = (account: string): boolean =>

@@ -27,6 +27,8 @@ interface BookedGrant {
   /** Of the amount what was paid for. */
   readonly paid: bigint;
   remaining: bigint;
+  /** What of it was revoked when it was spent already: that is owed. */
+  lacking: bigint;
 }
 
 /** An amount by what was paid for, what was given away, and what no credit covers. */
@@ -71,7 +73,7 @@ export class CustomerBooks {
   add({ grantId, source, amount, costBasis }: EventData<'CreditsGranted'>): Parts {
     if (this.#grants.has(grantId)) throw new UnbookableError(`grant ${grantId} was given before`);
     const paid = costBasis < amount ? costBasis : amount;
-    this.#grants.set(grantId, { source, amount, paid, remaining: 0n });
+    this.#grants.set(grantId, { source, amount, paid, remaining: 0n, lacking: 0n });
     return this.putBack(grantId, amount);
   }
 
@@ -88,6 +90,19 @@ export class CustomerBooks {
     return { paid: -paid, free: -free };
   }
 
+  /** What of a grant is revoked and it does not hold, or less than nothing where that is undone: paid and given in its proportion. */
+  lack(grantId: GrantId, change: bigint): Parts {
+    const grant = this.#grant(grantId);
+    const before = grant.lacking;
+    const after = before + change;
+    if (after < 0n || after > grant.amount)
+      throw new UnbookableError(`of grant ${grantId} of ${grant.amount} ${after} micro-USD would be revoked and owed`);
+    grant.lacking = after;
+    const paid = paidOf(grant, after) - paidOf(grant, before);
+    return { paid, free: change - paid };
+  }
+
+  /** Less than nothing where it is owed no more. */
   owe(amount: bigint): void {
     this.#owed += amount;
   }

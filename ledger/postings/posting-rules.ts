@@ -1,5 +1,14 @@
 import type { DomainEvent, EventData, EventType } from '../../contracts/events.ts';
-import { BREAKAGE, clearing, givenAway, PREMIUM, USAGE_FREE, USAGE_OWED, USAGE_PAID } from './chart-of-accounts.ts';
+import {
+  BREAKAGE,
+  clearing,
+  givenAway,
+  PREMIUM,
+  revoked,
+  USAGE_FREE,
+  USAGE_OWED,
+  USAGE_PAID,
+} from './chart-of-accounts.ts';
 import { type CustomerBooks, type Parts, UnbookableError } from './customer-books.ts';
 
 /** One line of an entry: a debit is positive, a credit negative. */
@@ -31,6 +40,8 @@ export const POSTING_RULES = {
   CreditsGranted: { post: grant },
   CreditsExpired: { post: expire },
   CreditsReinstated: { post: reinstate },
+  GrantRevoked: { post: revoke },
+  GrantRestored: { post: restore },
   UsageRecorded: { none: 'the debit that follows it in its append books what it costs' },
   CreditsDebited: { post: debit },
   LateUsageReported: { none: 'a request is billed once: nothing is debited until an operator approves it' },
@@ -138,6 +149,64 @@ function debit(
     { account: USAGE_FREE, microUsd: -taken.free },
     { account: USAGE_OWED, microUsd: -uncovered },
   );
+}
+
+/** What was given away is taken off again; what was paid goes to whom the cause says. */
+function revoke(books: CustomerBooks, data: EventData<'GrantRevoked'>): Posting[] {
+  const { grantId, taken, uncovered, cause } = data;
+  const held = books.take(grantId, taken);
+  const lacking = books.lack(grantId, uncovered);
+  books.owe(uncovered);
+  const source = books.sourceOf(grantId);
+  return booked(
+    { account: books.paidCredits, microUsd: held.paid },
+    { account: books.freeCredits, microUsd: held.free },
+    { account: books.receivable, microUsd: uncovered },
+    { account: revoked(cause, source), microUsd: -held.paid - lacking.paid },
+    { account: givenAway(source), microUsd: -held.free - lacking.free },
+  );
+}
+
+/** The revocation turned back. */
+function restore(books: CustomerBooks, data: EventData<'GrantRestored'>): Posting[] {
+  const { grantId, uncovered, owedLess, cause } = data;
+  const lacking = books.lack(grantId, -uncovered);
+  const { filled, taken } = comeBack(books, data);
+  const source = books.sourceOf(grantId);
+  return booked(
+    { account: revoked(cause, source), microUsd: taken.paid - lacking.paid },
+    { account: givenAway(source), microUsd: taken.free - lacking.free },
+    { account: books.receivable, microUsd: -owedLess },
+    { account: books.paidCredits, microUsd: -filled.paid - taken.paid },
+    { account: books.freeCredits, microUsd: -filled.free - taken.free },
+  );
+}
+
+/** What grants have again: in the place of what had filled what was owed, and of what was taken of them. */
+function comeBack(
+  books: CustomerBooks,
+  {
+    amount,
+    uncovered,
+    owedLess,
+    reinstated,
+  }: Pick<EventData<'GrantRestored'>, 'amount' | 'uncovered' | 'owedLess' | 'reinstated'>,
+): { readonly filled: Parts; readonly taken: Parts } {
+  const [filled, taken] = [
+    { paid: 0n, free: 0n },
+    { paid: 0n, free: 0n },
+  ];
+  let before = owedLess as bigint;
+  for (const share of reinstated) {
+    const parts = books.putBack(share.grantId, share.amount);
+    const place = before < uncovered ? filled : taken;
+    place.paid += parts.paid;
+    place.free += parts.free;
+    before += share.amount;
+  }
+  books.owe(-owedLess);
+  if (before !== amount) throw new UnbookableError(`of ${amount} micro-USD that come back ${before} are accounted for`);
+  return { filled, taken };
 }
 
 /** Without lines of nothing. */

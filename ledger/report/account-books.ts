@@ -1,7 +1,7 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { AccountId, GrantId } from '../../contracts/ids.ts';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
-import type { GrantSource } from '../postings/chart-of-accounts.ts';
+import { type GrantSource, isMoney } from '../postings/chart-of-accounts.ts';
 import { CustomerBooks, type Parts, UnbookableError } from '../postings/customer-books.ts';
 import { isBooked, type Posting, postingsOf } from '../postings/posting-rules.ts';
 import { movementOf } from '../statement/running-balance.ts';
@@ -115,6 +115,15 @@ export class AccountBooks {
         this.#grantOf(event.data.grantId).expiresAtMs = Date.parse(event.data.expiresAt);
         if (month !== undefined) this.expired -= event.data.amount;
         break;
+      case 'GrantRevoked':
+        movements.revoked += event.data.amount;
+        this.#takeCorrection(movements, postings);
+        break;
+      case 'GrantRestored':
+        movements.restored += event.data.amount;
+        this.#takeCorrection(movements, postings);
+        this.#takeEnds(event.data);
+        break;
       case 'UsageRecorded':
         month?.models.addUsage(event.data);
         break;
@@ -148,6 +157,16 @@ export class AccountBooks {
     const grant = this.grants.get(grantId);
     if (grant === undefined) throw new UnbookableError(`there is no grant ${grantId}`);
     return grant;
+  }
+
+  #takeCorrection(movements: Movements, postings: readonly Posting[]): void {
+    for (const [, { paid }] of this.#moves) movements.taken -= paid;
+    for (const { account, microUsd } of postings) if (isMoney(account)) movements.paidBack -= microUsd;
+  }
+
+  #takeEnds({ reinstated }: Pick<EventData<'GrantRestored'>, 'reinstated'>): void {
+    for (const { grantId, expiresAt } of reinstated)
+      this.#grantOf(grantId).expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt);
   }
 
   /** What earlier debits had left uncovered takes first of what a grant brings. Returns what of that was paid for. */
@@ -205,6 +224,16 @@ function noteOn(
     case 'CreditsReinstated': {
       const { grantId, amount, reason, actor: by } = event.data;
       note(`expired credits reinstated (${grantId})`, { amount, why: `${reason} (${by})` });
+      break;
+    }
+    case 'GrantRevoked': {
+      const { grantId, amount, cause, reason, actor: by } = event.data;
+      note(`credits revoked, ${cause} (${grantId})`, { amount, why: `${reason} (${by})` });
+      break;
+    }
+    case 'GrantRestored': {
+      const { grantId, amount, reason, actor: by } = event.data;
+      note(`revoked credits restored (${grantId})`, { amount, why: `${reason} (${by})` });
       break;
     }
     case 'CreditsGranted':

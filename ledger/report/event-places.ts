@@ -12,6 +12,8 @@ const PLACES = {
   CreditsGranted: 'account',
   CreditsExpired: 'account',
   CreditsReinstated: 'account',
+  GrantRevoked: 'account',
+  GrantRestored: 'account',
   UsageRecorded: 'account',
   CreditsDebited: 'account',
   LateUsageReported: 'account',

@@ -1,6 +1,7 @@
 import type { MicroUsd } from '../../contracts/money.ts';
 import {
   BREAKAGE,
+  CORRECTIONS,
   type GrantSource,
   PREMIUM,
   USAGE_FREE,
@@ -34,6 +35,8 @@ interface Income {
   breakage: bigint;
   /** What was paid for grants beyond the credit that they gave. */
   premium: bigint;
+  /** Paid credit that operators took without paying it back, and what their corrections made owed, less what they undid of it. */
+  corrections: bigint;
 }
 
 const INCOME: { readonly [F in keyof Income]: string } = {
@@ -42,9 +45,10 @@ const INCOME: { readonly [F in keyof Income]: string } = {
   owed: USAGE_OWED,
   breakage: BREAKAGE,
   premium: PREMIUM,
+  corrections: CORRECTIONS,
 };
 const INCOME_FIELDS = Object.keys(INCOME) as (keyof Income)[];
-const noIncome = (): Income => ({ fromPaid: 0n, fromGiven: 0n, owed: 0n, breakage: 0n, premium: 0n });
+const noIncome = (): Income => ({ fromPaid: 0n, fromGiven: 0n, owed: 0n, breakage: 0n, premium: 0n, corrections: 0n });
 
 export function incomeOf(postings: readonly Posting[]): Income {
   const income = noIncome();
@@ -58,7 +62,8 @@ export function addIncome(moved: Movements, income: Income): void {
 }
 
 /** What of it is earned: all but what was given away. */
-export const earnedOf = ({ fromPaid, owed, breakage, premium }: Income): bigint => fromPaid + owed + breakage + premium;
+export const earnedOf = ({ fromPaid, owed, breakage, premium, corrections }: Income): bigint =>
+  fromPaid + owed + breakage + premium + corrections;
 
 /** What moved the books in a time; everything in micro-USD. */
 export interface Movements extends Income {
@@ -69,6 +74,12 @@ export interface Movements extends Income {
   debited: bigint;
   /** By exceptions that an operator approved. */
   approved: bigint;
+  revoked: bigint;
+  restored: bigint;
+  /** Of what was paid for grants, what went back, or is disputed. */
+  paidBack: bigint;
+  /** Of credit that was paid for, what corrections took, less what came back by them. */
+  taken: bigint;
   /** Of credit that was paid for, what went to what had been owed before it came: that was income when it was debited. */
   settled: bigint;
 }
@@ -85,6 +96,10 @@ export const noMovements = (): Movements => ({
   expired: 0n,
   debited: 0n,
   approved: 0n,
+  revoked: 0n,
+  restored: 0n,
+  paidBack: 0n,
+  taken: 0n,
   settled: 0n,
   ...noIncome(),
 });
@@ -93,11 +108,17 @@ const noGrants = (): Granted => ({ count: 0, amount: 0n, paid: 0n });
 
 /** What the movements have added to the credits that customers have. */
 export const netCredits = (moved: Movements): bigint =>
-  sumGranted(moved, 'amount') + moved.reinstated - moved.expired - moved.debited - moved.approved;
+  sumGranted(moved, 'amount') +
+  moved.reinstated +
+  moved.restored -
+  moved.expired -
+  moved.revoked -
+  moved.debited -
+  moved.approved;
 
 /** What they have added to the credit that was paid for and can still be spent. */
 export const netDeferred = (moved: Movements): bigint =>
-  sumGranted(moved, 'paid') - moved.premium - moved.fromPaid - moved.settled - moved.breakage;
+  sumGranted(moved, 'paid') - moved.premium - moved.fromPaid - moved.settled - moved.breakage - moved.taken;
 
 const sumGranted = ({ granted }: Movements, what: 'amount' | 'paid'): bigint =>
   GRANT_SOURCES.reduce((sum, source) => sum + granted[source][what], 0n);

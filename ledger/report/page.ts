@@ -73,6 +73,8 @@ ${table(
     line('− spent by requests', -moved.debited),
     line('− spent by approved exceptions', -moved.approved),
     line('− expired', -moved.expired),
+    line('− revoked', -moved.revoked),
+    line('+ restored after that', moved.restored),
     sumRow(['Closing balance', '', groupedUsd(closing)]),
   ],
 )}`;
@@ -92,11 +94,12 @@ ${table(
     line('− earned by usage', -moved.fromPaid),
     line('− earned by expiry, less reinstated', -moved.breakage),
     line('− for what was owed before, and earned then', -moved.settled),
+    line('− taken by corrections, less what came back', -moved.taken),
     sumRow(['Paid for and not earned, closing', '', groupedUsd(deferredClosing)]),
   ],
 )}
 <p>Earned in this month: ${groupedUsd(earnedOf(moved))} USD, of which by usage that no credit covered, and that is owed:
-${groupedUsd(moved.owed)} USD. Usage of credits that were given is not in it: ${groupedUsd(moved.fromGiven)} USD.</p>`;
+${groupedUsd(moved.owed)} USD. Paid back or disputed: ${groupedUsd(moved.paidBack)} USD. Usage of credits that were given is not in it: ${groupedUsd(moved.fromGiven)} USD.</p>`;
 }
 
 const paidLines = ({ granted }: Movements): Html[] =>

@@ -38,10 +38,12 @@ export function movementOf(event: AccountEvent): bigint | null {
   switch (event.type) {
     case 'CreditsGranted':
     case 'CreditsReinstated':
+    case 'GrantRestored':
       return event.data.amount;
     case 'CreditsExpired':
     case 'CreditsDebited':
     case 'ExceptionApproved':
+    case 'GrantRevoked':
       return -event.data.amount;
     case 'AccountOpened':
     case 'ApiKeyIssued':
@@ -64,4 +66,4 @@ export function movementOf(event: AccountEvent): bigint | null {
 }
 
 const balanceSaidBy = (event: AccountEvent): bigint | null =>
-  event.type === 'CreditsDebited' || event.type === 'ExceptionApproved' ? event.data.balanceAfter : null;
+  'balanceAfter' in event.data ? event.data.balanceAfter : null;

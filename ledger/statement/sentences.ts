@@ -67,6 +67,11 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   CreditsExpired: ({ grantId, expiredAt }) => `what was left of ${grantId} has expired at ${toTheSecond(expiredAt)}`,
   CreditsReinstated: ({ grantId, expiresAt, reason, actor }) =>
     `expired credits of ${grantId} given back by ${actor}${until(expiresAt)}: ${reason}`,
+  GrantRevoked: ({ revocationId, grantId, cause, paymentId, uncovered, reason, actor }) =>
+    `${actor} revoked credits of ${grantId} (${cause}${paymentId === null ? '' : ` of payment ${paymentId}`}; ${revocationId})` +
+    `${owed(uncovered)}: ${reason}`,
+  GrantRestored: ({ revocationId, grantId, reinstated, owedLess, reason, actor }) =>
+    `${actor} gave credits of ${grantId} back that were revoked (${revocationId})${backTo(reinstated, owedLess)}: ${reason}`,
   UsageRecorded: (usage) => {
     const notes = [...notesOn(usage), ...(usage.billable ? [] : ['not charged'])];
     return `${used(
@@ -146,6 +151,14 @@ function used(
     ...uses.map(([name, count]) => `${groupedCount(count)} ${name}`),
   ];
   return `${model}${lane === 'fast' ? ' (fast)' : ''}: ${counts.length === 0 ? 'no tokens' : counts.join(', ')}`;
+}
+
+/** Where what comes back goes, with the ends that grants have from here on. */
+function backTo(reinstated: EventData<'GrantRestored'>['reinstated'], owedLess: bigint): string {
+  const grants = reinstated.map(({ grantId, amount, expiresAt }) => `${usd(amount)} to ${grantId}${until(expiresAt)}`);
+  return [...(owedLess === 0n ? [] : [`; ${usd(owedLess)} less are owed`]), ...grants.map((one) => `; ${one}`)].join(
+    '',
+  );
 }
 
 const owed = (uncovered: bigint): string => (uncovered === 0n ? '' : `, ${usd(uncovered)} of it beyond the grants`);

@@ -14,6 +14,8 @@ const COUNTED: ReadonlySet<string> = new Set<EventType>([
   'CreditsGranted',
   'CreditsReinstated',
   'CreditsExpired',
+  'GrantRevoked',
+  'GrantRestored',
   'CreditsDebited',
   'ExceptionApproved',
 ]);
@@ -28,8 +30,10 @@ function added({ type, data }: AccountEvent): Readonly<MoneySums> {
   switch (type) {
     case 'CreditsGranted':
     case 'CreditsReinstated':
+    case 'GrantRestored':
       return { balanceMicroUsd: data.amount, billedPicoUsd: 0n };
     case 'CreditsExpired':
+    case 'GrantRevoked':
       return { balanceMicroUsd: -data.amount, billedPicoUsd: 0n };
     case 'CreditsDebited':
       return { balanceMicroUsd: -data.amount, billedPicoUsd: billedBy(data) };

@@ -33,6 +33,7 @@ const GROUPS: readonly Group[] = [
     add: async (credits, context) => {
       (await import('./accounts/credits-commands.ts')).addCreditsCommands(credits, context);
       (await import('./accounts/reinstate-command.ts')).addReinstateCommand(credits, context);
+      (await import('./accounts/revoke-commands.ts')).addRevokeCommands(credits, context);
     },
   },
   {

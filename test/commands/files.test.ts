@@ -109,6 +109,8 @@ describe('a folder in which there is no ledger', () => {
     ['account', 'reinstate', 'acct_x', ...WHY],
     ['credits', 'grant', 'acct_x', '--usd', '1'],
     ['credits', 'reinstate', 'acct_x', '--grant', 'grant_trial', ...WHY],
+    ['credits', 'revoke', 'acct_x', '--grant', 'grant_trial', ...WHY],
+    ['credits', 'restore', 'acct_x', '--revocation', 'revocation_1', ...WHY],
     ['key', 'issue', 'acct_x'],
     ['key', 'list', 'acct_x'],
     ['key', 'revoke', 'acct_x', 'key_0123456789abcdef'],

@@ -18,6 +18,8 @@ const COMMANDS = [
   'credits grant {acct_ada} --usd {1} --source {promotion} --cost-usd {0} --expires {2099-01-01} --priority {7} --id {mine}',
   'credits grant {acct_ada} --usd {1}',
   'credits reinstate {acct_ada} --grant {grant_trial} --usd {1} --expires {2099-01-01} --reason {why}',
+  'credits revoke {acct_ada} --grant {grant_trial} --usd {1} --cause {refund} --payment {pi_1} --id {r1} --reason {why}',
+  'credits restore {acct_ada} --revocation {r1} --usd {1} --id {b1} --reason {why}',
   'key issue {acct_ada} --name {laptop} --expires {2099-01-01} --models {svc-mock} --monthly-limit-usd {1}',
   'key issue {acct_ada} --expires {2099-01-01} --key-only',
   'key revoke {acct_ada} {key_0123456789abcdef}',

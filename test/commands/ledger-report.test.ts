@@ -169,11 +169,11 @@ it('its lines for a terminal add up from one balance to the other', async () => 
     .map((line) => /^(.*?) +(-?[\d.]+) USD$/.exec(line))
     .filter((line) => line !== null);
   expect(lines.map(([, name]) => name)).toEqual([
-    ...['opening balance', 'sold', 'given', 'reinstated', 'spent', 'expired', 'closing balance'],
+    ...['opening balance', 'sold', 'given', 'reinstated', 'spent', 'expired', 'corrected', 'closing balance'],
   ]);
   const amounts = lines.map(([, , usd]) => Number((usd ?? '').replace('.', '')));
   expect(amounts.at(-1)).toBe(amounts.slice(0, -1).reduce((sum, amount) => sum + amount, 0));
-  expect(amounts).toEqual([0, 1_000_000, 2_000_000, 0, -250_000, 0, 2_750_000]);
+  expect(amounts).toEqual([0, 1_000_000, 2_000_000, 0, -250_000, 0, 0, 2_750_000]);
 });
 
 it('makes no books of what cannot be booked, and says where that stands', async () => {

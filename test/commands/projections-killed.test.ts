@@ -33,7 +33,7 @@ function spoiled(): string {
   cpSync(whole, data, { recursive: true });
   const database = new DatabaseSync(join(data, 'views.db'));
   database.exec(
-    `UPDATE balance_v7 SET state = json_set(state, '$.grants[0].remaining', '7', '$.balance', '7'), balance_micro_usd = '7'`,
+    `UPDATE balance_v8 SET state = json_set(state, '$.grants[0].remaining', '7', '$.balance', '7'), balance_micro_usd = '7'`,
   );
   database.close();
   return data;
@@ -54,7 +54,7 @@ async function balanceServed(data: string): Promise<bigint | null> {
 
 const balanceIn = (path: string): string => {
   const database = new DatabaseSync(path, { readOnly: true });
-  const row = database.prepare('SELECT balance_micro_usd AS balance FROM balance_v7').get();
+  const row = database.prepare('SELECT balance_micro_usd AS balance FROM balance_v8').get();
   database.close();
   return String(row?.balance);
 };

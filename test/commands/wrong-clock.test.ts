@@ -18,6 +18,8 @@ const WRITING: readonly (readonly string[])[] = [
   ['account', 'reinstate', 'acct_ada', ...REASON],
   ['credits', 'grant', 'acct_ada', '--usd', '5'],
   ['credits', 'reinstate', 'acct_ada', '--grant', 'grant_trial', ...REASON],
+  ['credits', 'revoke', 'acct_ada', '--grant', 'grant_trial', ...REASON],
+  ['credits', 'restore', 'acct_ada', '--revocation', 'revocation_1', ...REASON],
   ['key', 'issue', 'acct_ada'],
   ['key', 'revoke', 'acct_ada', 'key_0123456789abcdef'],
   ['limit', 'set', 'acct_ada', '--usd', '5'],

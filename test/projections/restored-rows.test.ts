@@ -85,7 +85,7 @@ describe('accounts that were restored', () => {
 });
 
 describe('a restored row that cannot be read when it is asked for', () => {
-  const ruin = (path: string) => execute(path, `UPDATE balance_v7 SET state = '{' WHERE account_id = '${A}'`);
+  const ruin = (path: string) => execute(path, `UPDATE balance_v8 SET state = '{' WHERE account_id = '${A}'`);
 
   test('stops a gateway’s views, whose file is set aside: the next start makes it anew', async () => {
     const log = logOf();
@@ -101,9 +101,9 @@ describe('a restored row that cannot be read when it is asked for', () => {
 
   test('is any row: an exception that is none, a revision that no stream has', async () => {
     for (const ruined of [
-      `UPDATE balance_v7_exception SET state = 'lost' WHERE account_id = '${A}'`,
-      `UPDATE balance_v7_exception SET state = 'open', exception = '{' WHERE account_id = '${A}'`,
-      `UPDATE balance_v7 SET revision = -5 WHERE account_id = '${A}'`,
+      `UPDATE balance_v8_exception SET state = 'lost' WHERE account_id = '${A}'`,
+      `UPDATE balance_v8_exception SET state = 'open', exception = '{' WHERE account_id = '${A}'`,
+      `UPDATE balance_v8 SET revision = -5 WHERE account_id = '${A}'`,
     ]) {
       const log = logOf();
       const path = await written(log);
@@ -175,7 +175,7 @@ test('an account’s balance is never newer than its months in a file, whatever 
   });
   const file = new DatabaseSync(path, { readOnly: true });
   onTestFinished(() => file.close());
-  const revisions = file.prepare(`SELECT (SELECT revision FROM balance_v7 WHERE account_id = '${A}') AS balance,
+  const revisions = file.prepare(`SELECT (SELECT revision FROM balance_v8 WHERE account_id = '${A}') AS balance,
     (SELECT revision FROM monthly_v2_revision WHERE account_id = '${A}') AS months`);
   const ahead = new Set<number>();
   await until(() => {
@@ -191,7 +191,7 @@ test('a reader beside a gateway sees rows of the moment of its start, whatever i
   const log = logOf(0, 9);
   const path = await written(log);
   const { projections } = await caughtUp(log, path, false);
-  execute(path, 'UPDATE balance_v7 SET revision = 77');
+  execute(path, 'UPDATE balance_v8 SET revision = 77');
   expect(projections.accounts.read(A).revision).toBe(8);
 });
 

@@ -13,6 +13,7 @@ import { actorOf, type CommandContext, CommandError, EXIT, recordingOf } from '.
 const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['amount', '--usd'],
   ['expiresAt', '--expires'],
+  ['id', '--id'],
   ['reason', '--reason'],
 ]);
 

@@ -104,6 +104,7 @@ function textOf({ opening, closing, moved, models }: Books, out: string): string
     ['reinstated', `${groupedUsd(moved.reinstated)} USD`],
     ['spent', `${groupedUsd(-moved.debited - moved.approved)} USD`],
     ['expired', `${groupedUsd(-moved.expired)} USD`],
+    ['corrected', `${groupedUsd(moved.restored - moved.revoked)} USD`],
     ['closing balance', `${groupedUsd(closing)} USD`],
     ['models', String(models.length)],
     ['written to', out],

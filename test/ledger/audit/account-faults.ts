@@ -1,10 +1,24 @@
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
+import type { AccountCommand, CommandRefusalCode } from '../../../ledger/account/commands.ts';
 import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
 import { describeFault } from '../../../ledger/audit/fault.ts';
 import type { OwnCard } from '../../../ledger/audit/stored-event.ts';
 import { ACCOUNT, CARD, ms } from '../../fixtures/ledger/example-account.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
+
+/**
+ * What the decider would have refused, or have written nothing for, and stands in the stream all the same: by each command,
+ * for each reason. A reason that is new in ledger/account has no case here, and is told of.
+ */
+export interface Case {
+  /** `nothing` where it decides that there is nothing to write, `throws` where it is no decision at all. */
+  readonly refused: CommandRefusalCode | 'nothing' | 'throws';
+  readonly life: readonly AccountEvent[];
+  readonly command: AccountCommand;
+  readonly written: readonly AccountEvent[];
+  readonly fault: RegExp;
+}
 
 const NOW = ms('2026-11-20T10:00:00.000Z');
 

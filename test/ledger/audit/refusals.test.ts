@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { AccountEvent, EventData, UsageRecorded } from '../../../contracts/events.ts';
 import { grantId, leaseId, proxyId } from '../../../contracts/ids.ts';
-import type { AccountCommand, CommandOf, CommandRefusalCode } from '../../../ledger/account/commands.ts';
+import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
 import {
@@ -23,20 +23,8 @@ import {
   usageOf,
   usd,
 } from '../../fixtures/ledger/example-account.ts';
-import { dearer, faultsOf, ofOutcome } from './account-faults.ts';
-
-/**
- * What the decider would have refused, or have written nothing for, and stands in the stream all the same: by each command,
- * for each reason. A reason that is new in ledger/account has no case here, and is told of.
- */
-interface Case {
-  /** `nothing` where it decides that there is nothing to write, `throws` where it is no decision at all. */
-  readonly refused: CommandRefusalCode | 'nothing' | 'throws';
-  readonly life: readonly AccountEvent[];
-  readonly command: AccountCommand;
-  readonly written: readonly AccountEvent[];
-  readonly fault: RegExp;
-}
+import { type Case, dearer, faultsOf, ofOutcome } from './account-faults.ts';
+import { CORRECTION_CASES } from './refused-corrections.ts';
 
 const AT = '2026-11-20T10:00:00.000Z';
 const NOW = ms(AT);
@@ -288,8 +276,11 @@ const CASES = {
       ...{ written: [expired(1_000)], fault: /^g1: the end that its expiry names is / },
     },
     {
-      ...{ refused: 'nothing', life: [...ending, granted('g2', 5), leased(5)], command: expire },
-      ...{ written: [expired(1_000)], fault: /^g1: expires while lease_1 runs$/ },
+      ...{
+        refused: 'nothing',
+        life: [...ending, granted('g2', 5), leased(5, { requestsFrom: '2026-11-09T23:00:00.000Z' })],
+      },
+      ...{ command: expire, written: [expired(1_000)], fault: /^g1: expires while lease_1 runs$/ },
     },
     {
       ...{ refused: 'nothing', life: [...ending, expired(1_000)], command: expire },
@@ -328,6 +319,7 @@ const CASES = {
       ...{ written: [back(5, AT)], fault: /^g1: comes back until \S+, which is no end for it$/ },
     },
   ],
+  ...CORRECTION_CASES,
   SuspendAccount: [
     {
       ...{ refused: 'already_suspended', life: [...begun, suspended] },

@@ -13,6 +13,7 @@ import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { type BooksForm, bookEntries } from '../../../ledger/export/book-entries.ts';
 import {
   BREAKAGE,
+  CORRECTIONS,
   clearing,
   freeCredits,
   PREMIUM,
@@ -152,9 +153,11 @@ describe('the books of a month', () => {
           const [paid, free, owed] = [paidCredits(ACCOUNT), freeCredits(ACCOUNT), receivable(ACCOUNT)];
           expect(moved).toMatchObject({
             ...{ fromPaid: -within(USAGE_PAID), fromGiven: -within(USAGE_FREE), owed: -within(USAGE_OWED) },
-            ...{ breakage: -within(BREAKAGE), premium: -within(PREMIUM) },
+            ...{ breakage: -within(BREAKAGE), premium: -within(PREMIUM), corrections: -within(CORRECTIONS) },
           });
-          for (const source of GRANT_SOURCES) expect(moved.granted[source].paid).toBe(within(clearing(source)));
+          const paidIn = sum(GRANT_SOURCES.map((source) => moved.granted[source].paid));
+          const cleared = sum(GRANT_SOURCES.map((source) => within(clearing(source))));
+          expect(paidIn - moved.paidBack).toBe(cleared + within('Assets:Disputes'));
           expect(books.deferredClosing - books.deferredOpening).toBe(-within(paid));
           expect(books.closing - books.opening).toBe(-within(paid) - within(free) - within(owed));
           expect([books.deferredClosing, books.closing, books.owed]).toEqual([

@@ -65,10 +65,10 @@ test('money of accounts that are not sampled has to be what their events come to
   const [gone, tenfold] = billed;
   // Both together are right.
   const by = (amount: number, id: string) =>
-    `UPDATE balance_v7 SET balance_micro_usd = CAST(balance_micro_usd + ${amount} AS TEXT) WHERE account_id = '${id}';`;
+    `UPDATE balance_v8 SET balance_micro_usd = CAST(balance_micro_usd + ${amount} AS TEXT) WHERE account_id = '${id}';`;
   const faults = await faultsAfter(
     `${by(5, 'b21')} ${by(-5, 'b23')}
-     UPDATE balance_v7 SET state = json_set(state, '$.balance', '999000000') WHERE account_id = 'b25';
+     UPDATE balance_v8 SET state = json_set(state, '$.balance', '999000000') WHERE account_id = 'b25';
      DELETE FROM monthly_v2 WHERE account_id = '${gone}';
      UPDATE monthly_v2 SET amount_pico_usd = amount_pico_usd || '0' WHERE account_id = '${tenfold}';`,
   );

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { grantIdField, microUsdField } from '../../contracts/event-fields.ts';
+
+const revocationSchema = z.strictObject({
+  revocationId: z.string(),
+  grantId: grantIdField,
+  cause: z.enum(['refund', 'dispute', 'fraud', 'administration']),
+  paymentId: z.string().nullable(),
+  amount: microUsdField,
+  /** Of the amount what the grant held; the rest is owed. */
+  taken: microUsdField,
+  /** What of the amount has come back, and by which restorations. */
+  restored: microUsdField,
+  restorations: z.array(z.strictObject({ restorationId: z.string(), amount: microUsdField })),
+});
+export type Revocation = z.infer<typeof revocationSchema>;
+
+/** What became of an account's credit beside grants and debits: no request changes it, so no debit copies it. */
+export const billingSchema = z.strictObject({
+  /** Lists, because their ids are an operator's own texts. */
+  revocations: z.array(revocationSchema),
+});
+export type BillingState = z.infer<typeof billingSchema>;
+
+export const NO_BILLING: BillingState = Object.freeze({ revocations: [] });

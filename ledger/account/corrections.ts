@@ -1,0 +1,85 @@
+import type { EventData } from '../../contracts/events.ts';
+import { microUsd } from '../../contracts/money.ts';
+import type { Grant, OpenAccount } from './account-state.ts';
+import type { Revocation } from './billing-state.ts';
+import { withGrant, withoutShares } from './grants.ts';
+import { keptAmount } from './kept-amount.ts';
+
+export function withGrantRevoked(state: OpenAccount, data: EventData<'GrantRevoked'>): OpenAccount {
+  const { revocationId, grantId, cause, paymentId, amount, taken, uncovered } = data;
+  const revocation = {
+    revocationId,
+    grantId,
+    cause,
+    paymentId,
+    amount,
+    taken,
+    restored: microUsd(0n),
+    restorations: [],
+  };
+  return {
+    ...state,
+    grants: withoutShares(state.grants, [{ grantId, amount: taken }]),
+    uncovered: keptAmount(state.uncovered + uncovered),
+    balance: keptAmount(state.balance - amount),
+    billing: { ...state.billing, revocations: [...state.billing.revocations, revocation] },
+  };
+}
+
+export function withGrantRestored(state: OpenAccount, data: EventData<'GrantRestored'>): OpenAccount {
+  const { revocationId, restorationId, amount } = data;
+  if (!state.billing.revocations.some((one) => one.revocationId === revocationId))
+    throw new Error(`no revocation ${revocationId}`);
+  const revocations = state.billing.revocations.map((one) =>
+    one.revocationId === revocationId
+      ? {
+          ...one,
+          restored: keptAmount(one.restored + amount),
+          restorations: [...one.restorations, { restorationId, amount }],
+        }
+      : one,
+  );
+  return { ...withComeBack(state, data), billing: { ...state.billing, revocations } };
+}
+
+type ComeBack = Pick<EventData<'GrantRestored'>, 'amount' | 'owedLess' | 'reinstated'>;
+
+/** What was taken before is owed no more, or is in grants again. @throws Error for more than is owed, or than a grant can hold */
+function withComeBack(state: OpenAccount, { amount, owedLess, reinstated }: ComeBack): OpenAccount {
+  if (owedLess > state.uncovered) throw new Error(`${state.uncovered} micro-USD are owed, not ${owedLess}`);
+  return {
+    ...state,
+    grants: withReturned(state.grants, reinstated),
+    uncovered: microUsd(state.uncovered - owedLess),
+    balance: keptAmount(state.balance + amount),
+  };
+}
+
+/** Each in its new place where it has a new end. */
+function withReturned(grants: readonly Grant[], reinstated: ComeBack['reinstated']): Grant[] {
+  let changed = withoutShares(
+    grants,
+    reinstated.map(({ grantId, amount }) => ({ grantId, amount: microUsd(-amount) })),
+  );
+  for (const { grantId, expiresAt } of reinstated) {
+    const expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt);
+    const grant = changed.find((one) => one.grantId === grantId);
+    if (grant === undefined || grant.expiresAtMs === expiresAtMs) continue;
+    changed = withGrant(
+      changed.filter((one) => one !== grant),
+      { ...grant, expiresAtMs },
+    );
+  }
+  return changed;
+}
+
+/** What of a revocation has not come back, by where it was taken from: what was not covered comes back first. */
+export function unrestored({ amount, taken, restored }: Revocation): {
+  readonly uncovered: bigint;
+  readonly taken: bigint;
+} {
+  const uncovered = amount - taken;
+  return restored < uncovered
+    ? { uncovered: uncovered - restored, taken }
+    : { uncovered: 0n, taken: amount - restored };
+}

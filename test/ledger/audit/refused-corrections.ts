@@ -1,0 +1,130 @@
+import type { AccountEvent, EventData } from '../../../contracts/events.ts';
+import { grantId } from '../../../contracts/ids.ts';
+import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import { granted, keyIssued, lifeWith, ms, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import type { Case } from './account-faults.ts';
+
+/** Corrections that the decider would have refused, and that stand in the stream all the same (refusals.test.ts). */
+
+const AT = '2026-11-20T10:00:00.000Z';
+const NOW = ms(AT);
+const SAID = { reason: 'an operator says so', actor: 'operator' };
+
+const begun = [opened, granted('g1', 1_000)];
+const revoke = (change: Partial<CommandOf<'RevokeGrant'>> = {}): AccountCommand => ({
+  ...{ type: 'RevokeGrant', revocationId: 'r1', grantId: grantId('g1'), amount: usd(300), cause: 'administration' },
+  ...{ paymentId: null, ...SAID, nowMs: NOW },
+  ...change,
+});
+const restore = (change: Partial<CommandOf<'RestoreGrant'>> = {}): AccountCommand => ({
+  ...{ type: 'RestoreGrant', restorationId: 'b1', revocationId: 'r1', amount: null, ...SAID, nowMs: NOW },
+  ...change,
+});
+const revoked = given(...begun).decided(revoke());
+const restored = given(...begun, ...revoked).decided(restore());
+/** What the event says instead. */
+const saying = (
+  events: readonly AccountEvent[],
+  change: Partial<EventData<'GrantRevoked'> & EventData<'GrantRestored'>>,
+): AccountEvent[] => events.map((event) => ({ ...event, data: { ...event.data, ...change } }) as AccountEvent);
+
+/** Of a hundred that end ten are spent, and revoked; the rest is over, and not written down. */
+const ending = [opened, granted('g1', 100, { expiresAt: '2026-11-20T09:00:00.000Z' })];
+const over = [...ending, ...given(...ending).decided(revoke({ amount: usd(10), nowMs: NOW - 7_200_000 }))];
+
+/** As many grants with long ids as one event could name, and all that is given back goes to them. */
+function manyOwed(): AccountEvent[] {
+  const spent = lifeWith([opened, keyIssued(), granted('g1', 200)], usageOf(1, 200));
+  const owing = [...spent, ...given(...spent).decided(revoke({ amount: usd(200), cause: 'refund' }))];
+  for (let number = 0; number < 110; number++) owing.push(granted(`h${number}${'g'.repeat(1_990)}`, 1));
+  return owing;
+}
+
+export const CORRECTION_CASES = {
+  RevokeGrant: [
+    {
+      ...{ refused: 'reason_missing', life: begun, command: revoke({ reason: ' ' }) },
+      ...{ written: saying(revoked, { reason: ' ' }), fault: /^r1: without a reason$/ },
+    },
+    {
+      ...{ refused: 'nothing', life: [...begun, ...revoked], command: revoke(), fault: /^r1: is made twice$/ },
+      written: revoked,
+    },
+    {
+      ...{ refused: 'id_reused', life: [...begun, ...revoked], command: revoke({ amount: usd(5) }) },
+      ...{ written: given(...begun).decided(revoke({ amount: usd(5) })), fault: /^r1: is made twice$/ },
+    },
+    {
+      ...{ refused: 'grant_not_found', life: begun, command: revoke({ grantId: grantId('none') }) },
+      ...{
+        written: saying(revoked, { grantId: grantId('none') }),
+        fault: /^r1: revokes none, which was never granted$/,
+      },
+    },
+    {
+      ...{ refused: 'invalid_amount', life: begun, command: revoke({ amount: usd(0) }) },
+      ...{ written: saying(revoked, { amount: usd(0), taken: usd(0) }), fault: /^r1: revokes nothing$/ },
+    },
+    {
+      ...{ refused: 'invalid_amount', life: begun, command: revoke({ amount: usd(1_001) }) },
+      written: saying(revoked, { amount: usd(1_001), taken: usd(1_000), uncovered: usd(1) }),
+      fault: /^r1: revokes of g1 is 0\.001001 USD, should be at most /,
+    },
+  ],
+  RestoreGrant: [
+    {
+      ...{ refused: 'reason_missing', life: [...begun, ...revoked], command: restore({ reason: ' ' }) },
+      ...{ written: saying(restored, { reason: ' ' }), fault: /^b1: without a reason$/ },
+    },
+    {
+      ...{ refused: 'nothing', life: [...begun, ...revoked, ...restored], command: restore(), written: restored },
+      fault: /^b1: is made twice$/,
+    },
+    {
+      ...{ refused: 'id_reused', life: [...begun, ...revoked, ...restored], command: restore({ amount: usd(1) }) },
+      ...{ written: saying(restored, { amount: usd(1) }), fault: /^b1: is made twice$/ },
+    },
+    {
+      ...{
+        refused: 'revocation_not_found',
+        life: begun,
+        command: restore(),
+        written: saying(restored, { reinstated: [] }),
+      },
+      fault: /^b1: undoes r1, which there is not$/,
+    },
+    {
+      ...{ refused: 'invalid_amount', life: [...begun, ...revoked], command: restore({ amount: usd(301) }) },
+      ...{
+        written: saying(restored, { amount: usd(301) }),
+        fault: /^b1: gives back of r1 is 0\.000301 USD, should be at /,
+      },
+    },
+    {
+      ...{ refused: 'not_written_off', life: over, command: restore() },
+      written: [
+        {
+          type: 'GrantRestored',
+          data: {
+            ...{ restorationId: 'b1', revocationId: 'r1', grantId: grantId('g1'), cause: 'administration' },
+            ...{
+              amount: usd(10),
+              uncovered: usd(0),
+              owedLess: usd(0),
+              restoredAt: AT,
+              ...SAID,
+              balanceAfter: usd(100),
+            },
+            reinstated: [{ grantId: grantId('g1'), amount: usd(10), expiresAt: '2026-12-20T10:00:00.000Z' }],
+          },
+        },
+      ],
+      fault: /^b1: g1 is over, and what was left of it is not written down$/,
+    },
+    {
+      ...{ refused: 'too_many_grants', life: manyOwed(), command: restore() },
+      ...{ written: saying(restored, { cause: 'refund' }), fault: /^b1: what comes back is / },
+    },
+  ],
+} as const satisfies Record<string, readonly Case[]>;
