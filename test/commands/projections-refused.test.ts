@@ -1,0 +1,104 @@
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { beforeAll, expect, it, onTestFinished } from 'vitest';
+import { ledgerId } from '../../contracts/ids.ts';
+import { lockFolder } from '../../ledger/journal/folder-lock.ts';
+import { writeLedgerOfViews } from '../../projections/known-views.ts';
+import { viewFilesOf } from '../../projections/view-files.ts';
+import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+const opened = async (data: string, id: string) =>
+  expect(await runHere('account', 'open', '--email', 'ada@example.com', '--id', id, '--data', data)).toMatchObject({
+    exitCode: 0,
+  });
+const rebuild = (data: string, ...more: string[]) => runHere('projections', 'rebuild', '--data', data, ...more);
+
+let whole = '';
+/** Views of a ledger with one account, that no gateway has on it. */
+beforeAll(async () => {
+  whole = temporaryFolder();
+  await opened(whole, 'acct_ada');
+  await runHereForJson('projections', 'rebuild', '--all', '--data', whole);
+});
+
+function folder() {
+  const data = temporaryFolder();
+  cpSync(whole, data, { recursive: true });
+  return { data, files: viewFilesOf(data) };
+}
+
+function change(file: string, sql: string): void {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
+}
+
+const emailIn = (file: string): unknown => {
+  const database = new DatabaseSync(file, { readOnly: true });
+  const row = database.prepare('SELECT email FROM balance_v7').get();
+  database.close();
+  return row?.email;
+};
+
+it('views that are not what the log says are not switched to, and are made from the beginning where that is asked for', async () => {
+  const { data, files } = folder();
+  mkdirSync(files.rebuildFolder, { recursive: true });
+  cpSync(files.live, files.rebuild);
+  change(files.rebuild, `UPDATE balance_v7 SET email = 'eve@example.com'`);
+  const refused = await rebuild(data, '--all');
+  expect(refused).toMatchObject({
+    exitCode: 5,
+    stderr: expect.stringMatching(
+      /is not switched to:\nbalance_v7 acct_ada: email is eve@example\.com, a fold .* ada@/,
+    ),
+  });
+  expect([emailIn(files.live), emailIn(files.rebuild)]).toEqual(['ada@example.com', 'eve@example.com']);
+  expect(await rebuild(data, '--all', '--anew')).toMatchObject({ exitCode: 0 });
+  expect(emailIn(files.live)).toBe('ada@example.com');
+});
+
+it('one command at a time makes views anew', async () => {
+  const { data, files } = folder();
+  mkdirSync(files.rebuildFolder, { recursive: true });
+  const lock = lockFolder(files.rebuildFolder);
+  onTestFinished(() => lock.release());
+  for (const command of [['rebuild', '--all'], ['rollback']])
+    expect(await runHere('projections', ...command, '--data', data)).toMatchObject({
+      ...{ exitCode: 3, stderr: expect.stringContaining('another command rebuilds') },
+    });
+});
+
+it('nothing is made of, or compared with, a ledger that the views do not know', async () => {
+  const [{ data }, other] = [folder(), temporaryFolder()];
+  await opened(other, 'acct_eve');
+  for (const end of ['', '-wal', '-shm', '-pair']) rmSync(join(data, `ledger.db${end}`), { force: true });
+  cpSync(join(other, 'ledger.db'), join(data, 'ledger.db'));
+  for (const [command, says] of [
+    ['rebuild', 'nothing is made of it'],
+    ['diff', 'nothing can be compared'],
+  ] as const)
+    expect(await runHere('projections', command, '--all', '--data', data)).toMatchObject({
+      ...{ exitCode: 3, stderr: expect.stringContaining(says) },
+    });
+});
+
+it('one view alone is not made anew beside others that this program cannot read', async () => {
+  const { data, files } = folder();
+  change(files.live, `UPDATE stored_view SET version = 99 WHERE name = 'balance'`);
+  expect(await rebuild(data, 'monthly')).toMatchObject({
+    ...{ exitCode: 3, stderr: expect.stringContaining('--all') },
+  });
+});
+
+it('there is a way back only to views of the ledger as it is', async () => {
+  const { data, files } = folder();
+  const back = () => runHere('projections', 'rollback', '--data', data);
+  rmSync(files.previous, { force: true });
+  expect(await back()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('no views of before') });
+  cpSync(files.live, files.previous);
+  writeLedgerOfViews(files.previous, { ledgerId: ledgerId('ledger_019a5b3c00007000800000000000000b'), generation: 1 });
+  expect(await back()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('rebuild instead') });
+  expect(emailIn(files.live)).toBe('ada@example.com');
+});
