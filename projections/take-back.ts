@@ -59,6 +59,8 @@ async function takeBack(log: EventLog, accounts: AccountViews, accountId: Accoun
   try {
     for (let reading = 1; reading <= VIEW_LIMITS.takeBackReadings; reading++) {
       await foldToHead(log, accounts, accountId);
+      // By an operator, while it was read.
+      if (setAside.isParked(accountId)) return;
       // From here on in one turn of the event loop: what comes next is folded as it comes.
       if (accounts.foldedUpTo(accountId) < setAside.leftUpTo(accountId)) continue;
       setAside.takeBack(accountId, 'unreadable');
@@ -75,8 +77,10 @@ async function takeBack(log: EventLog, accounts: AccountViews, accountId: Accoun
 async function foldToHead(log: EventLog, accounts: AccountViews, accountId: AccountId): Promise<void> {
   const from = revision(accounts.toldUpTo(accountId) + 1);
   try {
-    for await (const recorded of log.readStream(accountStream(accountId), { from }))
+    for await (const recorded of log.readStream(accountStream(accountId), { from })) {
+      if (accounts.setAside.isParked(accountId)) return;
       accounts.fold(accountId, recorded.revision, accountEventOf(accountId, recorded));
+    }
   } catch (error) {
     throw error instanceof ViewGapError ? lacking(accountId, error) : error;
   }
