@@ -47,7 +47,8 @@ export class JournalWithAside implements Journal {
   }
 
   get asideBytes(): number {
-    return this.#aside?.bytes ?? 0;
+    // What is settled of its last segment is not needed any more.
+    return this.#aside === null || this.#aside.open === 0 ? 0 : this.#aside.bytes;
   }
 
   get open(): number {
