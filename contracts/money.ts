@@ -61,13 +61,14 @@ export function parseUsd(text: string): MicroUsd | null {
   return microUsd(BigInt(match[1] ?? '0') * MICRO_PER_USD + BigInt((match[2] ?? '').padEnd(6, '0')));
 }
 
-/** Writes an exact amount as USD with all its decimals, two to twelve. */
+/** Writes an exact amount as USD with all its decimals, six to twelve: 1500000000000 is "1.500000", 1 is "0.000000000001". */
 export function formatExactUsd(amount: PicoUsd): string {
-  const [whole, part] = [amount / PICO_PER_MICRO, amount % PICO_PER_MICRO];
-  if (part === 0n) return formatUsd(whole);
   const absolute = amount < 0n ? -amount : amount;
   const unit = PICO_PER_MICRO * MICRO_PER_USD;
-  const decimals = (absolute % unit).toString().padStart(12, '0').replace(/0+$/, '');
+  const decimals = (absolute % unit)
+    .toString()
+    .padStart(12, '0')
+    .replace(/0{1,6}$/, '');
   return `${amount < 0n ? '-' : ''}${absolute / unit}.${decimals}`;
 }
 

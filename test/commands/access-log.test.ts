@@ -38,7 +38,7 @@ it('stands on stdout, a line for each request, the last ones written when the ga
   ]);
   expect(more.map((line) => JSON.parse(line).request)).toEqual([
     expect.objectContaining({
-      ...{ status: 200, model: 'svc-mock', upstream: 'mock', outcome: 'completed', costUsd: '0.00' },
+      ...{ status: 200, model: 'svc-mock', upstream: 'mock', outcome: 'completed', costUsd: '0.000000' },
       accountId: 'acct_demo',
     }),
     expect.objectContaining({ status: 401, code: 'invalid_credential' }),

@@ -75,12 +75,12 @@ describe('an amount that is shown', () => {
 });
 
 test.each([
-  [0n, '0.00'],
-  [1_500_000_000_000n, '1.50'],
+  [0n, '0.000000'],
+  [1_500_000_000_000n, '1.500000'],
   [1n, '0.000000000001'],
   [-1_000_000_000_010n, '-1.00000000001'],
   [-2_000_000n, '-0.000002'],
-])('%s pico-USD is %s USD with all its decimals', (amount, text) => {
+])('%s pico-USD is %s USD with all its decimals, at least six', (amount, text) => {
   expect(formatExactUsd(picoUsd(amount))).toBe(text);
 });
 
