@@ -9,7 +9,7 @@ import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { READMES, ROOT } from '../source-files.ts';
 
 /** A command of the program as a README has it: in a line of its own, or in the middle of a sentence. */
-const COMMANDS = /(?:npm run (?:-s )?gateway --|`gateway)\s([a-z]+(?:\s[a-z-]+)?)/g;
+const COMMANDS = /(?:npm run (?:-s )?gateway --|`gateway|compose run --rm gateway)\s([a-z]+(?:\s[a-z-]+)?)/g;
 /** What starts a program by the name `gateway` from npm's registry, where this one is not installed. */
 const FROM_REGISTRY = /(?:npx|npm exec|npm x|pnpm dlx|bunx) (?:-\S+ )*gateway\b/;
 

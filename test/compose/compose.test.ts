@@ -13,6 +13,7 @@ import { POM } from '../kafka/fetched-kafka.ts';
 import { fetchedClient } from '../sdks/fetched-clients.ts';
 import { composeFile, composePath } from './compose-file.ts';
 import { composeImage } from './compose-image.ts';
+import { RULES } from './promtool.ts';
 
 interface Service {
   readonly image?: string;
@@ -43,6 +44,16 @@ const ENDS = 'eventstoredb-certificates';
 const loader = fetchedClient('compose');
 if (loader === null)
   console.info('skipped: what docker compose makes of compose.yaml (npm run clients fetches its loader)');
+
+it('no runbook asks for what cannot be run: in the container of a gateway that may be gone, or on a port of the machine twice', () => {
+  for (const alert of ['GatewayDown', 'Unhealthy'])
+    expect(RULES.find((rule) => rule.alert === alert)?.annotations.runbook).toMatch(
+      /^(?!.*(?:`gateway |exec gateway)).*gateway doctor/,
+    );
+  const scaled = RULES.flatMap(({ annotations }) => [...annotations.runbook.matchAll(/--scale ([\w-]+)=/g)]);
+  for (const [, service = ''] of scaled)
+    expect([service, compose.services[service]?.ports]).toEqual([service, undefined]);
+});
 
 describe('compose.yaml', () => {
   it.skipIf(loader === null).each([
