@@ -17,9 +17,10 @@ import {
   BatchSpanProcessor,
   ParentBasedSampler,
   type ReadableSpan,
+  type Sampler,
+  SamplingDecision,
   type SpanExporter,
   type SpanProcessor,
-  TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
@@ -47,9 +48,10 @@ export class OtlpTracing implements Tracing {
 
   constructor({ otlpUrl, ratio }: NonNullable<Configuration['tracing']>, logger: Logger) {
     this.#waiting = new WaitingSpans(new OTLPTraceExporter({ url: otlpUrl, timeoutMillis: EXPORT_MS_MAX }), logger);
+    const own = new OwnShare(ratio);
     this.#provider = new TracerProvider({
       resource: resourceFromAttributes({ 'service.name': 'model-gateway' }),
-      sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+      sampler: new ParentBasedSampler({ root: own, remoteParentSampled: own, remoteParentNotSampled: own }),
       spanProcessors: [this.#waiting],
     });
     this.#tracer = this.#provider.getTracer('model-gateway');
@@ -66,6 +68,28 @@ export class OtlpTracing implements Tracing {
   /** @throws Error where what waits cannot be sent */
   async close(): Promise<void> {
     await within(CLOSE_MS_MAX, this.#provider.shutdown());
+  }
+}
+
+/**
+ * So many of all requests. What a caller says of its trace is not asked, its id neither: whoever can send a request, with a key
+ * or without, could have all of its spans kept, and those of others lost.
+ */
+class OwnShare implements Sampler {
+  readonly #ratio: number;
+
+  constructor(ratio: number) {
+    this.#ratio = ratio;
+  }
+
+  shouldSample() {
+    return {
+      decision: Math.random() < this.#ratio ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
+    };
+  }
+
+  toString(): string {
+    return `OwnShare{${this.#ratio}}`;
   }
 }
 

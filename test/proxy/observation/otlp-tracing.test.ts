@@ -9,10 +9,10 @@ import { OtlpTracing } from '../../../proxy/observation/otlp-tracing.ts';
 
 const BATCH = 512;
 const WAITING_MAX = 4_096;
-const request = { method: 'GET', routeOptions: { url: '/me' }, caller: null } as FastifyRequest;
+const request = { method: 'GET', routeOptions: { url: '/me' } } as FastifyRequest;
 
 /** Spans to somebody who answers each batch with the status that is asked for, or, while that is null, not at all. */
-async function tracingTo(answer: { status: number | null }) {
+async function tracingTo(answer: { status: number | null }, ratio = 1) {
   const held: ServerResponse[] = [];
   const server = createServer((asked, response) => {
     asked.resume();
@@ -24,7 +24,7 @@ async function tracingTo(answer: { status: number | null }) {
   const lines: string[] = [];
   const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) });
   const otlpUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`;
-  const tracing = new OtlpTracing({ otlpUrl, ratio: 1 }, logger);
+  const tracing = new OtlpTracing({ otlpUrl, ratio }, logger);
   onTestFinished(async () => {
     for (const response of held) response.writeHead(400).end('{}');
     await tracing.close().catch(() => undefined);
@@ -59,4 +59,17 @@ it('lets no more spans wait than its bound, those on their way included, and los
   await expect.poll(() => held.length).toBe(1);
   end(WAITING_MAX);
   expect(tracing.lost).toBe(BATCH);
+});
+
+it.each([
+  ['all, also of callers that do not keep theirs', 1, '01'],
+  ['none, also of callers that keep theirs, whatever id they give it', 1e-12, '00'],
+])('keeps as many of the requests as it is told to: %s', async (_what, ratio, flags) => {
+  const { tracing } = await tracingTo({ status: 200 }, ratio);
+  for (const traceId of [`${'0'.repeat(31)}1`, 'f'.repeat(32), '4bf92f3577b34da6a3ce929d0e0e4736'])
+    for (const asked of ['00', '01']) {
+      const spans = tracing.begin({ traceparent: `00-${traceId}-00f067aa0ba902b7-${asked}` });
+      expect(spans.call('test', 'opal').traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-${flags}$`));
+      spans.ended(new ObservedRequest(request, 0, spans), 200);
+    }
 });
