@@ -15,7 +15,7 @@ import { isSameLedger, type LedgerIdentity } from '../contracts/ledger-identity.
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import type { KnownEvent, LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
 import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
-import { logCheckpointSchema } from './log-view-source.ts';
+import { type LogCheckpoint, logCheckpointSchema } from './log-view-source.ts';
 import { TopicCheckpoint } from './topic-checkpoint.ts';
 
 /** What of an account must outlive a ledger that has forgotten it; read from views of any version. */
@@ -62,11 +62,13 @@ export function areViewsOf(path: string, identity: LedgerIdentity | null): boole
   return of === null || identity === null ? of === identity : isSameLedger(of, identity);
 }
 
-interface FoldedThrough {
+export interface FoldedThrough {
   /** Where their events come from, by the source's name. */
   readonly feed: string;
   /** They hold every event of the log up to here; null where that is not known yet. */
   readonly position: Position | null;
+  /** The event that stands there, where the log itself feeds them: in a log that the ledger has moved to it stands elsewhere. */
+  readonly last: LogCheckpoint | null;
 }
 
 /** How far a views' file goes; null where there is none, or nothing is folded in it. @throws as `readKnownViews` */
@@ -77,8 +79,9 @@ export const readFoldedThrough = (path: string): FoldedThrough | null =>
       : undefined;
     if (row === undefined) return null;
     const [feed, text] = [String(row.feed), String(row.checkpoint)];
-    if (feed !== 'log') return { feed, position: TopicCheckpoint.parse(text).verified };
-    return { feed, position: position(logCheckpointSchema.parse(JSON.parse(text)).position) };
+    if (feed !== 'log') return { feed, position: TopicCheckpoint.parse(text).verified, last: null };
+    const last = logCheckpointSchema.parse(JSON.parse(text));
+    return { feed, position: position(last.position), last };
   });
 
 /** Null where there is no such file. @throws as `readKnownViews` */

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { text } from '../contracts/bounded-length.ts';
-import { type EventLog, type RecordedEvent, type Subscription, unlessHidden } from '../contracts/event-log.ts';
+import {
+  type EventLog,
+  type ReadableLog,
+  type RecordedEvent,
+  type Subscription,
+  unlessHidden,
+} from '../contracts/event-log.ts';
 import { type Position, position, revision, type StreamName } from '../contracts/ids.ts';
 import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
 import { readLedgerState } from '../ledger/identity/ledger-state.ts';
@@ -19,7 +25,7 @@ export const logCheckpointSchema = z.strictObject({
   id: text,
 });
 /** The last event that was folded: where to go on, and by which a log is known again. */
-type LogCheckpoint = z.infer<typeof logCheckpointSchema>;
+export type LogCheckpoint = z.infer<typeof logCheckpointSchema>;
 
 /** The event log as the views' source: one total order, and its last event as the checkpoint. */
 export class LogViewSource implements ViewSource {
@@ -42,6 +48,27 @@ export class LogViewSource implements ViewSource {
     const from = options.from === null ? null : parse(options.from);
     return new LogReading(this.#log, from, options, this.#isWhole);
   }
+}
+
+/**
+ * Up to where views of a file hold this log: their last event stands at another position where the ledger has moved here since.
+ * As the file says it where the log does not have that event, or hides it. @throws EventLogError
+ */
+export async function reachedIn(
+  log: ReadableLog,
+  { position, last }: { readonly position: Position | null; readonly last: LogCheckpoint | null },
+): Promise<Position | null> {
+  const event = last === null ? null : await eventAt(log, last);
+  return event === null || event === 'hidden' || event.id !== last?.id ? position : event.position;
+}
+
+function eventAt(log: ReadableLog, { stream, revision: at }: LogCheckpoint): Promise<RecordedEvent | 'hidden' | null> {
+  const read = async (): Promise<RecordedEvent | null> => {
+    const options = { from: revision(at), limit: 1 };
+    for await (const event of log.readStream(stream as StreamName, options)) return event;
+    return null;
+  };
+  return unlessHidden(read(), 'hidden' as const);
 }
 
 const parse = (text: string): LogCheckpoint => logCheckpointSchema.parse(JSON.parse(text));
@@ -133,13 +160,8 @@ class LogReading implements Subscription {
    * that, the account is set aside (proxy/hidden-accounts.ts), and other streams tell whether the ledger is whole.
    */
   #eventAt(from: LogCheckpoint): Promise<RecordedEvent | 'hidden' | null> {
-    const options = { from: revision(from.revision), limit: 1 };
-    const read = async (): Promise<RecordedEvent | null> => {
-      for await (const event of this.#log.readStream(from.stream as StreamName, options)) return event;
-      return null;
-    };
     const { signal } = this.#closing;
-    return untilLogAnswers(() => unlessHidden(read(), 'hidden' as const), {
+    return untilLogAnswers(() => eventAt(this.#log, from), {
       signal,
       onEach: this.#options.onDropped,
       pauseMsMax: VIEW_LIMITS.contactPauseMaxMs,

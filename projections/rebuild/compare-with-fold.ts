@@ -15,6 +15,7 @@ import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { BalanceView } from '../balance-view.ts';
 import { CatalogView } from '../catalog-view.ts';
 import { readFoldedThrough } from '../known-views.ts';
+import { reachedIn } from '../log-view-source.ts';
 import { MonthlyView } from '../monthly-view.ts';
 import { lacking } from '../take-back.ts';
 import { type ColumnValue, numberOf, type StoredView, type View, type ViewTable } from '../view.ts';
@@ -49,7 +50,7 @@ export async function compareWithFold({ path, log, only, onDifference }: Compare
   if (through === null) return null;
   const live = new LiveRows(path);
   try {
-    const fold = new FoldAsFar(live, through.position);
+    const fold = new FoldAsFar(live, await reachedIn(log, through));
     if (!fold.isOfThisProgram) return null;
     let events = 0;
     for await (const event of only === null ? log.readAll() : log.readStream(accountStream(only))) {

@@ -1,8 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import type { Position } from '../../contracts/ids.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
-import { readFoldedThrough } from '../known-views.ts';
+import { type FoldedThrough, readFoldedThrough } from '../known-views.ts';
 
 interface ViewFacts {
   readonly name: string;
@@ -22,10 +21,7 @@ interface AsideFacts {
 }
 
 /** What a views' file says of itself. */
-export interface ViewsFacts {
-  readonly feed: string;
-  /** They hold every event of the log up to here; null where that is not known. */
-  readonly position: Position | null;
+export interface ViewsFacts extends FoldedThrough {
   /** When they were last known to hold everything, in ms since 1970; null when they never did. */
   readonly currentAtMs: number | null;
   readonly bytes: number;

@@ -96,11 +96,17 @@ describe('gateway ledger copy', () => {
     expect(await copyTo(of, '--copy-only')).toMatchObject({ exitCode: 0 });
     await noteOf(of);
     await open(of.inFile, 'bob');
+    await runHereForJson('--config', of.inFile, 'projections', 'rebuild', '--all');
     expect(await copyTo(of)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('is there now') });
     expect(await open(of.inFile, 'eve')).toMatchObject({
       exitCode: 3,
       stderr: expect.stringMatching(/has moved to EventStoreDB at 127\.0\.0\.1:\d+, .*"gateway-".* at 20/),
     });
+    // What its views lack is what has ended it and begun it here, wherever that stands.
+    const lag = { events: 2, seconds: expect.any(Number) };
+    expect(await runHereForJson('--config', of.inStore, 'projections', 'status')).toMatchObject({ files: [{ lag }] });
+    const { stdout } = await runHere('--config', of.inStore, 'doctor');
+    expect(stdout).toMatch(/ views .*; 2 events behind/);
     // Who only looks is told, and sees.
     expect(await accounts(of.inFile)).toEqual(['acct_ada', 'acct_bob']);
     expect(await open(of.inStore, 'cyd')).toMatchObject({ exitCode: 0 });
@@ -115,12 +121,17 @@ describe('gateway ledger copy', () => {
     await open(of.inFile, 'ada');
     await copyTo(of);
     await open(of.inStore, 'bob');
+    await runHereForJson('--config', of.inStore, 'projections', 'rebuild', '--all');
     const back = join(of.data, 'ledger.db');
     const copyBack = (...flags: readonly string[]) =>
       runHere('--config', of.inStore, 'ledger', 'copy', '--to', back, ...flags);
     // What it has left there is a ledger that has moved away.
     expect(await copyBack()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('move that file away') });
     renameSync(back, `${back}.moved`);
+    const none = join(of.data, 'none', 'ledger.db');
+    expect(await runHere('--config', of.inStore, 'ledger', 'copy', '--to', none)).toMatchObject({
+      ...{ exitCode: 2, stderr: expect.stringContaining(`there is no folder ${join(of.data, 'none')}`) },
+    });
     await liveProxy(of);
     expect(await copyBack()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('prx_one may still serve') });
     expect(existsSync(back)).toBe(false);
@@ -128,6 +139,7 @@ describe('gateway ledger copy', () => {
     expect(await copyBack('--gone', 'prx_one')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(back) });
     expect((await open(of.inStore, 'eve')).stderr).toContain(`has moved to ${back} at`);
     expect(await open(of.inFile, 'cyd')).toMatchObject({ exitCode: 0 });
+    expect(await runHere('--config', of.inFile, 'projections', 'diff', '--all')).toMatchObject({ exitCode: 0 });
     expect(await accounts(of.inFile)).toEqual(['acct_ada', 'acct_bob', 'acct_cyd']);
     expect(await runHere('--config', of.inFile, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: 0 });
     expect(readdirSync(of.data).filter((name) => name.includes('partial'))).toEqual([]);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
 import { readFoldedThrough, VIEWS_FILE } from '../../../projections/known-views.ts';
+import { reachedIn } from '../../../projections/log-view-source.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { describeDamage } from '../ledger/proven-ledger.ts';
 import { lagBehind, lagInWords } from '../projections/views-lag.ts';
@@ -15,7 +16,7 @@ export async function lookAtViews(log: EventLog, { context, configuration, isSer
   if (!existsSync(file)) return warn('there are none yet', 'the next start makes them from the log');
   const looked = readUndamaged(file, () => readFoldedThrough(file));
   if (looked.damage !== null) return warn(describeDamage(data, looked.damage));
-  const through = looked.read?.position ?? null;
+  const through = looked.read === null ? null : await reachedIn(log, looked.read);
   if (through === null)
     return isServed ? ok('nothing of them is written yet') : warn('they hold nothing yet', 'the next start makes them');
   const lag = await lagBehind(log, through);

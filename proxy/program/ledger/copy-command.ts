@@ -170,6 +170,7 @@ function targetOf(
     throw new CommandError('the ledger is in a file already: --to names an event store (esdb://…)', EXIT.usage);
   const path = resolve(named);
   const file = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, LEDGER_FILE) : path;
+  if (!existsSync(dirname(file))) throw new CommandError(`--to ${to}: there is no folder ${dirname(file)}`, EXIT.usage);
   const isThere = existsSync(file);
   return {
     ...{ place: file, file, streamPrefix: null },

@@ -4,6 +4,7 @@ import { groupedCount } from '../../../contracts/money.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
+import { reachedIn } from '../../../projections/log-view-source.ts';
 import { type ParkedAccount, readParked } from '../../../projections/parked-accounts.ts';
 import { readViewsFacts, type ViewsFacts } from '../../../projections/rebuild/views-facts.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
@@ -37,7 +38,7 @@ type State =
   | 'kept for rollback';
 
 /** A file of views. */
-interface FileStatus extends Omit<ViewsFacts, 'setAside' | 'currentAtMs'> {
+interface FileStatus extends Omit<ViewsFacts, 'setAside' | 'currentAtMs' | 'last'> {
   readonly file: string;
   readonly state: State;
   readonly lag: { readonly events: number; readonly seconds: number } | null;
@@ -72,10 +73,11 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
   const files: FileStatus[] = [];
   for (const one of found) {
     if (one.damage !== null || one.read === null) continue;
-    const { setAside: _, currentAtMs, ...facts } = one.read;
-    const lag = facts.position === null ? null : await lagBehind(log, facts.position);
+    const { setAside: _, last: __, currentAtMs, ...facts } = one.read;
+    const position = await reachedIn(log, one.read);
+    const lag = position === null ? null : await lagBehind(log, position);
     files.push({
-      ...{ file: one.file, state: stateOf(one.file, one.read, lag), ...facts },
+      ...{ file: one.file, state: stateOf(one.file, one.read, lag), ...facts, position },
       lag: lag && { events: lag.events, seconds: Math.round(lagMs(lag, nowMs) / 1_000) },
       currentAt: currentAtMs === null ? null : new Date(currentAtMs).toISOString(),
     });
