@@ -24,6 +24,14 @@ export interface OwnLeaseTerms {
   readonly before: string | null;
   /** All of them have ended by then. */
   readonly until: string;
+  readonly epoch: number;
+  /** Whether one process alone has had it. */
+  readonly isOfOne: boolean;
+}
+
+/** The first request that was paid for without a lease while there was one, and how many more. */
+interface OwnUnleased extends Pick<UsageData, 'requestId' | 'startedAt'> {
+  readonly more: number;
 }
 
 export type OwnLeases = Map<string, OwnLease>;
@@ -101,8 +109,10 @@ export interface AccountBooks {
   readonly leases: OwnLeases;
   /** Of all leases that there ever were: a proxy's have the same ones for ever. */
   readonly leaseTerms: Map<string, OwnLeaseTerms>;
-  /** When the newest request started that was paid for without a lease; '' before there is one. */
-  unleasedAt: string;
+  /** Until when there are leases at the most; '' before there is one. */
+  leasedUntil: string;
+  /** By lease: told once that is seen to go on. */
+  readonly unleased: Map<string, OwnUnleased>;
   readonly life: OwnLife;
   /** Monthly limits by key; that of the account by null. */
   readonly limits: Map<string | null, bigint>;
@@ -147,7 +157,8 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   restorations: new Set(),
   leases: new Map(),
   leaseTerms: new Map(),
-  unleasedAt: '',
+  leasedUntil: '',
+  unleased: new Map(),
   life: { isOpen: false, opening: null, isSuspended: false, suspension: null, keys: new Map() },
   limits: new Map(),
   crossed: new Set(),

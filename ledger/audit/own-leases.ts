@@ -18,7 +18,7 @@ export function takeLeased(books: AccountBooks, leased: LeasedData, recordedMs: 
   if (!isThere && amount === 0n) tell(books, `${leaseId}: is renewed, and is not there`);
   if (atMs !== null && untilMs <= atMs) tell(books, `${leaseId}: has ended when it is leased`, leased.expiresAt);
   if (atMs !== null && amount > 0n) auditFree(books, leased, atMs);
-  takeTerms(books, leased, isThere);
+  takeTerms(books, leased);
   books.leases.set(leaseId, {
     proxy: leased.proxy,
     requestsFromMs: known === undefined ? msOf(requestsFrom) : known.requestsFromMs,
@@ -31,32 +31,38 @@ export function takeLeased(books: AccountBooks, leased: LeasedData, recordedMs: 
 }
 
 /** What it is for stays the same, but that it ends later each time. */
-function takeTerms(books: AccountBooks, leased: LeasedData, isThere: boolean): void {
-  const { leaseId, expiresAt, keyId = null, requestsFrom = null, requestsBefore = null } = leased;
+function takeTerms(books: AccountBooks, leased: LeasedData): void {
+  const { leaseId, expiresAt, epoch = 0, keyId = null, requestsFrom = null, requestsBefore = null } = leased;
   if (keyId !== null && !books.life.keys.has(keyId) && (requestsFrom === null || !books.isOfLost(requestsFrom)))
     tell(books, `${leaseId}: is for ${keyId}, which was never issued`);
   const known = books.leaseTerms.get(leaseId);
   if (known !== undefined) compare(books, `${leaseId}: its key`, keyId ?? 'none', known.keyId ?? 'none');
+  const isOfOne = known === undefined ? epoch > 0 : known.isOfOne && known.epoch === epoch;
   const from = known === undefined ? requestsFrom : known.from;
-  if (isThere && from !== null && requestsFrom !== null) auditUnleased(books, leaseId, { from, now: requestsFrom });
   const until = known === undefined || known.until < expiresAt ? expiresAt : known.until;
-  books.leaseTerms.set(leaseId, { keyId, from, before: requestsBefore, until });
+  books.leaseTerms.set(leaseId, { keyId, from, before: requestsBefore, until, epoch, isOfOne });
+  if (until > books.leasedUntil) books.leasedUntil = until;
+  tellUnleased(books, leaseId, null);
 }
 
-/** Who goes on with a lease has leased all the while, and where one proxy leases all do. */
-function auditUnleased(
-  books: AccountBooks,
-  leaseId: string,
-  { from, now }: { readonly from: string; readonly now: string },
-): void {
-  const { unleasedAt } = books;
-  if (unleasedAt === '' || !isBefore(from, unleasedAt) || !isBefore(unleasedAt, now)) return;
-  books.unleasedAt = '';
-  tell(
-    books,
-    `${leaseId}: is there all the while, and a request was paid for without a lease that started`,
-    unleasedAt,
-  );
+/** Who has a lease before and after a request leases all the while, and where one proxy does all of them do. */
+function noteUnleased(books: AccountBooks, { requestId, startedAt }: UsageData): void {
+  if (startedAt >= books.leasedUntil || books.isOfLost(startedAt)) return;
+  for (const [leaseId, { from }] of books.leaseTerms) {
+    if (from === null || !isBefore(from, startedAt)) continue;
+    const first = books.unleased.get(leaseId) ?? { requestId, startedAt, more: -1 };
+    books.unleased.set(leaseId, { ...first, more: first.more + 1 });
+  }
+}
+
+/** @param startedAt of a request under the lease, by another clock perhaps; null where it goes on behind them in the log */
+function tellUnleased(books: AccountBooks, leaseId: string, startedAt: string | null): void {
+  const found = books.unleased.get(leaseId);
+  if (found === undefined || books.leaseTerms.get(leaseId)?.isOfOne !== true) return;
+  if (startedAt !== null && !isBefore(found.startedAt, startedAt)) return;
+  books.unleased.delete(leaseId);
+  const more = found.more === 0 ? '' : ` (as ${found.more} more)`;
+  tell(books, `${found.requestId}: is paid for without a lease${more}, and ${leaseId} was there, and goes on`);
 }
 
 const msOf = (instant: string | null): number | null => (instant === null ? null : Date.parse(instant));
@@ -120,10 +126,11 @@ export function takeFromLease(books: AccountBooks, debit: DebitData, usage: Usag
   const { leaseId, keyId, amount } = debit;
   if (leaseId === undefined) {
     // Where nothing is held, nothing is leased.
-    if (usage !== null && amount !== '0' && usage.startedAt > books.unleasedAt) books.unleasedAt = usage.startedAt;
+    if (usage !== null && amount !== '0') noteUnleased(books, usage);
     return;
   }
   if (usage !== null && !books.isOfLost(usage.startedAt)) auditTerms(books, leaseId, usage);
+  if (usage !== null) tellUnleased(books, leaseId, usage.startedAt);
   reduce(books.leases, leaseId, BigInt(amount), keyId);
 }
 

@@ -134,6 +134,8 @@ export type ApprovedData = Omit<DebitData, 'leftOut' | 'uses' | 'lines' | 'lease
 export interface LeasedData {
   readonly proxy: string;
   readonly leaseId: string;
+  /** Events of earlier versions have none. */
+  readonly epoch?: number;
   /** Absent for keys without a limit. */
   readonly keyId?: string;
   readonly amount: string;

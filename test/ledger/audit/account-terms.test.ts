@@ -246,12 +246,39 @@ describe('a lease', () => {
   });
 
   it('that goes on is beside no request without one', () => {
-    const without = (starts: number, change: Partial<UsageRecorded> = {}) =>
-      faultsOf([...withRequest([...begun, leased(0)], starts, change), leased(60)]);
-    expect(without(30)).toEqual([
-      'lease_1: is there all the while, and a request was paid for without a lease that started: 2026-11-06T12:30:00.000Z',
+    const without = (starts: number, then: readonly Timed[], change: Partial<UsageRecorded> = {}) =>
+      faultsOf([...withRequest([...begun, leased(0)], starts, change), ...then]);
+    const told = expect.stringMatching(/^req_\w+: is paid for without a lease, and lease_1 was there, and goes on$/);
+    expect(without(21, [leased(22)])).toEqual([told]);
+    expect(without(89, [leased(200)])).toEqual([told]);
+    const other = leased(1, { leaseId: leaseId('lease_2'), expiresAt: instant(30) });
+    expect(faultsOf([...withRequest([...begun, leased(0), other], 60), leased(61)])).toEqual([told]);
+    for (const right of [
+      without(20, [leased(60)]),
+      without(91, [leased(200)]),
+      without(60, []),
+      without(60, [leased(61)], { hold: usd(0) }),
+      // Another process's, which may have begun after a time without leases.
+      without(60, [leased(61, { epoch: 2 })]),
+      without(60, [leased(61, { epoch: 2 }), leased(62, { epoch: 2 })]),
+      without(60, [leased(61, { leaseId: leaseId('lease_2') })]),
+    ])
+      expect(right).toEqual([]);
+    expect(faultsOf([...withRequest([...begun, leased(0, { epoch: 0 })], 60), leased(61, { epoch: 0 })])).toEqual([]);
+    const lost = [...withRequest([...begun, leased(0)], 60), leased(61)];
+    expect(faultsOf(lost, () => true)).toEqual([]);
+  });
+
+  it('is beside no request without one that starts before others under it', () => {
+    const then = (starts: number, first = 30, ...leases: readonly Timed[]) => {
+      const two = withRequest(withRequest([...begun, leased(0)], first), first + 1).concat(leases);
+      return faultsOf(withRequest(two, starts, { lease: 'lease_1', recorded: starts }));
+    };
+    expect(then(52)).toEqual([
+      expect.stringMatching(/: is paid for without a lease \(as 1 more\), and lease_1 was there/),
     ]);
-    expect([19, 41].flatMap((starts) => without(starts, {}))).toEqual([]);
-    expect(without(30, { hold: usd(0) })).toEqual([]);
+    expect(then(50)).toEqual([]);
+    expect(then(52, 19)).toEqual([]);
+    expect(then(90, 30, leased(61, { epoch: 2 }))).toEqual([]);
   });
 });
