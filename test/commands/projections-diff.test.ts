@@ -94,7 +94,7 @@ describe('gateway projections diff', () => {
     expect(await differences(data, 'acct_test')).toMatchObject({ exitCode: 0, summary: { differences: 0 } });
     change(
       data,
-      `UPDATE balance_v7 SET revision = 2, state = json_set(state, '$.grants[0].remaining', '7');
+      `UPDATE balance_v8 SET revision = 2, state = json_set(state, '$.grants[0].remaining', '7');
        DELETE FROM monthly_v2_revision;
        INSERT INTO monthly_v2 VALUES ('acct_test', '2020-01', 'm', 'input', 'standard', 1, '1', '1', 1)`,
     );
@@ -102,7 +102,7 @@ describe('gateway projections diff', () => {
     expect(exitCode).toBe(5);
     for (const says of [
       /^catalog_v3 0: publication\./m,
-      /^balance_v7 acct_test: state\.grants\.0\.remaining: live 7, fold 1000000000$/m,
+      /^balance_v8 acct_test: state\.grants\.0\.remaining: live 7, fold 1000000000$/m,
       /: revision: live 2, fold \d+$/m,
       /^monthly_v2_revision acct_test: the row: live -, fold \["\d+"\]$/m,
       /^monthly_v2 acct_test 2020-01 m input standard: the row: live \["1","1","1"\], fold -$/m,

@@ -26,7 +26,7 @@ test.each([
   const whole = await written(log, path);
   const right = viewsFile();
   cpSync(whole, right);
-  execute(path, `UPDATE balance_v7 SET balance_micro_usd = '7'`);
+  execute(path, `UPDATE balance_v8 SET balance_micro_usd = '7'`);
   if (its !== null) writeLedgerOfViews(path, its);
   expect(holdsViews(path, OWN)).toBe(isKept);
   const { events } = await passing(bringUp({ log, path, identity: OWN, clock: Date.now, onFolded: () => undefined }));

@@ -24,11 +24,11 @@ test.each([
   async (_which, isLiveEarly) => {
     const { log, early, whole } = await made();
     const [live, rebuilt] = isLiveEarly ? [early, whole] : [whole, early];
-    const [balance, monthly] = [rowsIn(live, 'balance_v7'), rowsIn(rebuilt, 'monthly_v2')];
+    const [balance, monthly] = [rowsIn(live, 'balance_v8'), rowsIn(rebuilt, 'monthly_v2')];
     expect(hasKeptOthers(rebuilt)).toBe(false);
     keepOtherViews(rebuilt, live, 'monthly');
     expect(hasKeptOthers(rebuilt)).toBe(true);
-    expect([rowsIn(rebuilt, 'balance_v7'), rowsIn(rebuilt, 'monthly_v2')]).toEqual([balance, monthly]);
+    expect([rowsIn(rebuilt, 'balance_v8'), rowsIn(rebuilt, 'monthly_v2')]).toEqual([balance, monthly]);
     const { projections, stopped } = await caughtUp(log, rebuilt);
     expectWhole(projections);
     expect(stopped).toEqual([]);

@@ -86,14 +86,14 @@ test('who should be set aside and is not is told with the event', async () => {
 
 test('each account has to be as far as its stream goes, in both views, and nothing else may have a row', async () => {
   const faults = await faultsAfter(
-    `UPDATE balance_v7 SET revision = 0 WHERE account_id = 'b21';
+    `UPDATE balance_v8 SET revision = 0 WHERE account_id = 'b21';
      DELETE FROM monthly_v2_revision WHERE account_id = 'b23';
-     INSERT INTO balance_v7 SELECT 'ghost', revision, email, '0', json_set(state, '$.balance', '0'), stamp FROM balance_v7 WHERE account_id = 'b21';
+     INSERT INTO balance_v8 SELECT 'ghost', revision, email, '0', json_set(state, '$.balance', '0'), stamp FROM balance_v8 WHERE account_id = 'b21';
      INSERT INTO catalog_v3 VALUES (0, '{}', 1)`,
   );
   expect(faults.toSorted()).toEqual([
-    expect.stringMatching(/^balance_v7 b21: it is at revision 0, its stream ends at \d+$/),
-    `balance_v7: it has ${COUNT + 1} rows, for ${COUNT} accounts`,
+    expect.stringMatching(/^balance_v8 b21: it is at revision 0, its stream ends at \d+$/),
+    `balance_v8: it has ${COUNT + 1} rows, for ${COUNT} accounts`,
     expect.stringMatching(/^monthly_v2_revision b23: it is at revision -1, its stream ends at \d+$/),
     `monthly_v2_revision: it has ${COUNT - 1} rows, for ${COUNT} accounts`,
     'the catalog has 1 rows, for 0 publications',
@@ -112,7 +112,7 @@ test('what the log has behind the file, and an account that is set aside by its 
 });
 
 test('of every second account each value has to be what a fold of its stream has', async () => {
-  expect(await faultsAfter(`UPDATE balance_v7 SET email = 'x@y' WHERE account_id IN ('b20', 'b21')`)).toEqual([
-    expect.stringMatching(/^balance_v7 b20: email is x@y, a fold of its stream has .+/),
+  expect(await faultsAfter(`UPDATE balance_v8 SET email = 'x@y' WHERE account_id IN ('b20', 'b21')`)).toEqual([
+    expect.stringMatching(/^balance_v8 b20: email is x@y, a fold of its stream has .+/),
   ]);
 });
