@@ -26,6 +26,8 @@ export class ClientAnswer {
   #hasBegun = false;
   #isStream = false;
   #isLengthKnown = false;
+  /** Its bytes go out in chunks of HTTP, which are made here. */
+  #isChunked = false;
 
   constructor(response: ServerResponse, requestId: RequestId, request: AnsweredRequest) {
     this.#response = response;
@@ -51,16 +53,31 @@ export class ClientAnswer {
     const headers = ['content-type', type, ...this.#ownHeaders()];
     if (isStream) headers.push(...UNBUFFERED);
     if (this.#isLengthKnown) headers.push('content-length', String(contentLength));
-    this.#response.writeHead(200, headers);
-    // A head without a first piece in the same turn must not wait for it.
-    process.nextTick(() => {
-      if (!this.#response.destroyed) this.#response.flushHeaders();
-    });
+    writeHead(this.#response, headers, this.#request.rateLimitHeaders());
+    this.#isChunked = takeOverChunks(this.#response);
+    // A head without a first piece in the same turn must not wait for it. What is no stream is all there.
+    if (isStream)
+      process.nextTick(() => {
+        if (!this.#response.destroyed) this.#response.flushHeaders();
+      });
   }
 
-  /** Returns false when the client reads slower than we write; `onceDrained` tells when it has caught up. */
-  write(chunk: Buffer): boolean {
-    return this.#response.write(chunk);
+  /**
+   * Returns false when the client reads slower than we write; `onceDrained` tells when it has caught up.
+   *
+   * @param isLast nothing follows but `end`, which goes with it where the answer's length is known
+   */
+  write(bytes: Buffer, isLast = false): boolean {
+    if (isLast && this.#isLengthKnown) {
+      this.#response.end(bytes);
+      return true;
+    }
+    if (!this.#isChunked || bytes.length === 0) return this.#response.write(bytes);
+    if (bytes.length <= COPIED_BYTES_MAX) return this.#response.write(chunkOf(bytes));
+    // They go out together: what is written in one turn does.
+    this.#response.write(sizeLine(bytes.length));
+    this.#response.write(bytes);
+    return this.#response.write(LINE_END);
   }
 
   onceDrained(listener: () => void): void {
@@ -68,7 +85,7 @@ export class ClientAnswer {
   }
 
   end(): void {
-    this.#response.end();
+    if (!this.#response.writableEnded) this.#response.end(this.#isChunked ? LAST_CHUNK : undefined);
   }
 
   /** The client is taken for one that has left. */
@@ -79,7 +96,7 @@ export class ClientAnswer {
   refuse(refused: Refusal): void {
     this.#noteCode(refused.code);
     const body = JSON.stringify(errorEnvelope(refused.code, refused.message, this.#requestId));
-    const headers = ['content-type', JSON_TYPE, ...this.#ownHeaders()];
+    const headers = ['content-type', JSON_TYPE, ...this.#ownHeaders(), ...this.#request.rateLimitHeaders()];
     headers.push(...Object.entries(retryHeaders(refused)).flat());
     headers.push('content-length', String(Buffer.byteLength(body)));
     this.#response.writeHead(ERROR_TABLE[refused.code].status, headers);
@@ -101,8 +118,8 @@ export class ClientAnswer {
       return;
     }
     const envelope = JSON.stringify(errorEnvelope('upstream_failed', message, this.#requestId));
-    const event = `${isAtEventBoundary ? '' : '\n\n'}event: error\ndata: ${envelope}\n\n`;
-    this.#response.write(event, () => this.#response.destroy());
+    const event = Buffer.from(`${isAtEventBoundary ? '' : '\n\n'}event: error\ndata: ${envelope}\n\n`);
+    this.#response.write(this.#isChunked ? chunkOf(event) : event, () => this.#response.destroy());
   }
 
   #noteCode(code: ErrorCode): void {
@@ -111,9 +128,53 @@ export class ClientAnswer {
   }
 
   #ownHeaders(): string[] {
-    const { deprecation, rateLimitHeaders } = this.#request;
-    const headers = ['request-id', this.#requestId, ...rateLimitHeaders()];
+    const { deprecation } = this.#request;
+    const headers: string[] = ['request-id', this.#requestId];
     if (deprecation !== null) headers.push('x-svc-deprecation', deprecation);
     return headers;
   }
+}
+
+interface WithHead {
+  /** Null before there is a head, then its text until that is sent; Node's own. */
+  _header?: string | null;
+}
+
+/**
+ * Writes the head of an answer. Node looks at each header's characters; those of the limits are digits and instants of ours,
+ * twelve of the fifteen of an answer, and go into its text as they are.
+ */
+function writeHead(response: ServerResponse & WithHead, headers: string[], ofLimits: readonly string[]): void {
+  const isTextOurs = response._header === null;
+  response.writeHead(200, isTextOurs ? headers : [...headers, ...ofLimits]);
+  if (!isTextOurs || typeof response._header !== 'string') return;
+  let lines = response._header.slice(0, -LINE_END.length);
+  for (let at = 0; at < ofLimits.length; at += 2) lines += `${ofLimits[at]}: ${ofLimits[at + 1]}\r\n`;
+  response._header = `${lines}\r\n`;
+}
+
+/**
+ * Where Node would send an answer in chunks (RFC 9112, 7.1), they are made here from now on: one buffer and one write for what
+ * Node writes in four parts, each time anew, for each event of a stream.
+ */
+function takeOverChunks(response: ServerResponse): boolean {
+  const isChunked = response.chunkedEncoding;
+  response.chunkedEncoding = false;
+  return isChunked;
+}
+
+/** What is longer is not copied. */
+const COPIED_BYTES_MAX = 16_384;
+const LINE_END = Buffer.from('\r\n');
+const LAST_CHUNK = Buffer.from('0\r\n\r\n');
+
+const sizeLine = (bytes: number): string => `${bytes.toString(16)}\r\n`;
+
+function chunkOf(bytes: Buffer): Buffer {
+  const line = sizeLine(bytes.length);
+  const chunk = Buffer.allocUnsafe(line.length + bytes.length + LINE_END.length);
+  chunk.write(line, 'latin1');
+  bytes.copy(chunk, line.length);
+  LINE_END.copy(chunk, chunk.length - LINE_END.length);
+  return chunk;
 }

@@ -245,17 +245,18 @@ export class Forwarder implements AttemptReceiver {
   }
 
   /** What there is of it; where that is not all, the rest goes out as it comes. */
-  #passWhole(whole: WholeAnswer): void {
+  #passWhole(whole: WholeAnswer, isAll = false): void {
     if (this.#phase.type === 'forwarding') this.#phase.whole = null;
     this.#client.begin(whole.headers, false);
-    for (const piece of whole.take()) this.#write(piece);
+    const pieces = whole.take();
+    for (const piece of pieces) this.#write(piece, isAll && piece === pieces.at(-1));
   }
 
-  #write(bytes: Buffer): void {
+  #write(bytes: Buffer, isLast = false): void {
     const { observed } = this.#request;
     if (observed !== null && observed.firstByteMs === 0) observed.firstByteMs = this.#parts.monotonic();
     // Of a call that is over nothing more is to be held back.
-    if (this.#client.write(bytes) || this.#backPressure.isNow || this.#phase.type === 'ended') return;
+    if (this.#client.write(bytes, isLast) || this.#backPressure.isNow || this.#phase.type === 'ended') return;
     this.#attempt.pause();
     this.#backPressure.begin();
     this.#client.onceDrained(() => {
@@ -354,7 +355,7 @@ export class Forwarder implements AttemptReceiver {
     const isClientHere = this.#phase.type !== 'draining';
     this.#leaveDrains();
     this.#phase = { type: 'ended' };
-    if (whole !== null) this.#passWhole(whole);
+    if (whole !== null) this.#passWhole(whole, true);
     // The end of a stream waits until the request's usage is on disk; its bytes have not waited.
     if (this.#client.isLengthKnown) this.#end(isClientHere);
     else void this.#parts.accounting.durable().then(() => this.#end(isClientHere));
