@@ -1,5 +1,5 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
+import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { giveToFolderOwner } from '../folder-owner.ts';
 import { textOfFile } from '../named-file.ts';
@@ -52,11 +52,11 @@ const nextKeyFile = (dataFolder: string): string => `${sealKeyFile(dataFolder)}.
 /** @throws Error that says what is amiss with the file */
 export const keyOfFile = (file: string): SealKey => sealKeyOf(textOfFile(file));
 
-/** The key of a data folder, made where it has none: its owner alone can read it. @throws Error of the file system, or as `keyOfFile` */
+/** The key of a data folder, made where it has none, also by another at the same time: its owner alone can read it. @throws Error of the file system, or as `keyOfFile` */
 export function keyOfFolder(dataFolder: string): { readonly key: SealKey; readonly isNew: boolean } {
-  const isNew = !existsSync(sealKeyFile(dataFolder));
-  if (isNew) replaceFile(sealKeyFile(dataFolder), newKeyText(), OWNERS_ALONE);
-  return { key: keyOfFile(sealKeyFile(dataFolder)), isNew };
+  const file = sealKeyFile(dataFolder);
+  const isNew = !existsSync(file) && makeFile(file);
+  return { key: keyOfFile(file), isNew };
 }
 
 /** The key that is to follow the folder's, kept until `takeNextKey`. @throws as `keyOfFolder` */
@@ -64,7 +64,7 @@ export function nextKeyOfFolder(dataFolder: string): SealKey {
   const file = nextKeyFile(dataFolder);
   // Of several rotations at once one makes it, and each introduces that one.
   for (let attempt = 1; ; attempt++) {
-    makeFile(file);
+    if (!existsSync(file)) makeFile(file);
     try {
       return keyOfFile(file);
     } catch (error) {
@@ -82,16 +82,21 @@ export function nextKeyOfFolder(dataFolder: string): SealKey {
 
 const ATTEMPTS_MAX = 5;
 
-/** Nothing where it is there. @throws Error of the file system */
-function makeFile(file: string): void {
+/** Whole under its name, or not at all: of several at once one is first. False where it is there. @throws Error of the file system */
+function makeFile(file: string): boolean {
+  const beside = `${file}.${randomUUID()}`;
+  writeFileSync(beside, newKeyText(), { flag: 'wx', mode: OWNERS_ALONE, flush: true });
+  giveToFolderOwner(beside);
   try {
-    writeFileSync(file, newKeyText(), { flag: 'wx', mode: OWNERS_ALONE, flush: true });
+    linkSync(beside, file);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
     throw error;
+  } finally {
+    rmSync(beside, { force: true });
   }
-  giveToFolderOwner(file);
   syncFolder(dirname(file));
+  return true;
 }
 
 /**

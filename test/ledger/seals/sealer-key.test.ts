@@ -1,4 +1,7 @@
-import { existsSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { rotateSealKey } from '../../../ledger/seals/rotate-key.ts';
@@ -84,6 +87,24 @@ describe('of a sealer the key', () => {
     expect(refused).toEqual({ type: 'followed', keyId: a.keyId, by: b.keyId });
     expect(await rotateSealKey(log, { from: b, to: d, recording })).toMatchObject({ type: 'done' });
     expect((await verifySeals(log, { keys: null, anchors: [], leaves: null })).faults).toEqual([]);
+  });
+
+  it('of a folder is that of who was first, where two make it at once', async () => {
+    const [first, folder] = [temporaryFolder(), temporaryFolder()];
+    const { key } = keyOfFolder(first);
+    const preload = fileURLToPath(new URL('other-is-first-preload.ts', import.meta.url));
+    const keys = new URL('../../../ledger/seals/seal-keys.ts', import.meta.url);
+    const program = `import { keyOfFolder } from '${keys}';
+      const { key, isNew } = keyOfFolder(process.argv[1]);
+      console.log(key.keyId, isNew);`;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['--import', preload, '--input-type=module', '--eval', program, folder],
+      { env: { ...process.env, FIRST: sealKeyFile(first) } },
+    );
+    expect(stdout).toBe(`${key.keyId} false\n`);
+    expect(keyOfFolder(folder).key.keyId).toBe(key.keyId);
+    expect([readdirSync(first), readdirSync(folder)]).toEqual([['seal-key'], ['seal-key']]);
   });
 
   it('that is gone from its folder is not made anew where the ledger knows one: the one in memory goes on', async () => {
