@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { text } from './bounded-length.ts';
-import type { AccountId, GrantId, KeyId, LeaseId, LedgerId, ProxyId, RequestId } from './ids.ts';
+import type { AccountId, AttemptId, GrantId, KeyId, LeaseId, LedgerId, PaymentId, ProxyId, RequestId } from './ids.ts';
 import { LIMITS } from './limits.ts';
 import { amountOfText, type MicroUsd, microUsd, type PicoUsd, picoUsd, type Rate, rate } from './money.ts';
 import { TOKEN_CLASSES } from './usage.ts';
@@ -48,6 +48,10 @@ const branded = <T extends string>(schema: z.ZodString) => schema as unknown as 
 export const accountIdField = branded<AccountId>(text);
 export const keyIdField = branded<KeyId>(text);
 export const grantIdField = branded<GrantId>(text);
+/** Part of the key under which a provider is asked, whose length is bounded. */
+export const ATTEMPT_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,99}$/;
+export const attemptIdField = branded<AttemptId>(z.string().regex(ATTEMPT_ID_PATTERN));
+export const paymentIdField = branded<PaymentId>(text);
 export const leaseIdField = branded<LeaseId>(text);
 export const proxyIdField = branded<ProxyId>(text);
 export const ledgerIdField = branded<LedgerId>(z.string().regex(/^ledger_[0-9a-f]{32}$/));

@@ -14,6 +14,7 @@ import {
   proxyIdField,
   requestIdField,
 } from './event-fields.ts';
+import { paymentEvents } from './payment-events.ts';
 import { reconciliationEvents } from './reconciliation-events.ts';
 import { sealEvents } from './seal-events.ts';
 import { usageEvents } from './usage-events.ts';
@@ -97,6 +98,7 @@ const accountEvents = {
     keyId: keyIdField,
     atMost: microUsdField,
   }),
+  ...paymentEvents,
   SpendLimitSet: z.strictObject({
     scope: limitScope,
     keyId: keyIdField.nullable(),

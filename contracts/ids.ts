@@ -4,6 +4,10 @@ export type KeyId = string & { readonly __brand: 'KeyId' };
 export type GrantId = string & { readonly __brand: 'GrantId' };
 /** `req_` and the 32 hexadecimal digits of a UUIDv7. */
 export type RequestId = string & { readonly __brand: 'RequestId' };
+/** Of a payment attempt: once in its account. */
+export type AttemptId = string & { readonly __brand: 'AttemptId' };
+/** What a payment provider calls a payment. */
+export type PaymentId = string & { readonly __brand: 'PaymentId' };
 /** A UUIDv7 in its usual form, from which the ids of the events that a command causes are made. */
 export type CommandId = string & { readonly __brand: 'CommandId' };
 export type LeaseId = string & { readonly __brand: 'LeaseId' };
@@ -24,6 +28,8 @@ export const NO_STREAM = -1 as Revision;
 export const accountId = (text: string): AccountId => text as AccountId;
 export const keyId = (text: string): KeyId => text as KeyId;
 export const grantId = (text: string): GrantId => text as GrantId;
+export const attemptId = (text: string): AttemptId => text as AttemptId;
+export const paymentId = (text: string): PaymentId => text as PaymentId;
 export const requestId = (text: string): RequestId => text as RequestId;
 export const leaseId = (text: string): LeaseId => text as LeaseId;
 export const proxyId = (text: string): ProxyId => text as ProxyId;

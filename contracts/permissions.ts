@@ -29,6 +29,8 @@ const STAFF = any('operator');
 const GATEWAY = any('system');
 const OWNERS = any('owner', 'operator');
 const KEEPERS = any('owner', 'admin', 'operator');
+/** What a provider has said of them. */
+const OF_PAYMENTS = any('operator', 'system');
 const OF_KEYS = { ...KEEPERS, member: 'own' } as const;
 const OF_MEMBERS = { ...OWNERS, admin: 'below owner' } as const;
 
@@ -47,7 +49,7 @@ export const PERMISSIONS = {
   RevokeKey: { does: 'revoke a key', may: OF_KEYS },
   SetSpendLimit: { does: 'set a monthly limit', may: KEEPERS },
   ChangePlan: { does: 'change the plan', may: OWNERS },
-  SavePaymentMethod: { does: 'save a payment method', may: OWNERS },
+  SavePaymentMethod: { does: 'save a payment method', may: { ...OWNERS, ...GATEWAY } },
   RemovePaymentMethod: { does: 'remove a payment method', may: OWNERS },
   StartPurchase: { does: 'buy credits', may: OWNERS },
   ConfigureAutoReload: { does: 'configure auto-reload', may: OWNERS },
@@ -68,7 +70,10 @@ export const PERMISSIONS = {
   ReleaseLease: { does: 'give a lease back', may: GATEWAY },
   NarrowLease: { does: 'narrow a lease', may: GATEWAY },
   ExpireCredits: { does: 'write down what has expired', may: GATEWAY },
-  RecordPayment: { does: "record a payment's outcome, refund or dispute", may: any('operator', 'system') },
+  RecordPayment: { does: 'record a payment', may: OF_PAYMENTS },
+  RecordPaymentFailure: { does: 'record that a payment failed', may: OF_PAYMENTS },
+  RequirePaymentAction: { does: 'record that a payment waits for whoever pays', may: OF_PAYMENTS },
+  AbandonPayment: { does: 'record that a payment will not be made', may: OF_PAYMENTS },
   StartAutoReload: { does: 'start an auto-reload', may: GATEWAY },
   SkipAutoReload: { does: 'skip or pause auto-reload', may: GATEWAY },
   StartRenewal: { does: "start a plan's renewal", may: GATEWAY },

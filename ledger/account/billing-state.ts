@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { grantIdField, microUsdField } from '../../contracts/event-fields.ts';
+import { NO_PAYMENTS, paymentsSchema } from './payments-state.ts';
 
 const revocationSchema = z.strictObject({
   revocationId: z.string(),
@@ -19,7 +20,8 @@ export type Revocation = z.infer<typeof revocationSchema>;
 export const billingSchema = z.strictObject({
   /** Lists, because their ids are an operator's own texts. */
   revocations: z.array(revocationSchema),
+  payments: paymentsSchema,
 });
 export type BillingState = z.infer<typeof billingSchema>;
 
-export const NO_BILLING: BillingState = Object.freeze({ revocations: [] });
+export const NO_BILLING: BillingState = Object.freeze({ revocations: [], payments: NO_PAYMENTS });

@@ -1,5 +1,14 @@
 import type { EventData, UsageRecorded } from '../../contracts/events.ts';
-import type { AccountId, GrantId, KeyId, LeaseId, ProxyId, RequestId } from '../../contracts/ids.ts';
+import type {
+  AccountId,
+  AttemptId,
+  GrantId,
+  KeyId,
+  LeaseId,
+  PaymentId,
+  ProxyId,
+  RequestId,
+} from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 
@@ -118,6 +127,54 @@ export type AccountCommand =
       readonly actor: string;
       readonly nowMs: number;
     }
+  /** Somebody is about to pay a price for so much credit. The same id again begins nothing more. */
+  | {
+      readonly type: 'StartPurchase';
+      readonly attemptId: AttemptId;
+      readonly provider: string;
+      readonly amount: MicroUsd;
+      readonly price: MicroUsd;
+      readonly by: string;
+      readonly nowMs: number;
+    }
+  /** What became of an attempt, as its provider says it; in any order, and more than once. */
+  | {
+      readonly type: 'RecordPayment';
+      readonly attemptId: AttemptId;
+      readonly provider: string;
+      readonly paymentId: PaymentId;
+      /** What was paid. */
+      readonly amount: MicroUsd;
+      readonly paidAtMs: number;
+      readonly nowMs: number;
+    }
+  | {
+      readonly type: 'RecordPaymentFailure';
+      readonly attemptId: AttemptId;
+      readonly code: string;
+      readonly isTerminal: boolean;
+      readonly nowMs: number;
+    }
+  | {
+      readonly type: 'RequirePaymentAction';
+      readonly attemptId: AttemptId;
+      readonly paymentId: PaymentId;
+      readonly nowMs: number;
+    }
+  /** It has provably charged nothing, and never will. */
+  | { readonly type: 'AbandonPayment'; readonly attemptId: AttemptId; readonly reason: string; readonly nowMs: number }
+  /** May be charged from here on without its owner being there, who has consented to that. */
+  | {
+      readonly type: 'SavePaymentMethod';
+      readonly provider: string;
+      readonly customerId: string;
+      readonly paymentMethodId: string;
+      readonly brand: string;
+      readonly last4: string;
+      readonly consentedAtMs: number;
+      readonly by: string;
+    }
+  | { readonly type: 'RemovePaymentMethod'; readonly by: string; readonly nowMs: number }
   | { readonly type: 'SuspendAccount'; readonly reason: string }
   | { readonly type: 'ReinstateAccount'; readonly reason: string };
 
@@ -138,6 +195,10 @@ export type CommandRefusalCode =
   | 'grant_not_found'
   | 'nothing_expired'
   | 'not_written_off'
+  | 'attempt_not_found'
+  | 'attempt_open'
+  | 'payment_differs'
+  | 'id_reused'
   | 'invalid_amount'
   | 'invalid_period'
   | 'already_suspended'

@@ -13,8 +13,17 @@ import { restoreGrant, revokeGrant } from './decide-corrections.ts';
 import { approveException, dropException, endExceptions, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
 import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
+import {
+  abandonPayment,
+  recordPayment,
+  recordPaymentFailure,
+  removePaymentMethod,
+  requirePaymentAction,
+  savePaymentMethod,
+  startPurchase,
+} from './decide-payments.ts';
+import { refuseWithoutRoom } from './grant-room.ts';
 import { recordUsage } from './record-usage.ts';
-import { haveRoom } from './shares-room.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
@@ -58,6 +67,20 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return revokeGrant(command, state);
     case 'RestoreGrant':
       return restoreGrant(command, state);
+    case 'StartPurchase':
+      return startPurchase(command, state);
+    case 'RecordPayment':
+      return recordPayment(command, state);
+    case 'RecordPaymentFailure':
+      return recordPaymentFailure(command, state);
+    case 'RequirePaymentAction':
+      return requirePaymentAction(command, state);
+    case 'AbandonPayment':
+      return abandonPayment(command, state);
+    case 'SavePaymentMethod':
+      return savePaymentMethod(command, state);
+    case 'RemovePaymentMethod':
+      return removePaymentMethod(command, state);
     case 'SuspendAccount':
       return state.suspended === null
         ? [{ type: 'AccountSuspended', data: { reason: command.reason } }]
@@ -104,13 +127,8 @@ function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): D
     return commandRefused('invalid_period', 'expiresAt: must be after the grant begins');
   if (state.grants.some((grant) => grant.grantId === grantId))
     return commandRefused('grant_exists', `grant ${grantId} was already made`);
-  const unspent = state.grants.filter(({ remaining }) => remaining > 0n);
-  // What is owed is filled first, and this may be the only way out: while something is, the unspent may be set off against it.
-  if (state.uncovered === 0n && !haveRoom([...unspent, { grantId, amount }]))
-    return commandRefused(
-      'too_many_grants',
-      `the account has ${unspent.length} grants with something left, and no debit could name more: grant it when some are spent, or fewer and larger ones`,
-    );
+  const noRoom = refuseWithoutRoom(state, { grantId, amount });
+  if (noRoom !== null) return noRoom;
   const effectiveAt = instant(effectiveAtMs);
   const expiresAt = instantOrNull(expiresAtMs);
   return [{ type: 'CreditsGranted', data: { grantId, source, amount, costBasis, priority, effectiveAt, expiresAt } }];

@@ -16,6 +16,7 @@ import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
 import { keptAmount } from './kept-amount.ts';
 import { withKeyLimitSet, withLease, withLeaseNarrowed, withLeaseReduced } from './leases.ts';
+import { evolvePayments } from './payments.ts';
 import { evolveSpend } from './spend.ts';
 
 /** Folds one event into an account's state, which stays as it is. Pure. @throws Error when the event cannot follow, which means a broken stream. */
@@ -94,6 +95,14 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'ExceptionDropped':
     case 'SpendThresholdCrossed':
       return state;
+    case 'PaymentMethodSaved':
+    case 'PaymentMethodRemoved':
+    case 'PurchaseStarted':
+    case 'PaymentSucceeded':
+    case 'PaymentFailed':
+    case 'PaymentActionRequired':
+    case 'PaymentAbandoned':
+      return { ...state, billing: { ...state.billing, payments: evolvePayments(state.billing.payments, event) } };
     default:
       return event satisfies never;
   }

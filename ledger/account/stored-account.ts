@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { RequestId } from '../../contracts/ids.ts';
 import { textDecoderOf } from '../../contracts/schema-decoder.ts';
 import { encoderOf } from '../../contracts/schema-encoder.ts';
@@ -41,7 +42,7 @@ export function accountOfText(text: string): OpenAccount {
   // What most accounts have nothing of stands in memory once.
   return Object.assign(account, {
     spend: isInitial(spend) ? INITIAL_SPEND : spend,
-    billing: hasNone(billing) ? NO_BILLING : billing,
+    billing: isDeepStrictEqual(billing, NO_BILLING) ? NO_BILLING : billing,
     leases: isEmpty(leases) ? NO_LEASES : leases,
     exceptions: isNothing(exceptions) ? NO_EXCEPTIONS : { ...NO_EXCEPTIONS, ...exceptions },
   });
@@ -49,8 +50,6 @@ export function accountOfText(text: string): OpenAccount {
 
 const isInitial = ({ accountLimit, keyLimits, months }: SpendState): boolean =>
   accountLimit === null && isEmpty(keyLimits) && isEmpty(months);
-
-const hasNone = (billing: OpenAccount['billing']): boolean => Object.values(billing).every(isEmpty);
 
 type InSum = Omit<ExceptionsState, 'open' | 'ended'>;
 

@@ -4,6 +4,7 @@ import { auditApproved, auditDebit, compareLines } from './audit-debit.ts';
 import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from './audit-exceptions.ts';
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
 import { auditOpen, auditTrial, revokeKey, setLimit, takeKey, takeOpened, takeSuspension } from './audit-life.ts';
+import { auditPaid, takeOutcome, takePaid, takePurchase } from './audit-payments.ts';
 import { auditRequest, auditUnpriced } from './audit-request.ts';
 import { auditCrossings, noteCrossings, takeCrossed } from './audit-thresholds.ts';
 import { auditViews, type SeenFigures } from './audit-views.ts';
@@ -26,6 +27,8 @@ import type {
   LimitSetData,
   NarrowedData,
   OpenedData,
+  PaidData,
+  PurchaseData,
   ReinstatedData,
   ReleasedData,
   RestoredData,
@@ -33,6 +36,7 @@ import type {
   RevokedGrantData,
   StoredEvent,
   StoredMetadata,
+  UnpaidData,
   UsageData,
 } from './stored-event.ts';
 
@@ -71,6 +75,7 @@ export class AccountAudit {
     // What is missing of a usage before is told of its own place.
     if (event.type !== 'CreditsDebited') this.#auditUncharged();
     if (event.type !== 'SpendThresholdCrossed') auditCrossings(this.books);
+    auditPaid(this.books, event);
     this.#follow(event);
     this.#takeEvent(event);
     if (this.#seen?.revision === event.revision) {
@@ -85,6 +90,7 @@ export class AccountAudit {
     this.#usage = null;
     this.#before = null;
     this.books.due = [];
+    this.books.paid = null;
     this.#isRight = false;
     this.#follow(event);
   }
@@ -93,6 +99,7 @@ export class AccountAudit {
   end(): void {
     this.#auditUncharged();
     auditCrossings(this.books);
+    auditPaid(this.books, null);
     if (this.#isRight && this.books.faults.length === 0) auditEnd(this.books);
   }
 
@@ -138,6 +145,13 @@ export class AccountAudit {
     SpendLimitSet: ({ books }, event) => setLimit(books, event.data as LimitSetData, event),
     SpendThresholdCrossed: ({ books }, { data }) => takeCrossed(books, data as CrossedData),
     CreditsGranted: ({ books }, event) => takeGrant(books, event.data as GrantData, event),
+    PaymentMethodSaved: () => {},
+    PaymentMethodRemoved: () => {},
+    PurchaseStarted: ({ books }, { data }) => takePurchase(books, data as PurchaseData),
+    PaymentSucceeded: ({ books }, event) => takePaid(books, event.data as PaidData, event),
+    PaymentFailed: ({ books }, { data }) => takeOutcome(books, data as UnpaidData, { isOver: true }),
+    PaymentActionRequired: ({ books }, { data }) => takeOutcome(books, data as UnpaidData, { isOver: false }),
+    PaymentAbandoned: ({ books }, { data }) => takeOutcome(books, data as UnpaidData, { isOver: true }),
     CreditsExpired: ({ books }, event) => takeExpired(books, event.data as ExpiredData, recordedMs(event)),
     CreditsReinstated: ({ books }, event) => takeReinstated(books, event.data as ReinstatedData, recordedMs(event)),
     GrantRevoked: ({ books }, { data }) => takeRevoked(books, data as RevokedGrantData),
@@ -230,6 +244,8 @@ function takeApproved(books: AccountBooks, approved: ApprovedData): void {
 /** It fills what was left uncovered first; the rest can be spent. */
 function takeGrant(books: AccountBooks, grant: GrantData, event: StoredEvent): void {
   auditTrial(books, grant, event);
+  const isOfPayment = books.paid !== null;
+  books.paid = null;
   const amount = BigInt(grant.amount);
   if (amount === 0n) tell(books, `${grant.grantId}: nothing is granted`);
   if (grant.expiresAt !== null && grant.expiresAt <= grant.effectiveAt)
@@ -252,8 +268,9 @@ function takeGrant(books: AccountBooks, grant: GrantData, event: StoredEvent): v
     effectiveAtMs: Date.parse(grant.effectiveAt),
     expiresAtMs: grant.expiresAt === null ? null : Date.parse(grant.expiresAt),
   });
-  // Where something is owed, a grant is the way out.
-  if (owed === 0n && !fitOneDebit(books.grants)) tell(books, `${grant.grantId}: one more than a debit could name`);
+  // Where something is owed, a grant is the way out; and what was paid is granted in any case.
+  if (owed === 0n && !isOfPayment && !fitOneDebit(books.grants))
+    tell(books, `${grant.grantId}: one more than a debit could name`);
   books.grants.sort(burnsBefore);
 }
 

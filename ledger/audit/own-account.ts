@@ -1,6 +1,6 @@
 import type { OwnGrant } from './burn-own.ts';
 import type { Fault, Unit } from './fault.ts';
-import type { CrossedData, UsageData } from './stored-event.ts';
+import type { CrossedData, GrantData, UsageData } from './stored-event.ts';
 
 /** What a proxy has set aside and has neither given back nor debited; its end is exclusive. */
 export interface OwnLease {
@@ -94,6 +94,17 @@ export interface OwnRevocation {
   taken: bigint;
 }
 
+/** A payment that was begun, as far as what follows it has to fit. */
+export interface OwnAttempt {
+  readonly kind: string;
+  readonly provider: string;
+  readonly credits: bigint;
+  readonly price: bigint;
+  isOpen: boolean;
+  /** By which payment; null where it was not. */
+  paidBy: string | null;
+}
+
 /** An account as the auditor counts it. It keeps nothing for each request, but for those that are exceptions. */
 export interface AccountBooks {
   readonly accountId: string;
@@ -120,6 +131,9 @@ export interface AccountBooks {
   readonly crossed: Set<string>;
   due: CrossedData[];
   readonly months: Map<string, OwnMonth>;
+  readonly attempts: Map<string, OwnAttempt>;
+  /** Of a payment whose grant has to be the next event. */
+  paid: { readonly grant: Partial<GrantData>; readonly commandId: string | undefined } | null;
   readonly exceptions: Map<string, OwnException>;
   /** Of the open ones those without any money; what of such is no exception, because there were too many. */
   withoutCost: number;
@@ -164,6 +178,8 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   crossed: new Set(),
   due: [],
   months: new Map(),
+  attempts: new Map(),
+  paid: null,
   exceptions: new Map(),
   withoutCost: 0,
   unlisted: 0,

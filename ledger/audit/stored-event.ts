@@ -119,6 +119,25 @@ export interface GrantData {
   readonly expiresAt: string | null;
 }
 
+export interface PurchaseData {
+  readonly attemptId: string;
+  readonly provider: string;
+  readonly amount: string;
+  readonly price: string;
+}
+
+export interface PaidData {
+  readonly attemptId: string;
+  readonly provider: string;
+  readonly paymentId: string;
+  readonly amount: string;
+}
+
+/** Whatever else became of an attempt. */
+export interface UnpaidData {
+  readonly attemptId: string;
+}
+
 /** Usage of a request that was recorded as `recovered` before: what it would have cost. */
 export interface LateData {
   readonly requestId: string;

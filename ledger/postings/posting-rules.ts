@@ -28,6 +28,7 @@ type PostingRule<T extends EventType> = MovesMoney<T> | MovesNone;
 
 const HELD = 'what is held or leased is still the customer’s: the debit books what became of it';
 const WHO = 'it says who may spend or how much, and moves nothing';
+const UNPAID = 'no money has moved: what is paid is granted in the same append';
 const SEALS = 'what proves that events are as they were written moves no money';
 const LEDGER = 'it is about the ledger itself, not about what is in it';
 
@@ -50,6 +51,13 @@ export const POSTING_RULES = {
   CreditsLeased: { none: HELD },
   LeaseReleased: { none: HELD },
   LeaseNarrowed: { none: HELD },
+  PaymentMethodSaved: { none: WHO },
+  PaymentMethodRemoved: { none: WHO },
+  PurchaseStarted: { none: UNPAID },
+  PaymentSucceeded: { none: 'the grant that stands with it in its append books what was paid' },
+  PaymentFailed: { none: UNPAID },
+  PaymentActionRequired: { none: UNPAID },
+  PaymentAbandoned: { none: UNPAID },
   SpendLimitSet: { none: WHO },
   SpendThresholdCrossed: { none: WHO },
   AccountSuspended: { none: 'also in a dispute: credit is the customer’s until an event takes it' },

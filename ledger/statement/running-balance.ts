@@ -55,6 +55,13 @@ export function movementOf(event: AccountEvent): bigint | null {
     case 'CreditsLeased':
     case 'LeaseReleased':
     case 'LeaseNarrowed':
+    case 'PaymentMethodSaved':
+    case 'PaymentMethodRemoved':
+    case 'PurchaseStarted':
+    case 'PaymentSucceeded':
+    case 'PaymentFailed':
+    case 'PaymentActionRequired':
+    case 'PaymentAbandoned':
     case 'SpendLimitSet':
     case 'SpendThresholdCrossed':
     case 'AccountSuspended':

@@ -96,6 +96,19 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   LeaseReleased: ({ proxy, leaseId, amount }) => `${proxy} gave ${usd(amount)} of lease ${leaseId} back`,
   LeaseNarrowed: ({ proxy, leaseId, keyId, atMost }, keyName) =>
     `${proxy}: key ${keyName(keyId)} takes at most ${usd(atMost)} more of lease ${leaseId}`,
+  PaymentMethodSaved: ({ provider, brand, last4, by }) =>
+    `${by} saved a payment method at ${provider}: ${brand} xxxx${last4}`,
+  PaymentMethodRemoved: ({ provider, by }) => `${by} removed the payment method at ${provider}`,
+  PurchaseStarted: ({ attemptId, provider, amount, price, by }) =>
+    `${by} began to buy ${usd(amount)} of credits for ${usd(price)} at ${provider} (${attemptId})`,
+  PaymentSucceeded: ({ attemptId, provider, paymentId, amount, paidAt }) =>
+    `${usd(amount)} paid at ${provider} at ${toTheSecond(paidAt)} (${paymentId}, ${attemptId})`,
+  PaymentFailed: ({ attemptId, code, isTerminal, nextAttemptAt }) =>
+    `payment failed${isTerminal ? ' for good' : ''}: ${code}` +
+    `${nextAttemptAt === null ? '' : `, not tried again before ${toTheSecond(nextAttemptAt)}`} (${attemptId})`,
+  PaymentActionRequired: ({ attemptId, paymentId }) =>
+    `the payment waits for whoever pays to confirm it (${paymentId}, ${attemptId})`,
+  PaymentAbandoned: ({ attemptId, reason }) => `nothing was paid: ${reason} (${attemptId})`,
   SpendLimitSet: ({ keyId, limit }, keyName) => {
     const whose = keyId === null ? 'the account' : `key ${keyName(keyId)}`;
     return limit === null ? `monthly limit of ${whose} removed` : `monthly limit of ${whose} set to ${usd(limit)}`;

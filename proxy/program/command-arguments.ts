@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { ACCOUNT_ID_PATTERN, type AccountId, accountId } from '../../contracts/ids.ts';
+import { ATTEMPT_ID_PATTERN } from '../../contracts/event-fields.ts';
+import { ACCOUNT_ID_PATTERN, type AccountId, type AttemptId, accountId, attemptId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { formatUsd, type MicroUsd, parseUsd, USD_READABLE_MAX } from '../../contracts/money.ts';
 import { NOT_ON_A_LINE } from '../../contracts/printable.ts';
@@ -10,6 +11,14 @@ import type { StreamPlace } from '../../ledger/statement/stream-range.ts';
 export function accountArgument(text: string): AccountId {
   if (!ACCOUNT_ID_PATTERN.test(text)) throw new InvalidArgumentError('expected an account id such as acct_1a2b3c');
   return accountId(text);
+}
+
+export function attemptArgument(text: string): AttemptId {
+  if (!ATTEMPT_ID_PATTERN.test(text))
+    throw new InvalidArgumentError(
+      'expected a payment attempt such as purchase_1a2b3c: 1 to 100 of A-Z a-z 0-9 _ . : -',
+    );
+  return attemptId(text);
 }
 
 /** RFC 5321: the longest that a mail server has to take. */

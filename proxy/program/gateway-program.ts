@@ -14,7 +14,7 @@ interface Group {
 }
 
 /** Groups whose commands, each of which names an account first, ask what a member of it may. */
-const OF_ONE_ACCOUNT: ReadonlySet<string> = new Set(['account', 'credits', 'key', 'limit']);
+const OF_ONE_ACCOUNT: ReadonlySet<string> = new Set(['account', 'credits', 'key', 'limit', 'payment']);
 
 /** What a command needs is loaded where the group's name is in the line: half of the time that `--help` would take else. */
 const GROUPS: readonly Group[] = [
@@ -34,6 +34,14 @@ const GROUPS: readonly Group[] = [
       (await import('./accounts/credits-commands.ts')).addCreditsCommands(credits, context);
       (await import('./accounts/reinstate-command.ts')).addReinstateCommand(credits, context);
       (await import('./accounts/revoke-commands.ts')).addRevokeCommands(credits, context);
+      (await import('./payments/purchase-command.ts')).addPurchaseCommand(credits, context);
+    },
+  },
+  {
+    name: 'payment',
+    description: 'payments',
+    add: async (payment, context) => {
+      (await import('./payments/payment-commands.ts')).addPaymentCommands(payment, context);
     },
   },
   {

@@ -18,6 +18,13 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   'account reinstate': ['--reason', 'x'],
   'credits grant': ['--usd', '1'],
   'credits reinstate': ['--grant', 'grant_trial', '--reason', 'x'],
+  'credits revoke': ['--grant', 'grant_trial', '--reason', 'x'],
+  'credits restore': ['--revocation', 'x', '--reason', 'x'],
+  'credits purchase': ['--usd', '1'],
+  'payment list': [],
+  'payment ask': [],
+  'payment confirm': [],
+  'payment decline': ['--reason', 'x'],
   'key issue': [],
   'key revoke': ['key_none'],
   'key list': [],
@@ -74,6 +81,7 @@ describe('--as', () => {
         message: '--as: this command is for operators alone',
       });
     }
+    expect(await said('payment', 'list', ...ADA)).toMatchObject({ message: '--as: say the account' });
   });
 
   it('lets an owner do what the table says, and says of the rest whose it is', async () => {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
+import { BASE_FORMS, formsBeyond, OWN_FORMS } from '../../contracts/event-forms.ts';
 import { commandId, NO_STREAM, proxyId, proxyStream, relayStream } from '../../contracts/ids.ts';
 import { RelayClaim } from '../../ledger/relay/relay-claim.ts';
 import { readRelayState } from '../../ledger/relay/relay-state.ts';
@@ -22,7 +23,7 @@ it('gateway ledger forms shows who reads what, and adopts nothing where nothing 
   await program.log.append(proxyStream(proxy), NO_STREAM, encodeEvents([{ type: 'ProxyClaimed', data }], recording));
   expect(await program.json(...FORMS)).toEqual({
     adopted: {},
-    own: { FormsAdopted: 1 },
+    own: formsBeyond(OWN_FORMS, BASE_FORMS),
     toAdopt: {},
     claims: [{ proxy, epoch: 7, claimedAt, reads: {}, lacks: {} }],
     inTheWay: [],
@@ -43,7 +44,7 @@ it('gateway ledger forms shows the relay of the configured topic, while its clai
   const state = await readRelayState(program.log, relayStream('ledger'));
   const claim = await RelayClaim.take({ ...feed, clock: () => program.clock() }, state);
   expect(await program.json(...FORMS)).toMatchObject({
-    claims: [{ proxy: 'relay of ledger', epoch: 1, reads: { FormsAdopted: 1 }, lacks: {} }],
+    claims: [{ proxy: 'relay of ledger', epoch: 1, reads: formsBeyond(OWN_FORMS, BASE_FORMS), lacks: {} }],
   });
   await claim?.release();
   expect(await program.json(...FORMS)).toMatchObject({ claims: [] });

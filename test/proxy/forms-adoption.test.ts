@@ -89,7 +89,7 @@ it('counts from its start where nobody claims a name', async () => {
 });
 
 it('has nothing to adopt where the program has no form but that which adopts forms', async () => {
-  const made = await scene({ ...OWN_FORMS, FormsAdopted: 1 });
+  const made = await scene({ ...BASE_FORMS, FormsAdopted: 1 });
   made.nowMs = 10 * DAY_MS;
   expect(await made.adoption.look()).toBe('nothing to adopt');
   expect(made.log.events.map(({ type }) => type)).toEqual(['LedgerIdentified']);

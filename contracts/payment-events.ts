@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { text } from './bounded-length.ts';
+import { attemptIdField, instantField, microUsdField, paymentIdField } from './event-fields.ts';
+
+/**
+ * Payments of an account. An attempt is begun by an event before money moves, which is the claim, and ends by one: it was paid,
+ * failed, or never charged. Amounts of money are micro-USD, like credits.
+ */
+export const paymentEvents = {
+  /** What may be charged without its owner being there, and since when they consent to that. */
+  PaymentMethodSaved: z.strictObject({
+    provider: text,
+    customerId: text,
+    paymentMethodId: text,
+    brand: text,
+    last4: z.string().regex(/^.{4}$/s),
+    consentedAt: instantField,
+    by: text,
+  }),
+  PaymentMethodRemoved: z.strictObject({ provider: text, paymentMethodId: text, removedAt: instantField, by: text }),
+  /** Somebody is about to pay: so much credit for this price. */
+  PurchaseStarted: z.strictObject({
+    attemptId: attemptIdField,
+    provider: text,
+    /** Credits. */
+    amount: microUsdField,
+    price: microUsdField,
+    by: text,
+    startedAt: instantField,
+  }),
+  /** The provider has the money; the grant of its credits follows in the same append. Also after a failure was written down. */
+  PaymentSucceeded: z.strictObject({
+    attemptId: attemptIdField,
+    provider: text,
+    paymentId: paymentIdField,
+    /** What was paid. */
+    amount: microUsdField,
+    paidAt: instantField,
+  }),
+  PaymentFailed: z.strictObject({
+    attemptId: attemptIdField,
+    /** The provider's own word for why. */
+    code: text,
+    /** The same payment method will never do. */
+    isTerminal: z.boolean(),
+    failedAt: instantField,
+    /** When another attempt may be made by itself; null is never. */
+    nextAttemptAt: instantField.nullable(),
+  }),
+  /** Whoever pays has to do something with their bank. The attempt stays open. */
+  PaymentActionRequired: z.strictObject({ attemptId: attemptIdField, paymentId: paymentIdField, at: instantField }),
+  /** The attempt is over and has provably charged nothing. */
+  PaymentAbandoned: z.strictObject({ attemptId: attemptIdField, reason: text, at: instantField }),
+} as const;

@@ -1,0 +1,145 @@
+import type { AccountEvent } from '../../contracts/events.ts';
+import { type GrantId, grantId, type PaymentId } from '../../contracts/ids.ts';
+import { formatUsd } from '../../contracts/money.ts';
+import type { OpenAccount } from './account-state.ts';
+import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { refuseWithoutRoom } from './grant-room.ts';
+import { attemptOf, isOpen, openAttempts } from './payments.ts';
+import type { PaymentAttempt } from './payments-state.ts';
+
+type Decision = AccountEvent[] | CommandRefusal;
+
+/** What was paid for burns after what was given. */
+const PAID_PRIORITY = 100;
+
+/*
+ * The same again, and whatever would only repeat what is known, is done already: outcomes come in any order, and twice.
+ */
+
+/** The claim of a purchase: nobody is asked for money before it is written down, and there is one at a time. */
+export function startPurchase(command: CommandOf<'StartPurchase'>, state: OpenAccount): Decision {
+  const { attemptId, provider, amount, price, by, nowMs } = command;
+  if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
+  if (price <= 0n) return commandRefused('invalid_amount', 'price: must be more than 0');
+  const { payments } = state.billing;
+  const known = attemptOf(payments, attemptId);
+  if (known !== undefined) {
+    const isSame = known.kind === 'purchase' && known.provider === provider;
+    if (isSame && known.credits === amount && known.price === price) return [];
+    return commandRefused('id_reused', `attempt ${attemptId} was made for something else`);
+  }
+  const open = openAttempts(payments).find(({ kind }) => kind === 'purchase');
+  if (open !== undefined)
+    return commandRefused(
+      'attempt_open',
+      `purchase ${open.attemptId} of ${formatUsd(open.credits)} USD is open: another may begin once it is paid, or has failed`,
+    );
+  const noRoom = refuseWithoutRoom(state, { grantId: grantId('g'.repeat(LONGEST_GRANT_ID)), amount });
+  if (noRoom !== null) return noRoom;
+  const startedAt = instant(nowMs);
+  return [{ type: 'PurchaseStarted', data: { attemptId, provider, amount, price, by, startedAt } }];
+}
+
+/** The id of its grant is made of what the provider calls the payment, which is longer than any that is known. */
+const LONGEST_GRANT_ID = 100;
+
+const grantOfPayment = (paymentId: PaymentId): GrantId => grantId(`payment_${paymentId}`);
+
+/**
+ * The provider has the money. It is written down together with its credits, also where the attempt was given up before: what
+ * was paid is never lost. @returns events, none where it is written down already
+ */
+export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAccount): Decision {
+  const { attemptId, provider, paymentId, amount, paidAtMs, nowMs } = command;
+  const attempt = attemptOf(state.billing.payments, attemptId);
+  if (attempt === undefined) return withoutAttempt(attemptId);
+  if (attempt.state === 'paid' && attempt.paymentId === paymentId) return [];
+  if (attempt.state === 'paid')
+    return commandRefused(
+      'payment_differs',
+      `attempt ${attemptId} was paid by ${attempt.paymentId}, and is not paid by ${paymentId} once more: refund that`,
+    );
+  if (provider !== attempt.provider || amount !== attempt.price)
+    return commandRefused(
+      'payment_differs',
+      `attempt ${attemptId} is about ${formatUsd(attempt.price)} USD at ${attempt.provider}, and ${paymentId} is ${formatUsd(amount)} USD at ${provider}: refund that`,
+    );
+  const granted = grantOfPayment(paymentId);
+  if (state.grants.some((grant) => grant.grantId === granted))
+    return commandRefused('grant_exists', `grant ${granted} was already made`);
+  return [
+    { type: 'PaymentSucceeded', data: { attemptId, provider, paymentId, amount, paidAt: instant(paidAtMs) } },
+    {
+      type: 'CreditsGranted',
+      data: {
+        grantId: granted,
+        source: 'purchase',
+        amount: attempt.credits,
+        costBasis: amount,
+        priority: PAID_PRIORITY,
+        effectiveAt: instant(nowMs),
+        expiresAt: null,
+      },
+    },
+  ];
+}
+
+export const recordPaymentFailure = (
+  { attemptId, code, isTerminal, nowMs }: CommandOf<'RecordPaymentFailure'>,
+  state: OpenAccount,
+): Decision =>
+  whileOpen(state, attemptId, () => ({
+    type: 'PaymentFailed',
+    data: { attemptId, code, isTerminal, failedAt: instant(nowMs), nextAttemptAt: null },
+  }));
+
+export const requirePaymentAction = (
+  { attemptId, paymentId, nowMs }: CommandOf<'RequirePaymentAction'>,
+  state: OpenAccount,
+): Decision =>
+  whileOpen(state, attemptId, ({ state: before }) =>
+    before === 'action required'
+      ? null
+      : { type: 'PaymentActionRequired', data: { attemptId, paymentId, at: instant(nowMs) } },
+  );
+
+export const abandonPayment = (
+  { attemptId, reason, nowMs }: CommandOf<'AbandonPayment'>,
+  state: OpenAccount,
+): Decision =>
+  whileOpen(state, attemptId, () => ({ type: 'PaymentAbandoned', data: { attemptId, reason, at: instant(nowMs) } }));
+
+export function savePaymentMethod(
+  { type: _type, consentedAtMs, by, ...saved }: CommandOf<'SavePaymentMethod'>,
+  { billing: { payments } }: OpenAccount,
+): AccountEvent[] {
+  if (payments.method?.paymentMethodId === saved.paymentMethodId && payments.method.provider === saved.provider)
+    return [];
+  return [{ type: 'PaymentMethodSaved', data: { ...saved, consentedAt: instant(consentedAtMs), by } }];
+}
+
+export function removePaymentMethod(
+  { by, nowMs }: CommandOf<'RemovePaymentMethod'>,
+  { billing: { payments } }: OpenAccount,
+): AccountEvent[] {
+  if (payments.method === null) return [];
+  const { provider, paymentMethodId } = payments.method;
+  return [{ type: 'PaymentMethodRemoved', data: { provider, paymentMethodId, removedAt: instant(nowMs), by } }];
+}
+
+/** What comes after an attempt has ended says nothing new. */
+function whileOpen(
+  { billing: { payments } }: OpenAccount,
+  attemptId: string,
+  eventOf: (attempt: PaymentAttempt) => AccountEvent | null,
+): Decision {
+  const attempt = attemptOf(payments, attemptId);
+  if (attempt === undefined) return withoutAttempt(attemptId);
+  const event = isOpen(attempt) ? eventOf(attempt) : null;
+  return event === null ? [] : [event];
+}
+
+const withoutAttempt = (attemptId: string): CommandRefusal =>
+  commandRefused('attempt_not_found', `the account has no payment attempt ${attemptId}`);
+
+const instant = (ms: number): string => new Date(ms).toISOString();

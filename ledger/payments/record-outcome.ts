@@ -1,0 +1,34 @@
+import type { AttemptId } from '../../contracts/ids.ts';
+import type { AccountCommand } from '../account/commands.ts';
+import type { PaymentOutcome } from './payment-provider.ts';
+
+interface Recorded {
+  readonly attemptId: AttemptId;
+  readonly provider: string;
+  readonly nowMs: number;
+}
+
+/** The command that writes an outcome down; null while there is none. */
+export function commandOfOutcome(
+  outcome: PaymentOutcome,
+  { attemptId, provider, nowMs }: Recorded,
+): AccountCommand | null {
+  switch (outcome.type) {
+    case 'paid': {
+      const { paymentId, amount, paidAtMs } = outcome;
+      return { type: 'RecordPayment', attemptId, provider, paymentId, amount, paidAtMs, nowMs };
+    }
+    case 'failed': {
+      const { code, isTerminal } = outcome;
+      return { type: 'RecordPaymentFailure', attemptId, code, isTerminal, nowMs };
+    }
+    case 'action required':
+      return { type: 'RequirePaymentAction', attemptId, paymentId: outcome.paymentId, nowMs };
+    case 'abandoned':
+      return { type: 'AbandonPayment', attemptId, reason: outcome.reason, nowMs };
+    case 'waits':
+      return null;
+    default:
+      return outcome satisfies never;
+  }
+}

@@ -1,0 +1,136 @@
+import type { Command } from 'commander';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { paymentId } from '../../../contracts/ids.ts';
+import { formatUsd } from '../../../contracts/money.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { accountNotFound } from '../../../ledger/account/commands.ts';
+import { openAttempts } from '../../../ledger/account/payments.ts';
+import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
+import { MANUAL } from '../../../ledger/payments/manual-provider.ts';
+import { commandOfOutcome } from '../../../ledger/payments/record-outcome.ts';
+import { assertMayRead, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
+import { accountArgument, attemptArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
+import { actorOf, type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
+import { withViews } from '../ledger/with-views.ts';
+import { type ShownRow, showRows, showWritten } from '../show.ts';
+import { askProvider, findAttempt, sayOutcome } from './ask-provider.ts';
+
+/** `gateway payment list|confirm|decline|ask`. (`gateway credits purchase` begins one.) */
+export function addPaymentCommands(payment: Command, context: CommandContext): void {
+  payment
+    .command('list')
+    .description('list payments that are open; of one account all that there were')
+    .argument('[account]', 'account id', accountArgument)
+    .addHelpText('after', '\nExamples:\n  gateway payment list\n  gateway payment list acct_demo')
+    .action(async (only: AccountId | undefined, _options: unknown, command: Command) => {
+      if (only === undefined && actorOf(context).type === 'member')
+        throw new CommandError('--as: say the account', EXIT.refused);
+      const rows = await withViews(context, command, async ({ balance }) => {
+        if (only === undefined) return [...openOf(balance.all())];
+        const { state } = balance.read(only);
+        assertMayRead(context, only, 'ListPayments', state);
+        if (state.type === 'unopened') throw refusedAs(only, accountNotFound());
+        return Object.values(state.billing.payments.attempts).map((attempt) => ({ accountId: only, attempt }));
+      });
+      await showRows(context, command, rows, ROW);
+    });
+
+  decided(payment, 'confirm', 'write down that a payment was made: its credits are granted')
+    .option('--payment <id>', 'what the payment is called elsewhere, as on a bank statement', nameArgument)
+    .addHelpText('after', '\nExample:\n  gateway payment confirm acct_demo --payment "transfer 2027-0042"')
+    .action(async (id: AccountId, attempt: string | undefined, { payment: named }: ConfirmOptions, command: Command) =>
+      decide(context, command, { id, attempt }, ({ attemptId, price }, nowMs) => ({
+        type: 'paid',
+        paymentId: paymentId(named ?? `${MANUAL}_${attemptId}`),
+        amount: price,
+        paidAtMs: nowMs,
+      })),
+    );
+
+  decided(payment, 'decline', 'write down that a payment will not be made')
+    .requiredOption('--reason <text>', 'why; it stands in the ledger', reasonArgument)
+    .addHelpText('after', '\nExample:\n  gateway payment decline acct_demo --reason "invoice cancelled"')
+    .action(async (id: AccountId, attempt: string | undefined, { reason }: DeclineOptions, command: Command) =>
+      decide(context, command, { id, attempt }, () => ({ type: 'abandoned', reason })),
+    );
+
+  decided(payment, 'ask', 'ask the provider what became of a payment, and write that down')
+    .addHelpText('after', '\nExample:\n  gateway payment ask acct_demo')
+    .action(async (accountId: AccountId, attemptId: string | undefined, _options: unknown, command: Command) =>
+      withEventLog(context, command, async (log) => {
+        const { attempt, outcome, recordedAt } = await askProvider(context, log, { accountId, attemptId });
+        showWritten(context, command, recordedAt, {
+          json: { accountId, attemptId: attempt.attemptId, outcome },
+          text: `${accountId}: ${attempt.attemptId} ${sayOutcome(accountId, outcome)}`,
+        });
+      }),
+    );
+}
+
+interface ConfirmOptions {
+  readonly payment?: string;
+}
+
+interface DeclineOptions {
+  readonly reason: string;
+}
+
+const decided = (payment: Command, word: string, what: string): Command =>
+  payment
+    .command(word)
+    .description(what)
+    .argument('<account>', 'account id', accountArgument)
+    .argument('[attempt]', 'the payment; the one that is open otherwise', attemptArgument);
+
+type OperatorsOutcome = Parameters<typeof commandOfOutcome>[0];
+
+/** What an operator says of a payment of which nobody else could. */
+async function decide(
+  context: CommandContext,
+  command: Command,
+  { id, attempt: named }: { readonly id: AccountId; readonly attempt: string | undefined },
+  outcomeOf: (attempt: PaymentAttempt, nowMs: number) => OperatorsOutcome,
+): Promise<void> {
+  await withEventLog(context, command, async (log) => {
+    const attempt = await findAttempt(context, log, { accountId: id, attemptId: named });
+    const { attemptId, provider, credits } = attempt;
+    if (provider !== MANUAL)
+      throw new CommandError(
+        `${id}: ${attemptId} is of ${provider}, which alone knows: gateway payment ask ${id} ${attemptId}`,
+        EXIT.refused,
+      );
+    const nowMs = context.clock();
+    const outcome = outcomeOf(attempt, nowMs);
+    const recording = commandOfOutcome(outcome, { attemptId, provider, nowMs });
+    if (recording === null) throw new Error(`${outcome.type} is no outcome`);
+    const { recordedAt } = await runAccountCommand(context, log, id, recording);
+    showWritten(context, command, recordedAt, {
+      json: { accountId: id, attemptId, outcome },
+      text: `${id}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(id, outcome)}`,
+    });
+  });
+}
+
+interface ListedPayment {
+  readonly accountId: AccountId;
+  readonly attempt: PaymentAttempt;
+}
+
+type Accounts = Iterable<readonly [AccountId, Pick<OpenAccount, 'billing'>]>;
+
+function* openOf(accounts: Accounts): Generator<ListedPayment> {
+  for (const [accountId, { billing }] of accounts)
+    for (const attempt of openAttempts(billing.payments)) yield { accountId, attempt };
+}
+
+const ROW: ShownRow<ListedPayment> = {
+  head: ['account', 'attempt', 'for', 'provider', 'USD credits', 'USD price', 'begun', 'state', 'payment'],
+  cells: ({ accountId, attempt: { attemptId, kind, provider, credits, price, startedAtMs, state, paymentId } }) => [
+    ...[accountId, attemptId, kind, provider, formatUsd(credits), formatUsd(price)],
+    ...[new Date(startedAtMs).toISOString(), state, paymentId ?? ''],
+  ],
+  json: ({ accountId, attempt: { credits, price, startedAtMs, ...attempt } }) => ({
+    ...{ accountId, ...attempt, creditsMicroUsd: credits, priceMicroUsd: price },
+    startedAt: new Date(startedAtMs).toISOString(),
+  }),
+};

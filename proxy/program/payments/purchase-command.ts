@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { type AccountId, type AttemptId, attemptId } from '../../../contracts/ids.ts';
+import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
+import { runAccountCommand } from '../accounts/run-account-command.ts';
+import { accountArgument, attemptArgument, usdArgument } from '../command-arguments.ts';
+import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
+import { showWritten } from '../show.ts';
+import { askProvider, sayOutcome } from './ask-provider.ts';
+
+interface PurchaseOptions {
+  readonly usd: MicroUsd;
+  readonly priceUsd?: MicroUsd;
+  readonly id?: AttemptId;
+}
+
+/** `gateway credits purchase`: claims the purchase, then asks whoever takes the money. */
+export function addPurchaseCommand(credits: Command, context: CommandContext): void {
+  credits
+    .command('purchase')
+    .description('begin to buy credits, which are there once they are paid')
+    .argument('<account>', 'account id', accountArgument)
+    .requiredOption('--usd <amount>', 'credits, in USD', usdArgument)
+    .option('--price-usd <amount>', 'what is to be paid for them, in USD; as much otherwise', usdArgument)
+    .option('--id <attempt>', 'an id of your own: the same one again buys nothing more', attemptArgument)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway credits purchase acct_demo --usd 20\n  gateway credits purchase acct_demo --usd 100 --price-usd 90 --id invoice-2027-0042',
+    )
+    .action(async (id: AccountId, options: PurchaseOptions, command: Command) =>
+      withEventLog(context, command, (log) => purchase(id, options, { log, command, context })),
+    );
+}
+
+interface Call {
+  readonly log: EventLog;
+  readonly command: Command;
+  readonly context: CommandContext;
+}
+
+async function purchase(id: AccountId, { usd, priceUsd, id: given }: PurchaseOptions, call: Call): Promise<void> {
+  const { log, command, context } = call;
+  const attempt = given ?? attemptId(`purchase_${randomBytes(8).toString('hex')}`);
+  const { actor: by } = recordingOf(context);
+  const price = priceUsd ?? usd;
+  const { name: provider } = MANUAL_PROVIDER;
+  const begun = { attemptId: attempt, provider, amount: usd, price, by, nowMs: context.clock() };
+  const { recordedAt } = await runAccountCommand(context, log, id, { type: 'StartPurchase', ...begun });
+  const { outcome } = await askProvider(context, log, { accountId: id, attemptId: attempt });
+  showWritten(context, command, recordedAt, {
+    json: { accountId: id, attemptId: attempt, amountMicroUsd: usd, priceMicroUsd: price, provider, outcome },
+    text: `${id}: ${formatUsd(usd)} USD of credits for ${formatUsd(price)} USD (${attempt}): ${sayOutcome(id, outcome)}`,
+  });
+}

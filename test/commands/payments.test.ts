@@ -1,0 +1,72 @@
+import { beforeEach, expect, it } from 'vitest';
+import { EXIT } from '../../proxy/program/command-context.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+
+let program: ProgramInProcess;
+beforeEach(async () => {
+  program = endedLater(await programInProcess());
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+});
+
+const balance = async (): Promise<unknown> => (await program.json('account', 'show', 'acct_ada')).balance;
+const list = async (...only: readonly string[]): Promise<unknown> => program.json('payment', 'list', ...only);
+const refused = (message: RegExp) => ({ exitCode: EXIT.refused, message: expect.stringMatching(message) });
+
+it('gateway credits purchase begins a payment once, and payment confirm grants its credits once', async () => {
+  const purchase = ['credits', 'purchase', 'acct_ada', '--usd', '20', '--price-usd', '18', '--id', 'invoice-1'];
+  expect(await program.run(...purchase)).toMatch(
+    /^acct_ada: 20\.00 USD of credits for 18\.00 USD \(invoice-1\): waits to be paid\n\nnext, when it is: gateway payment confirm acct_ada\nwritten at /,
+  );
+  expect(await program.json(...purchase)).toMatchObject({
+    attemptId: 'invoice-1',
+    outcome: { type: 'waits' },
+    recordedAt: null,
+  });
+  await expect(program.run('credits', 'purchase', 'acct_ada', '--usd', '5')).rejects.toMatchObject(
+    refused(/^acct_ada: purchase invoice-1 of 20\.00 USD is open/),
+  );
+  expect(await list()).toMatchObject([
+    { accountId: 'acct_ada', attemptId: 'invoice-1', state: 'open', priceMicroUsd: '18000000' },
+  ]);
+  expect(await program.json('payment', 'ask', 'acct_ada')).toMatchObject({ outcome: { type: 'waits' } });
+  expect(await balance()).toBe('0');
+  const confirm = ['payment', 'confirm', 'acct_ada', 'invoice-1', '--payment', 'transfer 42'];
+  expect(await program.run(...confirm)).toMatch(
+    /invoice-1 \(20\.00 USD of credits\) paid \(transfer 42\)\nwritten at /,
+  );
+  expect(await program.run(...confirm)).toMatch(/nothing was written: it is so already$/m);
+  expect(await balance()).toBe('20000000');
+  expect(await list()).toEqual([]);
+  expect(await list('acct_ada')).toMatchObject([{ state: 'paid', paymentId: 'transfer 42' }]);
+  await expect(program.run('payment', 'confirm', 'acct_ada')).rejects.toMatchObject(refused(/no payment is open/));
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
+  expect(await program.run('ledger', 'replay', 'acct_ada')).toMatch(/transfer/);
+});
+
+it('gateway payment decline ends one without money, and what was paid all the same is confirmed later', async () => {
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1');
+  const decline = ['payment', 'decline', 'acct_ada', '--reason', 'invoice cancelled'];
+  expect(await program.run(...decline)).toMatch(/nothing was paid: invoice cancelled/);
+  expect(await list('acct_ada')).toMatchObject([{ state: 'abandoned', paymentId: null }]);
+  await program.run('payment', 'confirm', 'acct_ada', 'invoice-1');
+  expect(await list('acct_ada')).toMatchObject([{ state: 'paid', paymentId: 'manual_invoice-1' }]);
+  expect(await balance()).toBe('20000000');
+});
+
+it('refuses what is not there, in words', async () => {
+  await expect(program.run('payment', 'confirm', 'acct_ada', 'x')).rejects.toMatchObject(
+    refused(/no payment attempt x/),
+  );
+  for (const args of [['list'], ['ask'], ['confirm']])
+    await expect(program.run('payment', ...args, 'acct_no')).rejects.toMatchObject(refused(/there is no such account/));
+  await expect(program.run('credits', 'purchase', 'acct_no', '--usd', '1')).rejects.toMatchObject(
+    refused(/there is no such account/),
+  );
+  await expect(program.run('credits', 'purchase', 'acct_ada', '--usd', '0')).rejects.toMatchObject(
+    refused(/^acct_ada: --usd: must be more than 0/),
+  );
+  await expect(program.run('credits', 'purchase', 'acct_ada', '--usd', '1', '--id', '/')).rejects.toThrow(
+    /payment attempt/,
+  );
+});
