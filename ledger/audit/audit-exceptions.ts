@@ -15,7 +15,7 @@ export function noteUnpriced(books: AccountBooks, usage: UsageData): void {
   const { unpriced = [] } = usage;
   if (unpriced.length === 0) return;
   if (books.withoutCost >= WITHOUT_COST_MAX) books.unlisted++;
-  else exceptionOf(books, usage).unpriced.push(...unpriced);
+  else exceptionOf(books, usage);
 }
 
 export function noteLeftOut(books: AccountBooks, { leftOut = '0' }: DebitData, usage: UsageData): void {
@@ -33,7 +33,6 @@ export function noteLate(books: AccountBooks, usage: UsageData, cost: bigint): v
   withChange(books, exception, () => {
     exception.late = cost;
     exception.usage = usage;
-    exception.unpriced.push(...(usage.unpriced ?? []));
   });
 }
 
@@ -68,7 +67,7 @@ function exceptionOf(books: AccountBooks, usage: UsageData): OwnException {
   const { requestId } = usage;
   const known = books.exceptions.get(requestId);
   if (known !== undefined) return known;
-  const exception: OwnException = { requestId, usage, leftOut: 0n, late: null, unpriced: [], ended: null };
+  const exception: OwnException = { requestId, usage, leftOut: 0n, late: null, ended: null };
   books.exceptions.set(requestId, exception);
   books.withoutCost++;
   return exception;

@@ -81,7 +81,6 @@ export interface OwnException {
   usage: UsageData;
   leftOut: bigint;
   late: bigint | null;
-  readonly unpriced: string[];
   /** Null while nobody has ended it. */
   ended: 'approved' | 'dropped' | null;
 }

@@ -3,7 +3,15 @@ import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { EventData, UsageRecorded } from '../../contracts/events.ts';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { Entry } from '../postings/bookkeeper.ts';
-import { BREAKAGE, isMoney, PREMIUM, USAGE_OWED, USAGE_PAID } from '../postings/chart-of-accounts.ts';
+import {
+  BREAKAGE,
+  isMoney,
+  PREMIUM,
+  paidCredits,
+  receivable,
+  USAGE_OWED,
+  USAGE_PAID,
+} from '../postings/chart-of-accounts.ts';
 import type { BooksForm } from './book-entries.ts';
 import { csvField, csvLine, lineOf } from './csv-line.ts';
 import { usdOfMicro, usdOfPico } from './decimal-text.ts';
@@ -141,8 +149,7 @@ class FocusRows {
   correction(entry: Entry, reason: string, period: Period): string {
     const { postings, customer } = entry;
     const billed = postings.reduce((sum, { account, microUsd }) => (isMoney(account) ? sum + microUsd : sum), 0n);
-    const unspent =
-      -sumOf(entry, `Liabilities:Credits:${customer}:Paid`) - sumOf(entry, `Assets:Receivable:${customer}`);
+    const unspent = -sumOf(entry, paidCredits(customer)) - sumOf(entry, receivable(customer));
     if (billed === 0n && unspent === 0n) return '';
     const fields = this.#begun(CORRECTION, entry, period);
     const cost = usdOfMicro(billed);
@@ -218,11 +225,11 @@ const DETAILS: Readonly<Record<Debit['lane'], string>> = {
 function paidByNobody(entry: Entry): bigint {
   const { event, customer } = entry;
   if (event.type !== 'CreditsGranted' && event.type !== 'CreditsReinstated') return 0n;
-  const filled = -sumOf(entry, `Assets:Receivable:${customer}`);
+  const filled = -sumOf(entry, receivable(customer));
   if (filled === 0n) return 0n;
   const paidIn =
     event.type === 'CreditsGranted' ? min(event.data.costBasis, event.data.amount) : sumOf(entry, BREAKAGE);
-  const paidLeft = -sumOf(entry, `Liabilities:Credits:${customer}:Paid`);
+  const paidLeft = -sumOf(entry, paidCredits(customer));
   return filled - (paidIn - paidLeft);
 }
 

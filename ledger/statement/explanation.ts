@@ -19,7 +19,7 @@ export interface Explanation {
   readonly key: EventData<'ApiKeyIssued'> | null;
   readonly usage: Stated<UsageRecorded>;
   readonly debit: Stated<CreditsDebited> | null;
-  /** The grants that its debit, or its approval, has taken from. */
+  /** All of its account: its debit, or its approval, says which of them it has taken from. */
   readonly grants: ReadonlyMap<string, EventData<'CreditsGranted'>>;
   /** Who had leased the credit that it was admitted under; null where it was under no lease. */
   readonly lease: EventData<'CreditsLeased'> | null;

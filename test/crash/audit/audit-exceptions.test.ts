@@ -67,7 +67,7 @@ it('charges uses by their price, and keeps what has none as an exception', () =>
   const rich: Written = ['CreditsGranted', grant('g1', '100000')];
   const books = booksOf(rich, ['UsageRecorded', searched], ['CreditsDebited', paid]);
   expect(books.faults).toEqual([]);
-  expect(openExceptionsOf(books)).toMatchObject([{ requestId: 'a', unpriced: ['server_tool_use.code_runs: 1'] }]);
+  expect(openExceptionsOf(books)).toMatchObject([{ requestId: 'a', leftOut: 0n }]);
   const free = debit({ grants: [{ grantId: 'g1', amount: '200' }] });
   expect(booksOf(rich, ['UsageRecorded', searched], ['CreditsDebited', free]).faults.join()).toContain('a: uses is ,');
 });

@@ -241,6 +241,26 @@ describe('tells of', () => {
       /^account-acct_ada 22: req_\w+: month to date is /,
     ],
     [
+      'a debit of another model',
+      () => altered(ada(22), (data) => ({ ...data, model: 'opal-fast' })),
+      /^account-acct_ada 22: req_\w+: model is opal-fast, should be opal-medium$/,
+    ],
+    [
+      'a debit of another lane',
+      () => altered(ada(22), (data) => ({ ...data, lane: 'fast' })),
+      /^account-acct_ada 22: req_\w+: lane is fast, should be standard$/,
+    ],
+    [
+      "an account that is opened in another's stream",
+      () => altered(ada(0), (data) => ({ ...data, accountId: 'acct_team' })),
+      /^account-acct_ada 0: the account that is opened is acct_team, should be acct_ada$/,
+    ],
+    [
+      'a limit of another scope',
+      () => altered(firstOf('SpendLimitSet'), (data) => ({ ...data, scope: data.scope === 'key' ? 'account' : 'key' })),
+      /^account-acct_ada \d+: \w+: scope of its limit is \w+, should be \w+$/,
+    ],
+    [
       "a key's month",
       () => altered(ada(22), shifted('keyMonthToDateAfter', 1n)),
       /^account-acct_ada 22: req_\w+: key's month to date is /,

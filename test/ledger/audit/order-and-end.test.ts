@@ -1,6 +1,16 @@
 import { expect, it } from 'vitest';
+import type { AccountEvent } from '../../../contracts/events.ts';
 import { Prints, repeatedPrints } from '../../../ledger/audit/once-only.ts';
-import { granted, keyIssued, lifeWith, opened, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import {
+  granted,
+  keyIssued,
+  lifeWith,
+  opened,
+  requestOf,
+  usageOf,
+  usd,
+} from '../../fixtures/ledger/example-account.ts';
 import { faultsOf as faultsOfLife } from './account-faults.ts';
 import { faultsOf, isAt, ledger, put } from './damaged-ledger.ts';
 
@@ -36,6 +46,17 @@ it('goes on behind an event that cannot be read, where it stands', () => {
   const revoked = ledger.find(({ type }) => type === 'ApiKeyRevoked')?.revision ?? -1;
   expect(faultsOf(put(ada(revoked), () => ({ data: '{}' })))).toEqual([
     expect.stringMatching(`^account-acct_ada ${revoked}: cannot be read: `),
+  ]);
+});
+
+it('tells of an exception that is dropped at another amount than was left out', () => {
+  const capped = lifeWith([opened, keyIssued(), granted('g1', 1_000)], usageOf(1, 10, { hold: usd(4) }));
+  const ending = { type: 'DropException', requestId: requestOf(1), reason: 'agreed', actor: 'operator' } as const;
+  const dropped = given(...capped).decided(ending);
+  expect(faultsOfLife([...capped, ...dropped])).toEqual([]);
+  const more = dropped.map((event) => ({ ...event, data: { ...event.data, amount: usd(7) } }) as AccountEvent);
+  expect(faultsOfLife([...capped, ...more])).toEqual([
+    expect.stringMatching(/^req_\w+: what is dropped is 0\.000007 USD, should be 0\.000006 USD$/),
   ]);
 });
 
