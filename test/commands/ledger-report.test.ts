@@ -20,6 +20,7 @@ import { EXIT } from '../../proxy/program/command-context.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { fold } from '../fixtures/ledger/decider-specification.ts';
 import { CARD, granted, opened, usageOf } from '../fixtures/ledger/example-account.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { newId } from '../fixtures/ledger/shared-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
@@ -119,17 +120,22 @@ it('says how far the month’s events are sealed, and that a gap ends what is', 
     return await program.run('ledger', 'report', '--month', '2026-11');
   };
   expect(await program.run('ledger', 'report', '--month', '2026-11')).toContain('This ledger has no seals');
-  const page = await sealed(NO_STREAM, seal(0, 0, 1, '10-31'), seal(1, 1, 3, '11-05'));
+  const [key] = encodeEvents([exampleOf('SealKeyIntroduced')], {
+    commandId: commandId('019a5b3c-2222-7000-8000-000000000000'),
+    ...{ actor: 'sealer', recordedAt: '2026-10-31T10:00:00.000Z' },
+  });
+  if (key === undefined) throw new Error('nothing was encoded');
+  const page = await sealed(NO_STREAM, key, seal(0, 0, 1, '10-31'), seal(1, 1, 3, '11-05'));
   expect(page).toContain('Of the 4 events of this month’s books 3 are sealed');
   expect(page).toContain('1, numbers 1 to 1, the last at 2026-11-05T10:00:00.000Z, by the keys 0000000000000001');
   expect(page).not.toContain('have a gap');
   program.clock = () => Date.parse('2026-11-30T23:00:00.000Z');
   await program.run('credits', 'grant', 'acme', '--usd', '2');
   // Its ordinal is 4: the seals between are not counted.
-  expect(await sealed(revision(1), seal(2, 3, 5, '11-30'))).toContain(
+  expect(await sealed(revision(2), seal(2, 3, 5, '11-30'))).toContain(
     'Of the 5 events of this month’s books 5 are sealed',
   );
-  const broken = await sealed(revision(2), seal(3, 9, 12, '11-30'));
+  const broken = await sealed(revision(3), seal(3, 9, 12, '11-30'));
   expect(broken).toContain('books 5 are sealed');
   expect(broken).toContain('The seals have a gap');
 });

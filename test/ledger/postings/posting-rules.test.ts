@@ -108,10 +108,25 @@ it.each([
     { type: 'CreditsExpired', grantId: 'other', amount: 1n },
     /no grant other/,
   ],
+  ['a grant that was given before', { ...granted('g', 5).data, type: 'CreditsGranted' }, /grant g was given before/],
+  [
+    'more given back than was ever granted',
+    { type: 'CreditsReinstated', amount: 1n, expiresAt: '2026-12-02T00:00:00.000Z', reason: 'ours', actor: 'eve' },
+    /of 100 would hold 101/,
+  ],
 ])('%s is not booked, in words that name stream and revision', (_name, { type, ...data }, message) => {
-  const event = { type, data: { grantId: 'g', expiredAt: '2026-12-01T00:00:00.000Z', ...data } } as never;
+  const expired = type === 'CreditsExpired' ? { expiredAt: '2026-12-01T00:00:00.000Z' } : {};
+  const event = { type, data: { grantId: 'g', ...expired, ...data } } as never;
   expect(() => post(granted('g', 100), event)).toThrow(message);
-  expect(() => post(granted('g', 100), event)).toThrow(/account-acme revision 2 \(CreditsExpired\) cannot be booked/);
+  expect(() => post(granted('g', 100), event)).toThrow(`account-acme revision 2 (${type}) cannot be booked`);
+});
+
+it('what moves money in a stream of no account, or of one with another kind of id, is not booked', () => {
+  const [grant] = storedLife([granted('g', 100)]);
+  for (const stream of ['catalog', 'account-a:b'] as const)
+    expect(() => new Bookkeeper().book({ ...grant, stream } as never)).toThrow(
+      `${stream} revision 0 (CreditsGranted) cannot be booked: its stream is not one of an account`,
+    );
 });
 
 it('a debit whose balance is another than its account’s is not booked', () => {

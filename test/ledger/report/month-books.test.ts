@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { accountStream, commandId, grantId, position, revision } from '../../../contracts/ids.ts';
+import { accountStream, commandId, grantId, LEDGER_STREAM, position, revision } from '../../../contracts/ids.ts';
 import { INITIAL_ACCOUNT, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { costOfException } from '../../../ledger/account/exceptions.ts';
@@ -29,6 +29,7 @@ import { GRANT_SOURCES } from '../../../ledger/report/movements.ts';
 import { SealCoverage } from '../../../ledger/report/seal-coverage.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, CARD, granted, opened, requestOf, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import { exampleOf } from '../../fixtures/ledger/example-events.ts';
 import { lifeOfExceptions } from '../../fixtures/ledger/life-of-exceptions.ts';
 import { liveInTime, lives } from '../../fixtures/ledger/random-life.ts';
 
@@ -132,6 +133,11 @@ describe('the books of a month', () => {
           const costs = state === null ? [] : [...valuesOf(state.exceptions.open)].map(costOfException);
           expect(books.open.amountPicoUsd).toBe(sum(costs));
           expect(books.open.count).toBe(costs.filter((cost) => cost > 0n).length);
+          const { granted: given, debited, approved, expired, reinstated } = books.moved;
+          const ofAccounts = (field: 'granted' | 'spent' | 'expired') => sum(books.accounts.map((one) => one[field]));
+          expect([ofAccounts('granted'), ofAccounts('spent'), ofAccounts('expired')]).toEqual([
+            ...[sum(Object.values(given).map(({ amount }) => amount)), debited + approved, expired - reinstated],
+          ]);
           closed = books;
         }
       }),
@@ -247,6 +253,63 @@ describe('the books of a month', () => {
       { model: 'opal-free', requests: 1, spent: 0n, earned: 0n },
     ]);
     expect(books.moved).toMatchObject({ fromPaid: 13n, fromGiven: 80n, owed: 527n, settled: 24n, breakage: 3n });
+  });
+
+  it('have outstanding credit that begins only behind the month’s end by itself', () => {
+    const begins = (id: string, effectiveAt: string): Timed =>
+      at('2026-11-05T10:00:00.000Z', granted(id, 10, { effectiveAt }));
+    const { liability } = booksOf('2026-11', [
+      at('2026-11-05T10:00:00.000Z', opened),
+      begins('by its last instant', '2026-11-30T23:59:59.999Z'),
+      begins('behind it', '2026-12-01T00:00:00.000Z'),
+    ]);
+    expect(liability.map(({ age, grants }) => [age, grants])).toEqual([
+      ['not begun', 1],
+      ['0 to 30 days', 1],
+    ]);
+  });
+
+  it('count the requests of a month that one kind of usage has no price for', () => {
+    const life = [opened, granted('g', 1_000)];
+    for (const number of [1, 2, 3])
+      life.push(
+        ...recordUsage(fold(life) as OpenAccount, usageOf(number, 5, { unpriced: [`tier: ${number % 2}`] }), CARD),
+      );
+    const { notes } = booksOf(
+      '2026-11',
+      life.map((event) => at('2026-11-05T10:00:00.000Z', event)),
+    );
+    expect([...notes.unpriced.values()].map(({ what, requests }) => [what, requests])).toEqual([
+      ['tier: 1', 2],
+      ['tier: 0', 1],
+    ]);
+  });
+
+  it('note a loss that was accepted, and a move, in the month in which that was written down alone', () => {
+    const notesOf = (month: string): string[] => {
+      const books = new MonthBooks(month, new SealCoverage(month));
+      for (const type of ['LossAccepted', 'LedgerMoved'] as const) {
+        const recording = { commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'), actor: 'operator' };
+        const [event] = encodeEvents([exampleOf(type)], { ...recording, recordedAt: '2026-11-05T10:00:00.000Z' });
+        if (event === undefined) throw new Error('nothing was encoded');
+        books.take({ ...event, stream: LEDGER_STREAM, revision: revision(0), position: position(1) });
+      }
+      return books.result().notes.all.map(({ what }) => what);
+    };
+    expect(notesOf('2026-11')).toEqual([
+      expect.stringMatching(/^a loss of the ledger was accepted: generation \d+ began$/),
+      expect.stringMatching(/^the ledger moved to another log: /),
+    ]);
+    expect([notesOf('2026-10'), notesOf('2026-12')]).toEqual([[], []]);
+  });
+
+  it('refuse an event of an account in a stream that is of none', () => {
+    const books = new MonthBooks('2026-11', new SealCoverage('2026-11'));
+    const [event] = [at('2026-11-05T10:00:00.000Z', opened)].map(recorded);
+    if (event === undefined) throw new Error('nothing was recorded');
+    expect(() => books.take({ ...event, stream: LEDGER_STREAM })).toThrow(
+      /^ledger revision 0 \(AccountOpened\) cannot be booked: its stream is not one of an account$/,
+    );
   });
 
   it('tell what of the outstanding is past its end, to the month’s last instant', () => {
