@@ -37,7 +37,7 @@ function change(file: string, sql: string): void {
 
 const emailIn = (file: string): unknown => {
   const database = new DatabaseSync(file, { readOnly: true });
-  const row = database.prepare('SELECT email FROM balance_v7').get();
+  const row = database.prepare('SELECT email FROM balance_v8').get();
   database.close();
   return row?.email;
 };
@@ -46,12 +46,12 @@ it('views that are not what the log says are not switched to, and are made from 
   const { data, files } = folder();
   mkdirSync(files.rebuildFolder, { recursive: true });
   cpSync(files.live, files.rebuild);
-  change(files.rebuild, `UPDATE balance_v7 SET email = 'eve@example.com'`);
+  change(files.rebuild, `UPDATE balance_v8 SET email = 'eve@example.com'`);
   const refused = await rebuild(data, '--all');
   expect(refused).toMatchObject({
     exitCode: 5,
     stderr: expect.stringMatching(
-      /is not switched to:\nbalance_v7 acct_ada: email is eve@example\.com, a fold .* ada@/,
+      /is not switched to:\nbalance_v8 acct_ada: email is eve@example\.com, a fold .* ada@/,
     ),
   });
   expect([emailIn(files.live), emailIn(files.rebuild)]).toEqual(['ada@example.com', 'eve@example.com']);
