@@ -8,6 +8,7 @@ import { type AccountSnapshot, UNOPENED } from '../ledger/account/load-account.t
 import {
   accountOfText,
   accountText,
+  accountTextUpcaster,
   exceptionOfStored,
   storedException,
   withStoredExceptions,
@@ -16,6 +17,7 @@ import { ExpiryCalendar } from './expiry-calendar.ts';
 import {
   type ColumnValue,
   isNext,
+  type OlderTable,
   type StoredRows,
   storedRevision,
   textOf,
@@ -26,18 +28,21 @@ import {
 
 const NAME = 'balance';
 
-const ACCOUNTS: ViewTable = {
-  name: `${NAME}_v${ACCOUNT_STATE_VERSION}`,
+const accountsOf = (version: number): ViewTable => ({
+  name: `${NAME}_v${version}`,
   columns: { account_id: 'TEXT', revision: 'INTEGER', email: 'TEXT', balance_micro_usd: 'TEXT', state: 'TEXT' },
   keyColumns: 1,
-};
+});
 
 /** Each by itself, because there may be any number of them: a write brings those that have changed. */
-const EXCEPTIONS: ViewTable = {
-  name: `${NAME}_v${ACCOUNT_STATE_VERSION}_exception`,
+const exceptionsTableOf = (version: number): ViewTable => ({
+  name: `${NAME}_v${version}_exception`,
   columns: { account_id: 'TEXT', request_id: 'TEXT', state: 'TEXT', exception: 'TEXT' },
   keyColumns: 2,
-};
+});
+
+const ACCOUNTS = accountsOf(ACCOUNT_STATE_VERSION);
+const EXCEPTIONS = exceptionsTableOf(ACCOUNT_STATE_VERSION);
 
 /** More of them are read at the start: some milliseconds' worth. */
 const EXCEPTIONS_AT_ONCE = 100;
@@ -177,6 +182,16 @@ export class BalanceView implements View {
 
   restore(rows: StoredRows): void {
     this.#stored = rows;
+  }
+
+  /** Exceptions are as they have been since they have had rows of their own. */
+  olderTables(version: number): readonly OlderTable[] | null {
+    const upcast = accountTextUpcaster(version);
+    if (upcast === null) return null;
+    return [
+      { from: accountsOf(version), to: ACCOUNTS, upcast: (row) => [...row.slice(0, -1), upcast(textOf(row.at(-1)))] },
+      { from: exceptionsTableOf(version), to: EXCEPTIONS },
+    ];
   }
 
   /** Has from here on what another one has, which nobody may use any more. */

@@ -17,6 +17,7 @@ import type { KnownEvent, LedgerKnowledge } from '../ledger/identity/known-ledge
 import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
 import { type LogCheckpoint, logCheckpointSchema } from './log-view-source.ts';
 import { TopicCheckpoint } from './topic-checkpoint.ts';
+import { UPCAST_FROM } from './view-file.ts';
 
 /** What of an account must outlive a ledger that has forgotten it; read from views of any version. */
 const keptSchema = z.looseObject({
@@ -142,6 +143,14 @@ export const readNewestPublication = (path: string): { revision: number; publica
     const row = database.prepare(`SELECT revision, publication FROM ${table} ORDER BY revision DESC LIMIT 1`).get();
     return row === undefined ? null : { revision: Number(row.revision), publication: String(row.publication) };
   });
+
+/** Of which version the rows were that views have, where they were not folded (upcast-views.ts). @throws as `readKnownViews` */
+export const readUpcastFrom = (path: string): ReadonlyMap<string, number> =>
+  reading(path, (database, tables) => {
+    if (!tables.has(UPCAST_FROM)) return null;
+    const rows = database.prepare(`SELECT name, version FROM ${UPCAST_FROM}`).all();
+    return new Map(rows.map(({ name, version }) => [String(name), Number(version)]));
+  }) ?? new Map();
 
 function reading<T>(path: string, read: (database: DatabaseSync, tables: ReadonlySet<string>) => T): T | null {
   if (!existsSync(path)) return null;

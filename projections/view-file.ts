@@ -4,6 +4,9 @@ import type { ColumnValue, StoredView, ViewRow, ViewTable } from './view.ts';
 /** Raised when the tables below change: a file of another layout is filled anew. */
 const LAYOUT = 3;
 
+/** Views whose rows are not folded, but made of rows of an earlier version, and which; there only where any are. */
+export const UPCAST_FROM = 'upcast_from';
+
 /** Statements that are carried out for each of some rows, each with so many of the row's first values. */
 export interface Batch {
   readonly statements: readonly (readonly [sql: string, values: number])[];
@@ -41,7 +44,8 @@ const TABLES = `
 export function prepareFile(database: DatabaseSync, views: readonly StoredView[]): void {
   const names = views.flatMap((view) => view.tables.map(({ name }) => name));
   if (layoutOf(database) !== LAYOUT)
-    for (const name of ['checkpoint', 'written', 'stamped', ...names]) database.exec(`DROP TABLE IF EXISTS ${name}`);
+    for (const name of ['checkpoint', 'written', 'stamped', UPCAST_FROM, ...names])
+      database.exec(`DROP TABLE IF EXISTS ${name}`);
   database.exec(TABLES);
   dropUnknown(database, views);
   for (const table of views.flatMap(({ tables }) => tables)) {
@@ -58,6 +62,7 @@ function dropUnknown(database: DatabaseSync, views: readonly StoredView[]): void
 
 /** What empties a file, checkpoint first. */
 export const clearing = (views: readonly StoredView[]): string[] => [
+  `DROP TABLE IF EXISTS ${UPCAST_FROM}`,
   'DELETE FROM checkpoint',
   'DELETE FROM known_current',
   'DELETE FROM stored_view',
@@ -71,7 +76,7 @@ export function writing(rows: readonly ViewRow[], views: readonly StoredView[], 
   return [
     once('UPDATE written SET writes = writes + 1'),
     ...byTable(written, (table) => [
-      [restamp(table), table.keyColumns],
+      [takeOverStamp(table), table.keyColumns],
       [upsert(table), Object.keys(table.columns).length],
     ]),
     ...byTable(gone, (table) => [
@@ -102,7 +107,7 @@ export const once = (sql: string, ...values: ColumnValue[]): Batch => ({
 
 /** What the rows of a file are; null when it does not hold every view in its present version. */
 export function checkpointOf(database: DatabaseSync, views: readonly StoredView[]): StoredCheckpoint | null {
-  if (layoutOf(database) !== LAYOUT) return null;
+  if (!isOfLayout(database)) return null;
   if (!views.every((view) => isStored(database, view) || (view.mayLack === true && versionOf(database, view) === null)))
     return null;
   const row = database.prepare('SELECT feed, checkpoint FROM checkpoint').get();
@@ -116,20 +121,30 @@ export function checkpointOf(database: DatabaseSync, views: readonly StoredView[
 export const isStored = (database: DatabaseSync, view: StoredView): boolean =>
   versionOf(database, view) === view.version;
 
-function versionOf(database: DatabaseSync, { name }: StoredView): number | null {
+/** In which version the file holds the view; null where it does not. */
+export function versionOf(database: DatabaseSync, { name }: StoredView): number | null {
   const row = database.prepare('SELECT version FROM stored_view WHERE name = ?').get(name);
   return row === undefined ? null : Number(row.version);
 }
 
 /** @throws Error where rows are not those that the checkpoint stands at */
-export function checkStamps(database: DatabaseSync, views: readonly StoredView[]): void {
-  for (const { name } of views.flatMap(({ tables }) => tables)) {
+export function checkStamps(database: DatabaseSync, tables: readonly ViewTable[]): void {
+  for (const { name } of tables) {
     const sum = `coalesce((SELECT sum(stamp) FROM ${name}), 0)`;
     const found = database.prepare(`SELECT total = ${sum} AS is_whole FROM stamped WHERE name = '${name}'`).get();
     if (found?.is_whole !== 1)
       throw new Error(`its rows of ${name} are not of one moment: it was put together from two files`);
   }
 }
+
+/** Whether its tables are those of now; of any other file nothing is read. */
+export const isOfLayout = (database: DatabaseSync): boolean => layoutOf(database) === LAYOUT;
+
+/** After rows were written in other ways than `writing`. */
+export const restamp = (database: DatabaseSync, { name }: ViewTable): void =>
+  database.exec(
+    `UPDATE main.stamped SET total = coalesce((SELECT sum(stamp) FROM main.${name}), 0) WHERE name = '${name}'`,
+  );
 
 const layoutOf = (database: DatabaseSync): number =>
   Number(database.prepare('PRAGMA user_version').get()?.user_version);
@@ -147,7 +162,7 @@ function upsert({ name, columns }: ViewTable): string {
 }
 
 /** Before a row is written: its stamp takes the place of the one that it had. */
-const restamp = (table: ViewTable): string =>
+const takeOverStamp = (table: ViewTable): string =>
   `UPDATE stamped SET total = total + (SELECT writes FROM written) - ${hadOf(table)} WHERE name = '${table.name}'`;
 
 /** Before a row is removed. */

@@ -8,6 +8,8 @@ export interface ViewFiles {
   /** A folder of views that are made anew beside them, and the lock of whoever makes them. */
   readonly rebuildFolder: string;
   readonly rebuild: string;
+  /** What is being made of live ones of an earlier version. */
+  readonly upcast: string;
   /** Those that were live before the last switch. */
   readonly previous: string;
 }
@@ -18,6 +20,7 @@ export function viewFilesOf(dataFolder: string): ViewFiles {
     live: join(dataFolder, VIEWS_FILE),
     rebuildFolder,
     rebuild: join(rebuildFolder, VIEWS_FILE),
+    upcast: join(rebuildFolder, 'upcast.db'),
     previous: join(dataFolder, 'views.previous.db'),
   };
 }

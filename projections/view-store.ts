@@ -170,7 +170,11 @@ function restoreFrom(
   const at = checkpointOf(database, views);
   if (at === null || at.source !== source) return null;
   const held = views.filter((view) => isStored(database, view));
-  if (!isChecked) checkStamps(database, held);
+  if (!isChecked)
+    checkStamps(
+      database,
+      held.flatMap(({ tables }) => tables),
+    );
   for (const view of held) view.restore(rows);
   return at;
 }

@@ -29,6 +29,14 @@ export interface StoredRows {
   of<T>(table: ViewTable, first: ColumnValue, decode: (values: readonly ColumnValue[]) => T): T[];
 }
 
+/** A table as an earlier version of its view had it. */
+export interface OlderTable {
+  readonly from: ViewTable;
+  readonly to: ViewTable;
+  /** What a row of then is as one of now. Absent: what it was. @throws Error where it is not of its form */
+  readonly upcast?: (row: readonly ColumnValue[]) => readonly ColumnValue[];
+}
+
 /** What the views' file keeps: rows that can be taken, and taken back at the next start. */
 export interface StoredView {
   readonly name: string;
@@ -37,6 +45,11 @@ export interface StoredView {
   readonly tables: readonly ViewTable[];
   /** In a file that was written before there was this view it holds nothing. Any other is made anew where a file lacks it. */
   readonly mayLack?: true;
+  /**
+   * How the rows that an earlier version has left can be read as rows of now, until all are folded anew (upcast-views.ts); a table that is
+   * not among them begins with nothing. Null where they cannot.
+   */
+  olderTables?(version: number): readonly OlderTable[] | null;
   /** The rows that changed since this was last called, one by one, so that the caller can take them in slices. */
   takeChanges(): Iterator<ViewRow>;
   /** Takes back what `takeChanges` gave, now or when it is asked for. @throws Error for a row of another form */

@@ -18,6 +18,8 @@ export interface GatewayOptions {
   readonly monotonic: () => number;
   /** Milliseconds that the event loop was late on the average (loop-delay.ts). Absent: no load is shed. */
   readonly loopDelay?: () => number;
+  /** Rebuilds the views in a process of its own, which has this gateway go over to them. Absent: nobody does it by himself. */
+  readonly rebuildViews?: (signal: AbortSignal) => Promise<string>;
   /** Of the journal (ledger/journal/limits.ts). Absent is as much as there; a test has less, for each start writes it in full. */
   readonly reserveBytes?: number;
   /** Once the ledger has proved to be whole (ledger-watch/), before anything is read from it; whether nothing was in it. */

@@ -2,7 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RequestId } from '../../contracts/ids.ts';
 import { textDecoderOf } from '../../contracts/schema-decoder.ts';
 import { encoderOf } from '../../contracts/schema-encoder.ts';
-import { INITIAL_SPEND, NO_LEASES, type OpenAccount, openAccountSchema, type SpendState } from './account-state.ts';
+import {
+  ACCOUNT_STATE_VERSION,
+  INITIAL_SPEND,
+  NO_LEASES,
+  type OpenAccount,
+  openAccountSchema,
+  type SpendState,
+} from './account-state.ts';
 import { NO_BILLING } from './billing-state.ts';
 import { openException } from './exceptions.ts';
 import { billingExceptionSchema, type ExceptionsState, exceptionEndSchema, NO_EXCEPTIONS } from './exceptions-state.ts';
@@ -46,6 +53,30 @@ export function accountOfText(text: string): OpenAccount {
     leases: isEmpty(leases) ? NO_LEASES : leases,
     exceptions: isNothing(exceptions) ? NO_EXCEPTIONS : { ...NO_EXCEPTIONS, ...exceptions },
   });
+}
+
+type AccountJson = Readonly<Record<string, unknown>>;
+
+/**
+ * By version: what makes a stored account of it one of the next version. What came since has the value that a fold of events of then
+ * comes to; a version for which none can be told has no entry, and neither it nor those before it are read.
+ */
+const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>> = {
+  6: ({ members: _, ...account }) => account,
+  7: (account) => ({ ...account, billing: NO_BILLING }),
+};
+
+/** What makes a text of an earlier version what `accountText` gives now; null where nothing can. */
+export function accountTextUpcaster(version: number): ((text: string) => string) | null {
+  const steps = Array.from(
+    { length: Math.max(0, ACCOUNT_STATE_VERSION - version) },
+    (_, at) => UPCASTERS[version + at],
+  );
+  if (steps.length === 0 || !steps.every((step) => step !== undefined)) return null;
+  return (text) => {
+    const account = steps.reduce((before, step) => step(before), JSON.parse(text) as AccountJson);
+    return accountText(accountOfText(JSON.stringify(account)));
+  };
 }
 
 const isInitial = ({ accountLimit, keyLimits, months }: SpendState): boolean =>

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { Position } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
@@ -7,6 +6,7 @@ import { CatalogView } from '../catalog-view.ts';
 import { areViewsOf, readFoldedThrough, writeLedgerOfViews } from '../known-views.ts';
 import { LOG_SOURCE } from '../log-view-source.ts';
 import { Projections } from '../projections.ts';
+import { removeViews } from '../remove-views.ts';
 import { restoreViews } from '../view-store.ts';
 
 interface BroughtUp {
@@ -52,10 +52,6 @@ export function holdsViews(path: string, identity: LedgerIdentity | null): boole
   const restored = restoreViews(path, views, { source: LOG_SOURCE });
   restored?.rows.close();
   return restored !== null;
-}
-
-export function removeViews(path: string): void {
-  for (const beside of ['', '-wal', '-shm']) rmSync(path + beside, { force: true });
 }
 
 /** The same log, whose subscription tells how far it has come. */

@@ -6,6 +6,7 @@ import { CatalogView } from '../catalog-view.ts';
 import { logCheckpointSchema } from '../log-view-source.ts';
 import { MonthlyView } from '../monthly-view.ts';
 import type { StoredView } from '../view.ts';
+import { restamp } from '../view-file.ts';
 
 /** Views that can be made anew by themselves. Who is set aside goes with whichever of them. */
 export const REBUILT_ALONE: readonly string[] = [BalanceView, MonthlyView, CatalogView].map((View) => new View().name);
@@ -20,13 +21,13 @@ export function keepOtherViews(rebuilt: string, live: string, name: string): voi
     database.prepare('ATTACH ? AS live').run(live);
     database.exec('BEGIN IMMEDIATE');
     const views: readonly StoredView[] = [new BalanceView(), new MonthlyView(), new CatalogView()];
-    for (const { name: table } of views.filter((view) => view.name !== name).flatMap(({ tables }) => tables)) {
-      database.exec(`DELETE FROM main.${table}; INSERT INTO main.${table} SELECT * FROM live.${table}`);
+    for (const table of views.filter((view) => view.name !== name).flatMap(({ tables }) => tables)) {
+      database.exec(`DELETE FROM main.${table.name}; INSERT INTO main.${table.name} SELECT * FROM live.${table.name}`);
       restamp(database, table);
     }
-    const aside = new AccountsSetAside().tables[0].name;
-    if (database.prepare('SELECT 1 FROM live.sqlite_schema WHERE name = ?').get(aside) !== undefined)
-      database.exec(`INSERT OR IGNORE INTO main.${aside} SELECT * FROM live.${aside}`);
+    const [aside] = new AccountsSetAside().tables;
+    if (database.prepare('SELECT 1 FROM live.sqlite_schema WHERE name = ?').get(aside.name) !== undefined)
+      database.exec(`INSERT OR IGNORE INTO main.${aside.name} SELECT * FROM live.${aside.name}`);
     restamp(database, aside);
     if (positionIn(database, 'live') < positionIn(database, 'main'))
       database.exec('UPDATE main.checkpoint SET checkpoint = (SELECT checkpoint FROM live.checkpoint)');
@@ -49,11 +50,6 @@ export function hasKeptOthers(path: string): boolean {
     database.close();
   }
 }
-
-const restamp = (database: DatabaseSync, table: string): void =>
-  database.exec(
-    `UPDATE main.stamped SET total = coalesce((SELECT sum(stamp) FROM main.${table}), 0) WHERE name = '${table}'`,
-  );
 
 function positionIn(database: DatabaseSync, file: 'live' | 'main'): number {
   const row = database.prepare(`SELECT checkpoint FROM ${file}.checkpoint`).get();

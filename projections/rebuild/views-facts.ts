@@ -1,11 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
-import { type FoldedThrough, readFoldedThrough } from '../known-views.ts';
+import { type FoldedThrough, readFoldedThrough, readUpcastFrom } from '../known-views.ts';
 
 interface ViewFacts {
   readonly name: string;
   readonly version: number;
+  /** Of the rows that its rows were made of; null where they are folded. */
+  readonly upcastFrom: number | null;
   readonly rows: number;
   /** Of its tables in the file. */
   readonly bytes: number;
@@ -42,7 +44,7 @@ export function readViewsFacts(path: string): ViewsFacts | null {
       ...folded,
       currentAtMs: current === undefined ? null : Number(current.at_ms),
       bytes: bytesOf(path) + bytesOf(`${path}-wal`),
-      views: viewsIn(database),
+      views: viewsIn(database, readUpcastFrom(path)),
       setAside: setAsideIn(database),
     };
   } finally {
@@ -52,7 +54,7 @@ export function readViewsFacts(path: string): ViewsFacts | null {
 
 const bytesOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0);
 
-function viewsIn(database: DatabaseSync): ViewFacts[] {
+function viewsIn(database: DatabaseSync, upcastFrom: ReadonlyMap<string, number>): ViewFacts[] {
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
   const size = database.prepare(
     'SELECT coalesce(sum(pgsize), 0) AS bytes FROM dbstat WHERE name = ? AND aggregate = TRUE',
@@ -64,7 +66,7 @@ function viewsIn(database: DatabaseSync): ViewFacts[] {
     const own = tables.map((table) => String(table.name)).filter((table) => `${table}_`.startsWith(`${prefix}_`));
     const count = (table: string) => Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
     return {
-      ...{ name, version },
+      ...{ name, version, upcastFrom: upcastFrom.get(name) ?? null },
       rows: own.reduce((sum, table) => sum + count(table), 0),
       bytes: own.reduce((sum, table) => sum + Number(size.get(table)?.bytes), 0),
     };

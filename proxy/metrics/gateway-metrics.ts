@@ -27,6 +27,7 @@ import type { BodyBudget } from '../request-body/body-budget.ts';
 import type { RequestCounts } from '../request-counts.ts';
 import type { UnservedModels } from '../unserved-models.ts';
 import type { UpstreamDirectory } from '../upstream/upstream-directory.ts';
+import type { ViewsRenewal } from '../views-renewal.ts';
 import { ReadHistogram } from './read-histogram.ts';
 
 /** Where the figures are; each is read when somebody asks for the metrics. */
@@ -54,6 +55,8 @@ export interface MeasuredParts {
   readonly drains: Pick<Drains, 'count'>;
   /** Null where nothing is sealed, for want of a key. */
   readonly sealer: Pick<Sealer, 'standing'> | null;
+  /** Null where nobody would rebuild views. */
+  readonly renewal: Pick<ViewsRenewal, 'failures'> | null;
   /** Undefined where none is kept. */
   readonly accessLog: Pick<AccessLogPlace, 'lost'> | undefined;
   /** Undefined where nothing is traced. */
@@ -187,6 +190,10 @@ function gaugesOf(parts: MeasuredParts): Measures {
     fenced: [
       '1 once another process has claimed the name of this one, which admits nothing more',
       () => Number(availability.isFenced),
+    ],
+    views_rebuilds_failed: [
+      'Tries to rebuild the views in this version that were in vain since the start, while those of an earlier one serve; 0 once it is done',
+      () => parts.renewal?.failures ?? 0,
     ],
     // What never held everything is no views yet: infinitely old, and any threshold tells.
     views_age_seconds: [

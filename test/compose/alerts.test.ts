@@ -6,6 +6,7 @@ import { EventLogError } from '../../contracts/event-log.ts';
 import { accountStream, eventId } from '../../contracts/ids.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { sealKeyFile } from '../../ledger/seals/seal-keys.ts';
+import { viewFilesOf } from '../../projections/view-files.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -13,6 +14,7 @@ import { asking, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { toVersion6 } from '../fixtures/ledger/older-views.ts';
 import { newId } from '../fixtures/ledger/shared-log.ts';
 import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -217,6 +219,16 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     await log.append(accountStream(gateway.accountId), revision, [unknown]);
     await expect.poll(() => scrape(gateway.gateway.metricsUrl)).toMatch(/^gateway_accounts_set_aside 1$/m);
     expectFiring(['AccountsSetAside'], still(await page(gateway)));
+  });
+
+  it('tell of views of an earlier version that cannot be rebuilt', async () => {
+    const before = await startTestGateway();
+    await before.stop();
+    toVersion6(viewFilesOf(before.data).live);
+    const rebuildViews = () => Promise.reject(new Error('no room'));
+    const gateway = await start({ data: before.data, rebuildViews });
+    await expect.poll(() => page(gateway)).toMatch(/^gateway_views_rebuilds_failed 1$/m);
+    expectFiring(['ViewsNotRebuilt'], still(await page(gateway)));
   });
 
   it('tell of a clock that is off the one of the log, also where requests are admitted yet', async () => {

@@ -8,13 +8,14 @@ import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
 import { JournalError } from '../../../ledger/journal/journal-error.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
-import { readFoldedThrough } from '../../../projections/known-views.ts';
+import { readFoldedThrough, readUpcastFrom } from '../../../projections/known-views.ts';
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
-import { bringUp, holdsViews, removeViews } from '../../../projections/rebuild/bring-up.ts';
+import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
 import { compareFiles } from '../../../projections/rebuild/compare-files.ts';
 import { hasKeptOthers, keepOtherViews, REBUILT_ALONE } from '../../../projections/rebuild/keep-other-views.ts';
 import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
 import { type VerifiedViews, verifyRebuilt } from '../../../projections/rebuild/verify-rebuilt.ts';
+import { removeViews } from '../../../projections/remove-views.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { Progress } from '../progress.ts';
@@ -107,9 +108,10 @@ async function rebuild(
 ): Promise<void> {
   const { live, rebuild: path } = viewFilesOf(configuration.data);
   const isOfThisProgram = areOfThisProgram(live);
-  if (only !== null && isOfThisProgram !== true)
+  const isUpcast = readUpcastFrom(live).size > 0;
+  if (only !== null && (isOfThisProgram !== true || isUpcast))
     throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
-  if (anew || hasKeptOthers(path)) removeViews(path);
+  if (anew || hasKeptOthers(path) || areOfThisProgram(path) === false) removeViews(path);
   const isResumed = readFoldedThrough(path) !== null;
   const { events } = await broughtUp(context, log, path);
   const verified = await verifiedViews(path, log);
@@ -145,7 +147,7 @@ async function rebuild(
           : `${groupedCount(compared.compared)} rows of accounts compared with the live ones, ${groupedCount(compared.movedOn)} went on meanwhile: ${groupedCount(found)} differences`,
         switched === null
           ? `nothing was switched: ${path}`
-          : `switched ${switched}; \`gateway projections rollback\` goes back`,
+          : `switched ${switched}; ${isUpcast ? 'those of the earlier version are kept for its program' : '`gateway projections rollback` goes back'}`,
       ].join('\n'),
   });
   if (dryRun && found > 0) throw new CommandError(`differences found: ${found}`, EXIT.faults);
@@ -156,6 +158,11 @@ const SHOWN_MAX = 1_000;
 async function rollback({ context, command }: CommandCall, log: EventLog, configuration: Configuration): Promise<void> {
   const { previous } = viewFilesOf(configuration.data);
   if (!existsSync(previous)) throw new CommandError('no views of before a switch are kept', EXIT.refused);
+  if (areOfThisProgram(previous) === false)
+    throw new CommandError(
+      `${previous} is of another version: a program of that version takes it up at its start, and this one cannot go back to it`,
+      EXIT.refused,
+    );
   const { identity } = await readLedgerState(log);
   if (!holdsViews(previous, identity))
     throw new CommandError(`${previous} holds no views of this program and ledger: rebuild instead`, EXIT.refused);
@@ -183,6 +190,8 @@ async function broughtUp(context: CommandContext, log: EventLog, path: string): 
 async function verifiedViews(path: string, log: EventLog): Promise<VerifiedViews> {
   const verified = await verifyRebuilt(path, log);
   if (verified.faults.length === 0) return verified;
+  // Whoever begins again does not go on with it, and no start takes it.
+  removeViews(path);
   throw new CommandError(
     `what was rebuilt is not what the log says, and is not switched to:\n${verified.faults.slice(0, SHOWN_MAX).join('\n')}`,
     EXIT.faults,

@@ -38,9 +38,11 @@ type State =
   | 'kept for rollback';
 
 /** A file of views. */
-interface FileStatus extends Omit<ViewsFacts, 'setAside' | 'currentAtMs' | 'last'> {
+interface FileStatus extends Omit<ViewsFacts, 'setAside' | 'currentAtMs' | 'last' | 'views'> {
   readonly file: string;
   readonly state: State;
+  /** Of one whose rows were made of those of an earlier version, which it is served from. */
+  readonly views: readonly (ViewsFacts['views'][number] & { readonly state: State | `serving version ${string}` })[];
   readonly lag: { readonly events: number; readonly seconds: number } | null;
   /** When they were last known to hold everything. */
   readonly currentAt: string | null;
@@ -73,11 +75,17 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
   const files: FileStatus[] = [];
   for (const one of found) {
     if (one.damage !== null || one.read === null) continue;
-    const { setAside: _, last: __, currentAtMs, ...facts } = one.read;
+    const { setAside: _, last: __, currentAtMs, views, ...facts } = one.read;
     const position = await reachedIn(log, one.read);
     const lag = position === null ? null : await lagBehind(log, position);
+    const state = stateOf(one.file, one.read, lag);
+    const isServing = one.file === live && isServed;
     files.push({
-      ...{ file: one.file, state: stateOf(one.file, one.read, lag), ...facts, position },
+      ...{ file: one.file, state, ...facts, position },
+      views: views.map((view) => ({
+        ...view,
+        state: isServing && view.upcastFrom !== null ? servingOlder(view, isRebuilding) : state,
+      })),
       lag: lag && { events: lag.events, seconds: Math.round(lagMs(lag, nowMs) / 1_000) },
       currentAt: currentAtMs === null ? null : new Date(currentAtMs).toISOString(),
     });
@@ -91,6 +99,9 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
     damaged: found.flatMap(({ file, damage }) => (damage === null ? [] : [{ file, why: damage }])),
   };
 }
+
+const servingOlder = ({ version, upcastFrom }: ViewsFacts['views'][number], isRebuilding: boolean) =>
+  `serving version ${upcastFrom}, ${isRebuilding ? `rebuilding ${version}` : `${version} not rebuilt`}` as const;
 
 /** An account that is parked is so from a revision on, where a gateway has found it. */
 function withParked(setAside: ViewsFacts['setAside'], parked: readonly ParkedAccount[]): ViewsFacts['setAside'] {
@@ -107,8 +118,8 @@ function withParked(setAside: ViewsFacts['setAside'], parked: readonly ParkedAcc
 const lagMs = ({ sinceMs }: ViewsLag, nowMs: number): number => (sinceMs === null ? 0 : Math.max(0, nowMs - sinceMs));
 
 function textOf({ files, setAside, damaged }: Status, context: CommandContext): string {
-  const rows = files.flatMap(({ views, state, position, lag }) =>
-    views.map(({ name, version, rows, bytes }) => [
+  const rows = files.flatMap(({ views, position, lag }) =>
+    views.map(({ name, version, state, rows, bytes }) => [
       ...[name, String(version), state, position === null ? '-' : groupedCount(position)],
       ...(lag === null ? ['-', '-'] : [lagInWords(lag), lengthOf(lag.seconds * 1_000)]),
       ...[groupedCount(rows), `${groupedCount(Math.ceil(bytes / 1_024))} KiB`],

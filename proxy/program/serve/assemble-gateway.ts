@@ -5,6 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import type { Sealer } from '../../../ledger/seals/sealer.ts';
 import type { Settlement } from '../../../ledger/settlement/settlement.ts';
+import { readUpcastFrom } from '../../../projections/known-views.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { CreditFleet } from '../../admission/credit-fleet.ts';
 import { Availability } from '../../availability.ts';
@@ -35,6 +36,7 @@ import { RequestCounts } from '../../request-counts.ts';
 import { buildServer } from '../../server.ts';
 import { UnservedModels } from '../../unserved-models.ts';
 import { UpstreamDirectory } from '../../upstream/upstream-directory.ts';
+import { ViewsRenewal } from '../../views-renewal.ts';
 import { gatewaySealer } from './gateway-sealer.ts';
 import { gatewaySettlement } from './gateway-settlement.ts';
 import type { OpenedGateway } from './open-gateway.ts';
@@ -69,6 +71,8 @@ export interface GatewayProcess extends OpenedGateway, BuiltParts {
   readonly formsAdoption: FormsAdoption;
   /** Where commands ask something of it. */
   readonly desk: OperatorDesk;
+  /** Null where nobody could rebuild views. */
+  readonly renewal: ViewsRenewal | null;
   /** Null where nothing is sealed, for want of a key. */
   readonly sealer: Sealer | null;
 }
@@ -110,13 +114,15 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const recovered = recoveredOf(opened, built);
   const sealer = gatewaySealer(opened.options, availability);
   const leaseWaits = (): number => fleet?.queue.waiting ?? 0;
+  const renewal = renewalOf(opened);
+  const renewed = { sealer, renewal };
   const metrics =
-    figures === null ? null : metricsOf(opened, { ...built, recovered, unserved, sealer, figures, leaseWaits });
+    figures === null ? null : metricsOf(opened, { ...built, ...renewed, recovered, unserved, figures, leaseWaits });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
   const server = serverOf(opened, { ...built, fleet, threads });
   const sweeper = sweeperOf(opened, built);
   const formsAdoption = formsAdoptionOf(opened, built);
-  const parts = { recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption, sealer };
+  const parts = { recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption, ...renewed };
   return { ...opened, ...built, ...parts, desk: deskOf(opened) };
 }
 
@@ -141,6 +147,14 @@ function deskOf({ options, projections }: OpenedGateway): OperatorDesk {
     isAwaited: ({ type }) => type !== 'switch-views' || isFolderLocked(viewFilesOf(dataFolder).rebuildFolder),
     carryOut: (asked, signal) => carryOut(asked, { projections, dataFolder }, signal),
   });
+}
+
+function renewalOf({ options }: OpenedGateway): ViewsRenewal | null {
+  const { configuration, logger, rebuildViews: rebuild } = options;
+  if (rebuild === undefined || configuration.projections.source !== 'log') return null;
+  const { live, rebuildFolder } = viewFilesOf(configuration.data);
+  const isUnderWay = (): boolean => isFolderLocked(rebuildFolder);
+  return new ViewsRenewal({ upcastFrom: () => readUpcastFrom(live), isUnderWay, rebuild, logger });
 }
 
 const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): Drains =>
@@ -217,7 +231,7 @@ function metricsOf(
     settlement,
     ...measured
   }: BuiltParts &
-    Pick<GatewayProcess, 'recovered' | 'unserved' | 'sealer'> &
+    Pick<GatewayProcess, 'recovered' | 'unserved' | 'sealer' | 'renewal'> &
     Pick<MeasuredParts, 'figures' | 'leaseWaits'>,
 ): GatewayMetrics {
   const pending = (): number => settlement.pending + recovered.count;

@@ -19,6 +19,7 @@ type StartedParts = Pick<
   | 'unserved'
   | 'formsAdoption'
   | 'sealer'
+  | 'renewal'
 >;
 
 const GIVE_BACK_HEAP_BYTES_MAX = 64 * 1024 * 1024;
@@ -50,6 +51,7 @@ export async function becomeReady(parts: StartedParts): Promise<void> {
   parts.fleet?.upkeep.start();
   parts.formsAdoption.start();
   parts.sealer?.start();
+  parts.renewal?.start();
 }
 
 async function step(what: string, done: Promise<unknown> | undefined): Promise<void> {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import { noteProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { makeFolders } from '../../../ledger/folder-owner.ts';
 import { keepPrefix } from '../../../ledger/identity/stream-prefix.ts';
@@ -16,7 +17,7 @@ import { takePreparedViews } from '../../../projections/prepared-views.ts';
 import { Projections } from '../../../projections/projections.ts';
 import type { ViewsFollower } from '../../../projections/projections-options.ts';
 import { finishSwitch } from '../../../projections/switched-file.ts';
-import { viewFilesOf } from '../../../projections/view-files.ts';
+import { type ViewFiles, viewFilesOf } from '../../../projections/view-files.ts';
 import { viewSourceOf } from '../../../projections/view-source-of.ts';
 import { GatewayClock } from '../../clock/gateway-clock.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
@@ -70,9 +71,7 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
     logger.error({ reason, file }, 'views.db cannot be read as views: it is set aside, and made anew from the log');
   const files = viewFilesOf(configuration.data);
   finishSwitch(files);
-  const prepared = readsLog ? takePreparedViews(files) : null;
-  if (prepared !== null)
-    logger.warn({ prepared }, 'views.db is of another version: what was made of this one takes its place');
+  if (readsLog) prepareViews(files, logger);
   const damage = damageOf(views);
   if (damage !== null) onDamaged(damage, setDamagedViewsAside(views));
   const ledgerWatch = await startLedgerWatch(options, opened);
@@ -100,6 +99,25 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   tellSetAside(projections.accounts.setAside, logger);
   const hiddenAside = setHiddenAside(log, projections, logger);
   return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, breaker, probe };
+}
+
+function prepareViews(files: ViewFiles, logger: Logger): void {
+  const prepared = takePreparedViews(files, (reason) =>
+    logger.error(
+      { reason },
+      'views.db is of an earlier version, and cannot be made one of this: all is folded anew first',
+    ),
+  );
+  if (prepared?.type === 'folded')
+    logger.warn(
+      { prepared: prepared.path },
+      'views.db is of another version: what was made of this one takes its place',
+    );
+  if (prepared?.type === 'upcast')
+    logger.warn(
+      { versions: Object.fromEntries(prepared.from) },
+      'views.db is of an earlier version: it is served from, read as one of this, until the views are rebuilt beside it',
+    );
 }
 
 /** Views that read the log itself are those who see whether it can be read. */

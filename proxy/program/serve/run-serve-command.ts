@@ -20,6 +20,7 @@ import { openDemoAccount } from './first-run.ts';
 import { Gateway } from './gateway.ts';
 import { listenedPlaces } from './listened-places.ts';
 import { banner, readyLine } from './ready-words.ts';
+import { rebuildInProcess } from './rebuild-process.ts';
 import { tightenFolder } from './tighten-folder.ts';
 
 export interface ServeOptions {
@@ -76,6 +77,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       clock: context.clock,
       monotonic,
       loopDelay: loopDelayOfProcess(),
+      rebuildViews: (signal) => rebuildInProcess(configuration, signal),
       onLedgerWhole: async ({ isNew }) => {
         begun ??= isNew ? ledgerPlace(configuration) : null;
         if (begun !== null) logger.info({ ledger: begun }, 'a new ledger was begun');

@@ -36,6 +36,7 @@ export async function stopInOrder(
   await gateway.sweeper.close();
   await within(LIMITS.shutdownFlushMs, gateway.sealer?.close() ?? Promise.resolve());
   await gateway.formsAdoption.close();
+  await within(LIMITS.shutdownFlushMs, gateway.renewal?.close() ?? Promise.resolve());
   await gateway.desk.close();
   await gateway.projections.close();
   await gateway.ledgerWatch.close();

@@ -1,0 +1,109 @@
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { makeFolders } from '../ledger/folder-owner.ts';
+import { readLedgerOfViews, readUpcastFrom, writeLedgerOfViews } from './known-views.ts';
+import { removeViews } from './remove-views.ts';
+import type { ColumnValue, OlderTable, StoredView, ViewTable } from './view.ts';
+import { checkStamps, isOfLayout, prepareFile, restamp, UPCAST_FROM, versionOf } from './view-file.ts';
+
+interface UpcastFiles {
+  /** Views of an earlier version, which nobody writes to. */
+  readonly from: string;
+  /** Made anew. */
+  readonly to: string;
+}
+
+/**
+ * Makes a file of views of these versions out of one of earlier versions, row by row, for as long as it takes to fold the log anew: it
+ * stands where those stood, and says of which version its rows are. The versions, by view; null where there is nothing to be made of, or
+ * nothing of an earlier version. @throws Error where rows are not of their form, or not of one moment; of SQLite and the file system
+ */
+export function upcastViews(
+  { from, to }: UpcastFiles,
+  views: readonly StoredView[],
+): ReadonlyMap<string, number> | null {
+  const plan = planOf(from, views);
+  if (plan === null) return null;
+  removeViews(to);
+  makeFolders(dirname(to));
+  const identity = readLedgerOfViews(from);
+  if (identity !== null) writeLedgerOfViews(to, identity);
+  const database = new DatabaseSync(to);
+  try {
+    prepareFile(database, views);
+    database.prepare('ATTACH ? AS older').run(from);
+    // All or nothing: without its checkpoint a file is one of no views.
+    database.exec('BEGIN IMMEDIATE');
+    database.exec('UPDATE main.written SET writes = (SELECT writes FROM older.written)');
+    for (const table of plan.tables) copyRows(database, table);
+    for (const { name, version } of plan.views)
+      database.prepare('INSERT INTO main.stored_view VALUES (?, ?)').run(name, version);
+    for (const table of ['checkpoint', 'known_current'])
+      database.exec(`INSERT INTO main.${table} SELECT * FROM older.${table}`);
+    database.exec(`CREATE TABLE main.${UPCAST_FROM} (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT`);
+    for (const [name, version] of plan.upcastFrom)
+      database.prepare(`INSERT INTO main.${UPCAST_FROM} VALUES (?, ?)`).run(name, version);
+    database.exec('COMMIT');
+  } finally {
+    // What was not committed goes with it.
+    database.close();
+  }
+  return plan.upcastFrom;
+}
+
+interface Plan {
+  /** Those that the file holds. */
+  readonly views: readonly StoredView[];
+  readonly tables: readonly OlderTable[];
+  readonly upcastFrom: ReadonlyMap<string, number>;
+}
+
+function planOf(path: string, views: readonly StoredView[]): Plan | null {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    if (!isOfLayout(database) || database.prepare('SELECT 1 FROM checkpoint').get() === undefined) return null;
+    const upcastFrom = new Map<string, number>();
+    const plan = { views: [] as StoredView[], tables: [] as OlderTable[], upcastFrom };
+    // Where these have been upcast themselves.
+    const before = readUpcastFrom(path);
+    for (const view of views) {
+      const version = versionOf(database, view);
+      if (version === null && view.mayLack === true) continue;
+      const tables = version === null ? null : tablesOf(view, version);
+      if (tables === null || version === null) return null;
+      plan.views.push(view);
+      plan.tables.push(...tables);
+      if (version !== view.version || before.has(view.name))
+        upcastFrom.set(view.name, before.get(view.name) ?? version);
+    }
+    const read = plan.tables.map((table) => table.from);
+    if (upcastFrom.size === 0 || !read.every((table) => isThere(database, table))) return null;
+    checkStamps(database, read);
+    return plan;
+  } finally {
+    database.close();
+  }
+}
+
+const tablesOf = (view: StoredView, version: number): readonly OlderTable[] | null =>
+  version === view.version
+    ? view.tables.map((table) => ({ from: table, to: table }))
+    : (view.olderTables?.(version) ?? null);
+
+const isThere = (database: DatabaseSync, { name }: ViewTable): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
+
+/** Each with the stamp that it had. */
+function copyRows(database: DatabaseSync, { from, to, upcast }: OlderTable): void {
+  const select = `SELECT ${Object.keys(from.columns).join(', ')}, stamp FROM older.${from.name}`;
+  if (upcast === undefined) database.exec(`INSERT INTO main.${to.name} ${select}`);
+  else {
+    const rows = database.prepare(select);
+    rows.setReturnArrays(true);
+    const places = [...Object.keys(to.columns), 'stamp'].map(() => '?').join(', ');
+    const insert = database.prepare(`INSERT INTO main.${to.name} VALUES (${places})`);
+    for (const row of rows.iterate() as Iterable<unknown> as Iterable<ColumnValue[]>)
+      insert.run(...upcast(row.slice(0, -1)), row.at(-1) ?? 0);
+  }
+  restamp(database, to);
+}

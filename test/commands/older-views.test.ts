@@ -1,0 +1,123 @@
+import { cpSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ACCOUNT_STATE_VERSION } from '../../ledger/account/account-state.ts';
+import { lockFolder } from '../../ledger/journal/folder-lock.ts';
+import { readUpcastFrom } from '../../projections/known-views.ts';
+import { areOfThisProgram } from '../../projections/prepared-views.ts';
+import { viewFilesOf } from '../../projections/view-files.ts';
+import { postMessage } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { toVersion6 } from '../fixtures/ledger/older-views.ts';
+import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
+import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { PROGRAM } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+let whole = '';
+let key = '';
+
+/** A folder that a program has left whose balance view was of version 6. */
+beforeAll(async () => {
+  const gateway = await startTestGateway();
+  await (await postMessage(gateway, { model: 'svc-mock' })).rest();
+  await gateway.gateway.process.settlement.idle();
+  await gateway.stop();
+  whole = gateway.data;
+  key = gateway.key;
+  toVersion6(viewFilesOf(whole).live);
+});
+afterAll(killStarted);
+
+function folder() {
+  const data = temporaryFolder();
+  cpSync(whole, data, { recursive: true });
+  return { data, files: viewFilesOf(data) };
+}
+
+async function rebuilt(data: string): Promise<string> {
+  const { exitCode, stdout, stderr } = await runHere('projections', 'rebuild', '--all', '--data', data);
+  if (exitCode !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+const statesOf = async (data: string) => {
+  const { files } = await runHereForJson('projections', 'status', '--data', data);
+  return (files as { views: { name: string; state: string }[] }[]).map(
+    ({ views }) => views.find(({ name }) => name === 'balance')?.state,
+  );
+};
+
+describe('a gateway whose views were written in an earlier version', () => {
+  it('serves from them at once, folds on, goes over to what is rebuilt beside them, and keeps those of before', async () => {
+    const { data, files } = folder();
+    const begin = Promise.withResolvers<void>();
+    const logLines: string[] = [];
+    const rebuildViews = () => begin.promise.then(() => rebuilt(data));
+    const gateway = await startTestGateway({ data, logLines, rebuildViews });
+    // From their rows: nothing was folded from the beginning.
+    expect(gateway.gateway.process.projections.restoredMarkMs).not.toBe(null);
+    const asked = await postMessage(gateway, { model: 'svc-mock', key });
+    await asked.rest();
+    expect(asked.status).toBe(200);
+    await gateway.gateway.process.settlement.idle();
+    await gateway.gateway.process.projections.whenWritten();
+    expect(await statesOf(data)).toEqual([
+      `serving version 6, ${ACCOUNT_STATE_VERSION} not rebuilt`,
+      'kept for rollback',
+    ]);
+    const lock = lockFolder(files.rebuildFolder);
+    expect(await statesOf(data)).toEqual([
+      `serving version 6, rebuilding ${ACCOUNT_STATE_VERSION}`,
+      'kept for rollback',
+    ]);
+    lock.release();
+    expect(await runHere('projections', 'rebuild', 'monthly', '--data', data)).toMatchObject({ exitCode: 3 });
+    begin.resolve();
+    await expect.poll(() => logLines.join()).toContain('folded from the log');
+    expect(logLines.join()).toContain(
+      'rows of accounts compared with the live ones, 0 went on meanwhile: 0 differences',
+    );
+    expect(await statesOf(data)).toEqual(['live', 'kept for rollback']);
+    expect(readUpcastFrom(files.live).size).toBe(0);
+    expect(areOfThisProgram(files.previous)).toBe(false);
+    const back = await runHere('projections', 'rollback', '--data', data);
+    expect(back).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('of another version') });
+    const after = await postMessage(gateway, { model: 'svc-mock', key });
+    await after.rest();
+    expect(after.status).toBe(200);
+    await gateway.stop();
+    expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
+  });
+
+  it('that was stopped in between rebuilds them after its next start', async () => {
+    const { data, files } = folder();
+    let begun = 0;
+    const interrupted = (signal: AbortSignal): Promise<string> => {
+      begun++;
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    };
+    for (const starts of [1, 2]) {
+      const gateway = await startTestGateway({ data, rebuildViews: interrupted });
+      expect((await postMessage(gateway, { model: 'svc-mock', key })).status).toBe(200);
+      await expect.poll(() => begun).toBe(starts);
+      await gateway.stop();
+    }
+    expect(readUpcastFrom(files.live)).toEqual(new Map([['balance', 6]]));
+    const gateway = await startTestGateway({ data, rebuildViews: () => rebuilt(data) });
+    await expect.poll(() => readUpcastFrom(files.live).size).toBe(0);
+    await gateway.stop();
+  });
+
+  it('rebuilds them in a process of its own', async () => {
+    const { data, files } = folder();
+    const stderrFd = openSync(join(data, 'stderr'), 'w');
+    const config = join(data, 'gateway.json');
+    const gateway = startProcess([PROGRAM, '--json', 'serve', '--config', config, '--data', data], { stderrFd });
+    await gateway.firstLine;
+    await expect.poll(() => readUpcastFrom(files.live).size).toBe(0);
+    expect(areOfThisProgram(files.previous)).toBe(false);
+    gateway.child.kill('SIGTERM');
+    expect(await gateway.ended).toBe(0);
+  });
+});

@@ -1,0 +1,206 @@
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { ACCOUNT_STATE_VERSION } from '../../ledger/account/account-state.ts';
+import { accountTextUpcaster } from '../../ledger/account/stored-account.ts';
+import { readFoldedThrough, readUpcastFrom } from '../../projections/known-views.ts';
+import { areOfThisProgram, takePreparedViews } from '../../projections/prepared-views.ts';
+import { finishSwitch, switchFiles } from '../../projections/switched-file.ts';
+import { upcastViews } from '../../projections/upcast-views.ts';
+import type { StoredView, ViewTable } from '../../projections/view.ts';
+import { viewFilesOf } from '../../projections/view-files.ts';
+import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { toVersion6 } from '../fixtures/ledger/older-views.ts';
+import { inTurnsThroughout } from '../fixtures/ledger/turns.ts';
+import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { dump, writeLives } from './example-ledger.ts';
+import { ALL, caughtUp, expectWhole, LIVES, logOf, written } from './started-projections.ts';
+
+const PRELOAD = fileURLToPath(new URL('../commands/kill-at-call-preload.ts', import.meta.url));
+const PREPARE = fileURLToPath(new URL('prepare-views-main.ts', import.meta.url));
+const HALF = Math.floor(ALL / 2);
+inTurnsThroughout();
+afterAll(killStarted);
+
+const never = (reason: string): never => expect.fail(reason);
+interface Made {
+  /** All of the lives. */
+  readonly log: MemoryEventLog;
+  /** Views of version 6 of the first half of them, and the rows that a fold of today has of that. */
+  readonly older: string;
+  readonly folded: readonly string[];
+  /** Views of today of all of them. */
+  readonly all: string;
+}
+let made: Promise<Made> | null = null;
+
+async function make(): Promise<Made> {
+  const log = logOf(0, HALF);
+  const older = await written(log);
+  const folded = rowsOf(older);
+  toVersion6(older);
+  writeLives(log, LIVES, HALF, ALL);
+  return { log, older, folded, all: await written(log) };
+}
+
+/** A data folder whose views are of version 6. */
+async function folder() {
+  made ??= make();
+  const { older, ...others } = await made;
+  const data = temporaryFolder();
+  const files = viewFilesOf(data);
+  cpSync(older, files.live);
+  mkdirSync(files.rebuildFolder);
+  return { ...others, data, files };
+}
+
+/** Each view's rows and where they stand, without what a file alone has. */
+const rowsOf = (path: string): string[] =>
+  dump(path).filter((row) => !/^(written|known_current|upcast_from) /.test(row));
+
+const alter = (path: string, sql: string): void => {
+  const database = new DatabaseSync(path);
+  database.exec(sql);
+  database.close();
+};
+
+describe('views of an earlier version', () => {
+  it('are read as those of now, the same as a fold has them, and folded on', async () => {
+    const { files, log, folded } = await folder();
+    const before = dump(files.live);
+    expect(takePreparedViews(files, never)).toEqual({ type: 'upcast', from: new Map([['balance', 6]]) });
+    expect(rowsOf(files.live)).toEqual(folded);
+    expect(readUpcastFrom(files.live)).toEqual(new Map([['balance', 6]]));
+    // For the program that has written them, and its start.
+    expect(dump(files.previous)).toEqual(before);
+    const { projections, stopped, close } = await caughtUp(log, files.live);
+    // Restored, and not folded from nothing.
+    expect(projections.restoredMarkMs).not.toBe(null);
+    expectWhole(projections);
+    expect(stopped).toEqual([]);
+    await close();
+    expect(readUpcastFrom(files.live).size).toBe(1);
+    expect(takePreparedViews(files, never)).toBe(null);
+  });
+
+  it('stay what they are where nobody can read them: of a version that none is known of, a newer one, not of their form, of two moments', async () => {
+    const { files } = await folder();
+    const told: string[] = [];
+    const path = join(temporaryFolder(), 'views.db');
+    const tried = (sql: string) => {
+      cpSync(files.live, path);
+      alter(path, sql);
+      const at = { ...files, live: path };
+      return [takePreparedViews(at, (reason) => told.push(reason)), existsSync(files.upcast), areOfThisProgram(path)];
+    };
+    for (const version of [5, ACCOUNT_STATE_VERSION + 1])
+      expect(tried(`UPDATE stored_view SET version = ${version} WHERE name = 'balance'`)).toEqual([null, false, false]);
+    expect(tried(`UPDATE stored_view SET version = 1 WHERE name = 'monthly'`)).toEqual([null, false, false]);
+    expect(tried('PRAGMA user_version = 2')).toEqual([null, false, false]);
+    expect(told).toEqual([]);
+    expect(tried(`UPDATE balance_v6 SET state = json_remove(state, '$.plan')`)).toEqual([null, false, false]);
+    expect(tried('UPDATE balance_v6 SET stamp = stamp + 1')).toEqual([null, false, false]);
+    expect(told).toEqual([expect.stringContaining('plan'), expect.stringContaining('not of one moment')]);
+    for (const version of [5, ACCOUNT_STATE_VERSION, ACCOUNT_STATE_VERSION + 1])
+      expect(accountTextUpcaster(version)).toBe(null);
+  });
+
+  it('give way to views that were folded beforehand, once those have come to the end of the log', async () => {
+    const { files, all } = await folder();
+    cpSync(all, files.rebuild);
+    cpSync(files.rebuild, files.previous);
+    alter(files.rebuild, 'DELETE FROM known_current');
+    cpSync(files.live, `${files.live}.kept`);
+    expect(takePreparedViews(files, never)).toEqual({ type: 'folded', path: files.previous });
+    cpSync(`${files.live}.kept`, files.live);
+    cpSync(`${files.live}.kept`, files.previous);
+    expect(takePreparedViews(files, never)).toMatchObject({ type: 'upcast' });
+  });
+
+  it('are kept for their program, also when the views that were made of them have given way to folded ones', async () => {
+    const { files, all } = await folder();
+    takePreparedViews(files, never);
+    const before = dump(files.previous);
+    cpSync(all, files.rebuild);
+    switchFiles(files, files.rebuild);
+    expect([readUpcastFrom(files.live).size, dump(files.previous)]).toEqual([0, before]);
+    // Where they are gone, what was made of them is kept.
+    const again = await folder();
+    takePreparedViews(again.files, never);
+    cpSync(all, again.files.rebuild);
+    rmSync(again.files.previous);
+    switchFiles(again.files, again.files.rebuild);
+    expect(readUpcastFrom(again.files.previous).size).toBe(1);
+  });
+
+  it('are made of nothing once all is folded anew from the first event', async () => {
+    const { files, log } = await folder();
+    takePreparedViews(files, never);
+    // Rows of another feed are not restored.
+    alter(files.live, `UPDATE checkpoint SET feed = 'another'`);
+    await written(log, files.live);
+    expect(readUpcastFrom(files.live).size).toBe(0);
+  });
+
+  it.each([
+    ['before link views.previous.db.new', 6],
+    ['after link views.previous.db.new', 6],
+    ['after rename views.db', ACCOUNT_STATE_VERSION],
+    ['after rename views.previous.db', ACCOUNT_STATE_VERSION],
+  ])('are whole, or made whole by the next start, after a kill -9 %s', async (instant, version) => {
+    const { data, files, folded } = await folder();
+    writeFileSync(files.upcast, 'of a start that was killed while it was written');
+    const stderrFd = openSync(join(temporaryFolder(), 'stderr'), 'w');
+    const { child } = startProcess(['--import', PRELOAD, PREPARE, data], {
+      ...{ stderrFd, environment: { KILL_AT: instant } },
+    });
+    expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+    expect(readFoldedThrough(files.live)?.feed).toBe('log');
+    expect(areOfThisProgram(files.live)).toBe(version !== 6);
+    finishSwitch(files);
+    takePreparedViews(files, never);
+    expect(rowsOf(files.live)).toEqual(folded);
+    expect([areOfThisProgram(files.previous), existsSync(files.upcast)]).toEqual([false, false]);
+  });
+});
+
+describe('a view that was upcast once', () => {
+  const tableOf = (version: number): ViewTable => ({
+    ...{ name: `small_v${version}`, columns: { id: 'TEXT', text: 'TEXT' }, keyColumns: 1 },
+  });
+  /** Each version adds its number to a text. */
+  const viewOf = (version: number): StoredView => ({
+    ...{ name: 'small', version, tables: [tableOf(version)] },
+    olderTables: (from) => [
+      { from: tableOf(from), to: tableOf(version), upcast: ([id = '', text]) => [id, `${text} ${version}`] },
+    ],
+    *takeChanges() {},
+    restore: () => undefined,
+    clear: () => undefined,
+  });
+
+  it('is upcast again, and still says of which version its rows were', () => {
+    const [one, two, three] = ['one', 'two', 'three'].map((name) => join(temporaryFolder(), name)) as [
+      string,
+      string,
+      string,
+    ];
+    const database = new DatabaseSync(one);
+    database.exec(`PRAGMA user_version = 3; CREATE TABLE stored_view (name TEXT, version INTEGER);
+      CREATE TABLE checkpoint (one INTEGER, feed TEXT, checkpoint TEXT); CREATE TABLE written (one INTEGER, writes INTEGER);
+      CREATE TABLE stamped (name TEXT, total INTEGER); CREATE TABLE known_current (one INTEGER, at_ms INTEGER);
+      CREATE TABLE small_v1 (id TEXT, text TEXT, stamp INTEGER);
+      INSERT INTO stored_view VALUES ('small', 1); INSERT INTO checkpoint VALUES (1, 'log', '{"position":1,"stream":"a","revision":0,"id":"x"}');
+      INSERT INTO written VALUES (1, 4); INSERT INTO stamped VALUES ('small_v1', 4); INSERT INTO small_v1 VALUES ('a', '1', 4)`);
+    database.close();
+    expect(upcastViews({ from: one, to: two }, [viewOf(2)])).toEqual(new Map([['small', 1]]));
+    expect(upcastViews({ from: two, to: three }, [viewOf(3)])).toEqual(new Map([['small', 1]]));
+    const made = new DatabaseSync(three, { readOnly: true });
+    expect(made.prepare('SELECT * FROM small_v3').all()).toEqual([{ id: 'a', text: '1 2 3', stamp: 4 }]);
+    made.close();
+  });
+});
