@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
-import { accountId, accountStream, eventId, ledgerId, position, revision } from '../../../contracts/ids.ts';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
+import { accountId, accountStream, commandId, eventId, ledgerId, position, revision } from '../../../contracts/ids.ts';
 import { SealChain } from '../../../ledger/seals/seal-chain.ts';
 import type { LedgerSealed } from '../../../ledger/seals/seal-signature.ts';
-import { newTestKey, type Row, sealed, sealOf, signedSealRow } from '../../fixtures/ledger/sealed-rows.ts';
+import { verifySeals } from '../../../ledger/seals/verify-seals.ts';
+import { exampleOf } from '../../fixtures/ledger/example-events.ts';
+import { logOf, newTestKey, type Row, sealed, sealOf, signedSealRow } from '../../fixtures/ledger/sealed-rows.ts';
 
 const key = newTestKey();
 const events = Array.from({ length: 3 }, (_, at): Row => {
@@ -46,4 +49,37 @@ it.each<[string, Partial<LedgerSealed>, string]>([
   ],
 ])('a seal by the real key that %s does not follow', (_what, change, problem) => {
   expect(faultsOf(introduction, first, resealed(change))).toMatchObject([{ kind: 'chain', seal: 1, problem }]);
+});
+
+it('an event of another type is no seal, wherever in their stream it stands', () => {
+  const [encoded] = encodeEvents([exampleOf('LedgerIdentified')], {
+    commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'),
+    ...{ actor: 'gateway', recordedAt: '2026-11-05T10:20:31.001Z' },
+  });
+  const other: Row = { ...first, ...encoded };
+  expect(faultsOf(introduction, other)).toMatchObject([
+    { kind: 'chain', seal: null, problem: 'revision 1 is LedgerIdentified, which is no seal' },
+  ]);
+});
+
+const [plain, options] = [sealed(events, { key, every: 1 }), { keys: null, anchors: [], leaves: null }];
+
+it('a seal by the real key of a range that stands there, behind other events than it was made over, does not hold', async () => {
+  const other = resealed({ treeRoot: 'a3'.repeat(32) });
+  const isSeal = (row: Row, seal: number): boolean => row.type === 'LedgerSealed' && sealOf(row).seal === seal;
+  const rows = plain.filter((row) => !isSeal(row, 2)).map((row) => (isSeal(row, 1) ? other : row));
+  const verdict = await verifySeals(logOf(rows), options);
+  expect(verdict.faults).toMatchObject([
+    { kind: 'range', seal: 1, problem: 'the events before it are not those over which it was sealed' },
+  ]);
+});
+
+it('what is written while a ledger is verified is not looked at, neither events nor seals', async () => {
+  const log = logOf(plain);
+  // Behind the seal of the first event; what comes then is a change of all that is sealed behind it.
+  const changed = logOf(plain.map((row, at) => (at > 2 && row.type === 'X' ? { ...row, data: '{"x":1}' } : row)));
+  const upTo = (count: number) => ({ ...changed, headPosition: async () => position(count) });
+  expect(await verifySeals(log, options)).toMatchObject({ faults: [], events: 3, seals: 3 });
+  expect(await verifySeals(upTo(3), options)).toMatchObject({ faults: [], events: 1, seals: 1, sealed: 1 });
+  expect(await verifySeals(upTo(plain.length), options)).toMatchObject({ verdict: 'damaged' });
 });
