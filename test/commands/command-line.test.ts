@@ -27,26 +27,28 @@ describe('without a running gateway', () => {
     const opened = await runForJson('--data', data, ...'account open --email ada@example.com --id acct_ada'.split(' '));
     expect(opened).toMatchObject({ accountId: 'acct_ada', kind: 'personal', trialMicroUsd: '5000000' });
     await json('catalog', 'publish', EXAMPLE);
-    expect(await json('credits', 'grant', 'acct_ada', '--usd', '12.50')).toMatchObject({ amountMicroUsd: '12500000' });
+    expect(await json('credits', 'grant', 'acct_ada', '--usd', '1212.50')).toMatchObject({
+      amountMicroUsd: '1212500000',
+    });
     const { key, keyId } = await json(
       ...'key issue acct_ada --name laptop --monthly-limit-usd 3 --models svc-mock'.split(' '),
     );
     expect(key).toMatch(/^sk-svc-[\w-]{43}$/);
     expect(await json('limit', 'set', 'acct_ada', '--usd', '100')).toMatchObject({ setAsideBeforeMicroUsd: '0' });
     const limited = await run('limit', 'set', 'acct_ada', '--key', String(keyId), '--usd', '3');
-    expect(limited.stdout).toMatch(/a monthly limit of 3\.00 USD; nothing was set aside for requests before/);
+    expect(limited.stdout).toMatch(/a monthly limit of 3\.000000 USD; nothing was set aside for requests before/);
     expect(await json('account', 'show', 'acct_ada')).toMatchObject({
-      availableMicroUsd: '17500000',
-      grants: [{ source: 'trial' }, { source: 'purchase', remaining: '12500000' }],
+      availableMicroUsd: '1217500000',
+      grants: [{ source: 'trial' }, { source: 'purchase', remaining: '1212500000' }],
       spend: { accountLimit: '100000000', keyLimits: { [String(keyId)]: '3000000' } },
     });
     const keys = JSON.stringify(await json('key', 'list', 'acct_ada'));
     expect(keys).toContain(String(keyId));
     expect(keys).not.toContain('sha256');
     const shown = await run('account', 'show', 'acct_ada');
-    expect(shown.stdout).toMatch(/available\s+17\.50 USD/);
+    expect(shown.stdout).toMatch(/available\s+1,217\.500000 USD/);
     expect(shown.stdout).toContain('laptop');
-    expect((await run('account', 'list')).stdout).toMatch(/acct_ada .*17\.50/);
+    expect((await run('account', 'list')).stdout).toMatch(/acct_ada .* 1,217\.500000/);
     expect(await atShell('account', 'show', 'acct_ada')).toEqual({ ...shown, stderr: '' });
   });
 

@@ -75,8 +75,8 @@ describe('gateway exception', () => {
     const before = await program.log.headPosition();
     const dry = await program.run('exception', 'approve', BEYOND, ...why, '--dry-run');
     expect(dry).toBe(
-      `would have approved 0.00005 USD of ${BEYOND} (acct_ada): looked into it\n` +
-        'debit 0.00005 USD; balance after it 0.00002 USD\nnothing was written\n',
+      `would have approved 0.000050 USD of ${BEYOND} (acct_ada): looked into it\n` +
+        'debit 0.000050 USD; balance after it 0.000020 USD\nnothing was written\n',
     );
     const asJson = await program.json('exception', 'approve', BEYOND, ...why, '--dry-run');
     expect(asJson).toMatchObject({ approved: false, dryRun: true, amountMicroUsd: '50', balanceAfterMicroUsd: '20' });
@@ -84,8 +84,8 @@ describe('gateway exception', () => {
     const done = await program.run('exception', 'approve', BEYOND, ...why);
     expect(done).toMatch(
       new RegExp(
-        `^approved 0\\.00005 USD of ${BEYOND} \\(acct_ada\\): looked into it\\n` +
-          'debit 0\\.00005 USD; balance after it 0\\.00002 USD\\nwritten at .*Z\\n$',
+        `^approved 0\\.000050 USD of ${BEYOND} \\(acct_ada\\): looked into it\\n` +
+          'debit 0\\.000050 USD; balance after it 0\\.000020 USD\\nwritten at .*Z\\n$',
       ),
     );
     expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '20' });
@@ -93,7 +93,7 @@ describe('gateway exception', () => {
 
   it('approve of what had no price debits nothing, and says so', async () => {
     const done = await program.run('exception', 'approve', UNPRICED, ...why);
-    expect(done).toContain('debit 0.00 USD; balance after it 0.00007 USD\n');
+    expect(done).toContain('debit 0.000000 USD; balance after it 0.000070 USD\n');
     expect(done).toContain('what had no price stays as it was billed, standard or not at all: service_tier: batch\n');
     expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '70' });
   });
@@ -101,7 +101,7 @@ describe('gateway exception', () => {
   it('drop with --dry-run writes nothing, and what is refused is refused there, too', async () => {
     const before = await program.log.headPosition();
     expect(await program.run('exception', 'drop', BEYOND, ...why, '--dry-run')).toMatch(
-      /^would have dropped 0\.00005 USD/,
+      /^would have dropped 0\.000050 USD/,
     );
     await expect(program.run('exception', 'drop', BEYOND, '--reason', ' ', '--dry-run')).rejects.toThrow(/say why/);
     expect(await program.log.headPosition()).toBe(before);
@@ -139,13 +139,13 @@ describe('gateway exception approve and drop --all', () => {
     const before = await program.log.headPosition();
     const dry = await program.run('exception', 'approve', ...all, '--dry-run');
     expect(dry).toBe(
-      'would have approved 3 exceptions of acct_ada, 0.00009 USD: looked into it\n' +
-        'debits 0.00009 USD, 0.00005 USD of it beyond what the grants have; balance after them -0.00005 USD\n' +
+      'would have approved 3 exceptions of acct_ada, 0.000090 USD: looked into it\n' +
+        'debits 0.000090 USD, 0.000050 USD of it beyond what the grants have; balance after them -0.000050 USD\n' +
         'what had no price stays as it was billed, standard or not at all: in 1 of them\nnothing was written\n',
     );
     expect(await program.log.headPosition()).toBe(before);
     expect(await program.run('exception', 'approve', ...all, '--before', '2026-11-07')).toMatch(
-      /^approved 2 exceptions of acct_ada of requests that started before 2026-11-07T00:00:00\.000Z, 0\.00005 USD: looked into it\n(.*\n){2}written at .*Z\n$/,
+      /^approved 2 exceptions of acct_ada of requests that started before 2026-11-07T00:00:00\.000Z, 0\.000050 USD: looked into it\n(.*\n){2}written at .*Z\n$/,
     );
     expect(await open()).toEqual([requestOf(3)]);
     const dropped = await program.json('exception', 'drop', ...all);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { type AccountId, accountId, grantId } from '../../../contracts/ids.ts';
-import { formatUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
@@ -91,7 +91,7 @@ async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: 
     });
     showWritten(context, command, recordedAt, {
       json: { accountId: opened, kind, email, trialMicroUsd: trial },
-      text: `opened ${opened} (${kind}, ${email}) with ${formatUsd(trial)} USD of trial credits for 30 days\n\nnext: gateway key issue ${opened}`,
+      text: `opened ${opened} (${kind}, ${email}) with ${groupedUsd(trial)} USD of trial credits for 30 days\n\nnext: gateway key issue ${opened}`,
     });
   });
 }
@@ -121,20 +121,20 @@ function stateOf(grant: Grant, { nowMs, lateMs }: ShownAt): string {
 function textOf(state: OpenAccount, available: MicroUsd, { nowMs, lateMs }: ShownAt): string {
   const month = monthOf(nowMs);
   const { accountLimit } = state.spend;
-  const limit = accountLimit === null ? 'no limit' : `of ${formatUsd(accountLimit)} USD`;
+  const limit = accountLimit === null ? 'no limit' : `of ${groupedUsd(accountLimit)} USD`;
   const head = facts([
     ['account', `${state.accountId} (${state.kind}, ${state.email})`],
     ['plan', state.suspended === null ? state.plan : `${state.plan}, suspended: ${state.suspended}`],
-    ['available', `${formatUsd(available)} USD`],
-    ['balance', `${formatUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
-    [`spent ${month}`, `${formatUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
+    ['available', `${groupedUsd(available)} USD`],
+    ['balance', `${groupedUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
+    [`spent ${month}`, `${groupedUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
   ]);
   const grants = state.grants.map((grant) => [
     grant.grantId,
     grant.source,
-    formatUsd(grant.amount),
-    formatUsd(grant.remaining),
-    formatUsd(grant.expired),
+    groupedUsd(grant.amount),
+    groupedUsd(grant.remaining),
+    groupedUsd(grant.expired),
     grant.expiresAtMs === null ? 'never' : instant(grant.expiresAtMs),
     stateOf(grant, { nowMs, lateMs }),
   ]);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { formatUsd, microUsd } from '../../../contracts/money.ts';
+import { groupedUsd, microUsd } from '../../../contracts/money.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import type { AccountViews } from '../../../projections/account-views.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -22,7 +22,7 @@ type ListedAccount = ReturnType<typeof openAccounts> extends Generator<infer Lis
 
 const ROW: ShownRow<ListedAccount> = {
   head: ['account', 'kind', 'e-mail', 'plan', 'USD available'],
-  cells: (one) => [one.accountId, one.kind, one.email, one.plan, formatUsd(one.availableMicroUsd)],
+  cells: (one) => [one.accountId, one.kind, one.email, one.plan, groupedUsd(one.availableMicroUsd)],
   json: (one) => one,
 };
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { EventData } from '../../../contracts/events.ts';
 import { type AccountId, grantId } from '../../../contracts/ids.ts';
-import { formatUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import {
   accountArgument,
   instantArgument,
@@ -66,7 +66,7 @@ async function grant(id: AccountId, options: GrantOptions, command: Command, con
     });
     showWritten(context, command, recordedAt, {
       json: { accountId: id, grantId: granted, amountMicroUsd: usd, revision },
-      text: `granted ${formatUsd(usd)} USD to ${id} (${granted})`,
+      text: `granted ${groupedUsd(usd)} USD to ${id} (${granted})`,
     });
   });
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, keyId } from '../../../contracts/ids.ts';
-import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { nearName } from '../../../contracts/near-name.ts';
 import { newKey } from '../../../ledger/account/new-key.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
@@ -121,7 +121,7 @@ async function list(id: AccountId, command: Command, context: CommandContext): P
       key.revokedAtMs === null ? 'in use' : `revoked ${new Date(key.revokedAtMs).toISOString()}`,
       key.expiresAtMs === null ? 'never' : new Date(key.expiresAtMs).toISOString(),
       key.models?.join(', ') ?? 'all',
-      key.monthlyLimitMicroUsd === null ? 'none' : formatUsd(key.monthlyLimitMicroUsd),
+      key.monthlyLimitMicroUsd === null ? 'none' : groupedUsd(key.monthlyLimitMicroUsd),
     ]);
     const head = ['key', 'name', 'ends in', 'state', 'expires', 'models', 'USD a month'];
     show(context, command, { json: keys.map(({ sha256: _hash, ...key }) => key), text: () => table(head, rows) });

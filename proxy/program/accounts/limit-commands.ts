@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type AccountId, keyId } from '../../../contracts/ids.ts';
-import { formatUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import { accountArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
@@ -40,7 +40,8 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
             ? microUsd(0n)
             : await setAsideBefore({ accountId: id, keyId: scopedKey }, done, { log, configuration, nowMs });
         const whose = options.key ?? id;
-        const said = limitMicroUsd === null ? 'no monthly limit' : `a monthly limit of ${formatUsd(limitMicroUsd)} USD`;
+        const said =
+          limitMicroUsd === null ? 'no monthly limit' : `a monthly limit of ${groupedUsd(limitMicroUsd)} USD`;
         const settles = limitMicroUsd === null ? '' : `; ${sayBefore(beforeMicroUsd)}`;
         showWritten(context, command, done.recordedAt, {
           json: { accountId: id, keyId: scopedKey, limitMicroUsd, setAsideBeforeMicroUsd: beforeMicroUsd },
@@ -54,7 +55,7 @@ function sayBefore(before: MicroUsd | null): string {
   if (before === null)
     return 'requests that are under way still settle, also beyond it: how much that is, is known where their gateway has its data folder';
   return before > 0n
-    ? `up to ${formatUsd(before)} USD that was set aside for requests before may still be spent, also beyond it`
+    ? `up to ${groupedUsd(before)} USD that was set aside for requests before may still be spent, also beyond it`
     : 'nothing was set aside for requests before';
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type AccountId, grantId } from '../../../contracts/ids.ts';
-import { formatUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import { accountArgument, instantArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
@@ -52,7 +52,7 @@ async function reinstate(id: AccountId, options: ReinstateOptions, command: Comm
     const { amount, expiresAt } = event.data;
     showWritten(context, command, recordedAt, {
       json: { accountId: id, grantId: grant, amountMicroUsd: amount, expiresAt, revision },
-      text: `reinstated ${formatUsd(microUsd(amount))} USD of ${grant} to ${id}, until ${expiresAt}`,
+      text: `reinstated ${groupedUsd(microUsd(amount))} USD of ${grant} to ${id}, until ${expiresAt}`,
     });
   });
 }

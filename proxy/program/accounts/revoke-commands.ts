@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { EventData } from '../../../contracts/events.ts';
 import { type AccountId, grantId } from '../../../contracts/ids.ts';
-import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
@@ -78,13 +78,13 @@ async function revoke(id: AccountId, options: RevokeOptions, command: Command, c
     const [event] = events;
     if (event !== undefined && event.type !== 'GrantRevoked') throw new Error('something else was revoked');
     const { amount, uncovered } = event?.data ?? { amount: null, uncovered: 0n };
-    const owed = uncovered === 0n ? '' : `, of which ${formatUsd(uncovered)} USD are owed now`;
+    const owed = uncovered === 0n ? '' : `, of which ${groupedUsd(uncovered)} USD are owed now`;
     showWritten(context, command, recordedAt, {
       json: { accountId: id, revocationId, grantId: grant, amountMicroUsd: amount, owedMicroUsd: uncovered, revision },
       text:
         amount === null
           ? `${id}: ${revocationId} was made before`
-          : `revoked ${formatUsd(amount)} USD of ${grant} from ${id}${owed} (${revocationId})`,
+          : `revoked ${groupedUsd(amount)} USD of ${grant} from ${id}${owed} (${revocationId})`,
     });
   });
 }
@@ -109,7 +109,7 @@ async function restore(
       text:
         amount === null
           ? `${id}: ${restorationId} was made before`
-          : `restored ${formatUsd(amount)} USD of ${revocationId} to ${id} (${restorationId})`,
+          : `restored ${groupedUsd(amount)} USD of ${revocationId} to ${id} (${restorationId})`,
     });
   });
 }

@@ -1,7 +1,7 @@
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId, RequestId, Revision } from '../../../contracts/ids.ts';
-import { formatUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import { type AccountState, NOTHING } from '../../../ledger/account/account-state.ts';
 import { decideAs } from '../../../ledger/account/authorize.ts';
 import type { CommandOf, CommandRefusal } from '../../../ledger/account/commands.ts';
@@ -160,13 +160,13 @@ function tell(
   const done = ENDINGS[word].done;
   const ofWhen = before === undefined ? '' : ` of requests that started before ${new Date(before).toISOString()}`;
   const what = `${dryRun ? `would have ${done}` : done} ${countOf(count)} of ${account}${ofWhen}`;
-  const owed = uncovered > 0n ? `, ${formatUsd(uncovered)} USD of it beyond what the grants have` : '';
+  const owed = uncovered > 0n ? `, ${groupedUsd(uncovered)} USD of it beyond what the grants have` : '';
   const isUnpriced = word === 'approve' && unpriced > 0;
   const lines = [
-    count === 0 ? `${account} has no open exceptions${ofWhen}` : `${what}, ${formatUsd(amount)} USD: ${reason}`,
+    count === 0 ? `${account} has no open exceptions${ofWhen}` : `${what}, ${groupedUsd(amount)} USD: ${reason}`,
     ...(balanceAfter === null
       ? []
-      : [`debits ${formatUsd(amount)} USD${owed}; balance after them ${formatUsd(balanceAfter)} USD`]),
+      : [`debits ${groupedUsd(amount)} USD${owed}; balance after them ${groupedUsd(balanceAfter)} USD`]),
     ...(isUnpriced ? [`what had no price stays as it was billed, standard or not at all: in ${unpriced} of them`] : []),
   ];
   const after = balanceAfter === null ? {} : { balanceAfterMicroUsd: balanceAfter, uncoveredMicroUsd: uncovered };

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId, RequestId } from '../../../contracts/ids.ts';
-import { formatUsd } from '../../../contracts/money.ts';
+import { groupedUsd } from '../../../contracts/money.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { endOfException, openException } from '../../../ledger/account/exceptions.ts';
 import { type Decided, decideAccountCommand, runAccountCommand } from '../accounts/run-account-command.ts';
@@ -49,7 +49,7 @@ export async function endException(
     const shown = {
       json: { accountId, requestId: request, ...ended, amountMicroUsd: amount, ...after, ...revision },
       text: [
-        `${dryRun ? `would have ${ENDINGS[word].done}` : ENDINGS[word].done} ${formatUsd(amount)} USD of ${request} (${accountId}): ${reason}`,
+        `${dryRun ? `would have ${ENDINGS[word].done}` : ENDINGS[word].done} ${groupedUsd(amount)} USD of ${request} (${accountId}): ${reason}`,
         ...saysDebit(event),
         ...saysUnpriced(decided, request),
         ...(dryRun ? ['nothing was written'] : []),
@@ -63,8 +63,8 @@ export async function endException(
 function saysDebit(event: AccountEvent): string[] {
   if (event.type !== 'ExceptionApproved') return [];
   const { amount, balanceAfter, uncovered } = event.data;
-  const owed = uncovered > 0n ? `, ${formatUsd(uncovered)} USD of it beyond what the grants have` : '';
-  return [`debit ${formatUsd(amount)} USD${owed}; balance after it ${formatUsd(balanceAfter)} USD`];
+  const owed = uncovered > 0n ? `, ${groupedUsd(uncovered)} USD of it beyond what the grants have` : '';
+  return [`debit ${groupedUsd(amount)} USD${owed}; balance after it ${groupedUsd(balanceAfter)} USD`];
 }
 
 /** An approval has nothing to price it with: its rate card is the one that the usage names. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { formatUsd } from '../../../contracts/money.ts';
+import { groupedUsd } from '../../../contracts/money.ts';
 import { type EndedException, readEndedExceptions } from '../../../ledger/account/ended-exceptions.ts';
 import { amountOfException, costOfException, reasonsOf } from '../../../ledger/account/exceptions.ts';
 import type { BillingException } from '../../../ledger/account/exceptions-state.ts';
@@ -81,7 +81,7 @@ function textOf(rows: readonly ListedException[], withEnded: boolean): string {
       row.request,
       row.startedAt,
       row.model,
-      formatUsd(row.amountMicroUsd),
+      groupedUsd(row.amountMicroUsd),
       row.why.join('; '),
       row.state,
       ...(withEnded ? [row.endedAt ?? '', row.actor ?? '', row.reason ?? ''] : []),
