@@ -58,10 +58,10 @@ export function checkpointAt({ events }: MemoryEventLog): string {
   return `checkpoint ${JSON.stringify({ one: 1, feed: 'log', checkpoint: JSON.stringify({ position, stream, revision, id }) })}`;
 }
 export const head = (log: MemoryEventLog) => log.events.at(-1)?.position ?? position(-1);
-export function expectWhole({ accounts }: Projections): void {
+export function expectWhole({ accounts }: Projections, lives: ReturnType<typeof exampleLives> = LIVES): void {
   const whole = new AccountViews();
-  foldAll(whole, LIVES);
-  for (const id of LIVES.keys()) {
+  foldAll(whole, lives);
+  for (const id of lives.keys()) {
     expect(accounts.read(id)).toEqual(whole.read(id));
     expect(new Set(accounts.monthly.linesOf(id, '2027-01'))).toEqual(new Set(whole.monthly.linesOf(id, '2027-01')));
     expect(accounts.spendLimits.ofAccount(id, '2027-01')).toEqual(whole.spendLimits.ofAccount(id, '2027-01'));

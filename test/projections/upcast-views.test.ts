@@ -1,32 +1,49 @@
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
+import type { AccountEvent } from '../../contracts/events.ts';
+import type { AccountId } from '../../contracts/ids.ts';
 import { ACCOUNT_STATE_VERSION } from '../../ledger/account/account-state.ts';
+import { NO_BILLING } from '../../ledger/account/billing-state.ts';
 import { accountTextUpcaster } from '../../ledger/account/stored-account.ts';
+import { AccountViews } from '../../projections/account-views.ts';
 import { readFoldedThrough, readUpcastFrom } from '../../projections/known-views.ts';
 import { areOfThisProgram, takePreparedViews } from '../../projections/prepared-views.ts';
 import { finishSwitch, switchFiles } from '../../projections/switched-file.ts';
 import { upcastViews } from '../../projections/upcast-views.ts';
 import type { StoredView, ViewTable } from '../../projections/view.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
-import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { toVersion6 } from '../fixtures/ledger/older-views.ts';
 import { inTurnsThroughout } from '../fixtures/ledger/turns.ts';
 import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import { dump, writeLives } from './example-ledger.ts';
-import { ALL, caughtUp, expectWhole, LIVES, logOf, written } from './started-projections.ts';
+import { dump, exampleLives, foldAll, writeLives } from './example-ledger.ts';
+import { caughtUp, expectWhole, written } from './started-projections.ts';
 
 const PRELOAD = fileURLToPath(new URL('../commands/kill-at-call-preload.ts', import.meta.url));
 const PREPARE = fileURLToPath(new URL('prepare-views-main.ts', import.meta.url));
+/** Without what only a later program has written. */
+const LIVES = new Map([...exampleLives(10)].filter(hasNoBilling).slice(0, 4));
+const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
 const HALF = Math.floor(ALL / 2);
+assert(LIVES.size > 1, 'lives of then among those of the seed');
 inTurnsThroughout();
 afterAll(killStarted);
 
 const never = (reason: string): never => expect.fail(reason);
+function hasNoBilling([id, events]: readonly [AccountId, readonly AccountEvent[]]): boolean {
+  const views = new AccountViews();
+  foldAll(views, new Map([[id, events]]));
+  const { state } = views.read(id);
+  return state.type === 'open' && isDeepStrictEqual(state.billing, NO_BILLING);
+}
+
 interface Made {
   /** All of the lives. */
   readonly log: MemoryEventLog;
@@ -39,7 +56,8 @@ interface Made {
 let made: Promise<Made> | null = null;
 
 async function make(): Promise<Made> {
-  const log = logOf(0, HALF);
+  const log = new MemoryEventLog();
+  writeLives(log, LIVES, 0, HALF);
   const older = await written(log);
   const folded = rowsOf(older);
   toVersion6(older);
@@ -80,7 +98,7 @@ describe('views of an earlier version', () => {
     const { projections, stopped, close } = await caughtUp(log, files.live);
     // Restored, and not folded from nothing.
     expect(projections.restoredMarkMs).not.toBe(null);
-    expectWhole(projections);
+    expectWhole(projections, LIVES);
     expect(stopped).toEqual([]);
     await close();
     expect(readUpcastFrom(files.live).size).toBe(1);
