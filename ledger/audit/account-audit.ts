@@ -9,7 +9,7 @@ import { auditRequest, auditUnpriced } from './audit-request.ts';
 import { auditCrossings, noteCrossings, takeCrossed } from './audit-thresholds.ts';
 import { auditViews, type SeenFigures } from './audit-views.ts';
 import { burnsBefore, fitOneDebit } from './burn-own.ts';
-import { type AccountBooks, balanceOf, compare, compareAmount, emptyBooks, tell } from './own-account.ts';
+import { type AccountBooks, compare, compareAmount, emptyBooks, tell } from './own-account.ts';
 import { takeFromLease, takeLeased, takeNarrowed, takeReleased } from './own-leases.ts';
 import { ownPrice } from './own-price.ts';
 import { isBefore } from './own-times.ts';
@@ -40,8 +40,6 @@ import type {
   UsageData,
 } from './stored-event.ts';
 
-const PICO_PER_MICRO = 1_000_000n;
-
 interface AccountAuditOptions extends Partial<Pick<AccountBooks, 'isOfLost'>> {
   /** Compared when the books have come to its revision. */
   readonly seen?: SeenFigures | null;
@@ -49,7 +47,7 @@ interface AccountAuditOptions extends Partial<Pick<AccountBooks, 'isOfLost'>> {
 
 /**
  * Goes through an account's events in order with its own arithmetic: revisions without a gap, a debit right after the
- * usage that it charges, each figure of each debit, and at the end balance = grants - debits. What is wrong is told once:
+ * usage that it charges, each figure of each debit, the balance after it among them. What is wrong is told once:
  * it goes on from what is stated, as whoever folds the events does.
  */
 export class AccountAudit {
@@ -63,7 +61,6 @@ export class AccountAudit {
   /** When the one before was recorded that does not go back in time as those of leases may; '' before there is one. */
   #recordedAt = '';
   #position = Number.NEGATIVE_INFINITY;
-  #isRight = true;
 
   constructor(accountId: string, cardOf: CardOf, { seen = null, isOfLost = () => false }: AccountAuditOptions = {}) {
     this.#seen = seen;
@@ -82,7 +79,6 @@ export class AccountAudit {
       auditViews(this.books, this.#seen);
       this.#seen = null;
     }
-    if (this.books.faults.length > 0) this.#isRight = false;
   }
 
   /** One of which nothing is known but where it stands; that is told already. */
@@ -91,7 +87,6 @@ export class AccountAudit {
     this.#before = null;
     this.books.due = [];
     this.books.paid = null;
-    this.#isRight = false;
     this.#follow(event);
   }
 
@@ -100,7 +95,6 @@ export class AccountAudit {
     this.#auditUncharged();
     auditCrossings(this.books);
     auditPaid(this.books, null);
-    if (this.#isRight && this.books.faults.length === 0) auditEnd(this.books);
   }
 
   #follow({ revision, position }: Pick<StoredEvent, 'revision' | 'position'>): void {
@@ -272,12 +266,4 @@ function takeGrant(books: AccountBooks, grant: GrantData, event: StoredEvent): v
   if (owed === 0n && !isOfPayment && !fitOneDebit(books.grants))
     tell(books, `${grant.grantId}: one more than a debit could name`);
   books.grants.sort(burnsBefore);
-}
-
-/** Whatever each event says, all of them together have to come to the same. */
-function auditEnd(books: AccountBooks): void {
-  const { debited, exact, carry, grants, leftOut, uncovered } = books;
-  const left = grants.reduce((sum, grant) => sum + grant.remaining, 0n);
-  compareAmount(books, 'what grants hold', left, balanceOf(books) + uncovered);
-  compareAmount(books, 'what all debits cost', exact, (debited + leftOut) * PICO_PER_MICRO + carry, 'pico-USD');
 }

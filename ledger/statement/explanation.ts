@@ -144,9 +144,11 @@ export class RequestExplainer {
         this.#late.push({ data: event.data, revision, recordedAt });
         break;
       case 'ExceptionApproved':
+        again(this.#approved);
         this.#approved = { data: event.data, revision, recordedAt };
         break;
       case 'ExceptionDropped':
+        again(this.#dropped);
         this.#dropped = { data: event.data, revision, recordedAt };
         break;
       default:

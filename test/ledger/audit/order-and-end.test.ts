@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
+import { commandId, uuidV7 } from '../../../contracts/ids.ts';
 import { Prints, repeatedPrints } from '../../../ledger/audit/once-only.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
@@ -11,6 +13,7 @@ import {
   usageOf,
   usd,
 } from '../../fixtures/ledger/example-account.ts';
+import { exampleOf } from '../../fixtures/ledger/example-events.ts';
 import { faultsOf as faultsOfLife } from './account-faults.ts';
 import { faultsOf, isAt, ledger, put } from './damaged-ledger.ts';
 
@@ -58,6 +61,19 @@ it('tells of an exception that is dropped at another amount than was left out', 
   expect(faultsOfLife([...capped, ...more])).toEqual([
     expect.stringMatching(/^req_\w+: what is dropped is 0\.000007 USD, should be 0\.000006 USD$/),
   ]);
+});
+
+it('burns of grants that have all else in common the one whose id is the first', () => {
+  const life = [opened, keyIssued(), granted('b', 5), granted('a', 5)];
+  expect(faultsOfLife(lifeWith(life, usageOf(1, 5), usageOf(2, 3)))).toEqual([]);
+});
+
+it('goes on where an event of another type stands among catalogs', () => {
+  const [other] = encodeEvents([exampleOf('ProxyClaimed')], {
+    commandId: commandId(uuidV7(Date.UTC(2026, 10, 22, 3), new Uint8Array(10))),
+    ...{ actor: 'gateway', recordedAt: '2026-11-22T03:00:00.000Z' },
+  });
+  expect(faultsOf(put(['catalog', 1], () => other ?? {}))).toContain('catalog 1: ProxyClaimed does not belong there');
 });
 
 it('takes of a debit that cannot name all grants what it can name, and the rest as owed', () => {
