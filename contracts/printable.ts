@@ -14,8 +14,11 @@ export const onOneLine = (text: string): string => text.replace(UNSEEN, escaped)
 const BRIEF_CHARS = 300;
 
 /** The same of what may be of any length, such as what is amiss with an event of somebody else's: as much as tells what it is. */
-export const brief = (text: string): string =>
-  onOneLine(text.length > BRIEF_CHARS ? `${text.slice(0, BRIEF_CHARS)}…` : text);
+export const brief = (text: string): string => bounded(text, BRIEF_CHARS);
+
+/** The same of what has more to tell. */
+export const bounded = (text: string, charsMax: number): string =>
+  onOneLine(text.length > charsMax ? `${text.slice(0, charsMax)}…` : text);
 
 /** What commands a terminal, or ends a line: no header can carry it. */
 export const CONTROL = /[\p{Cc}\p{Zl}\p{Zp}]/u;

@@ -72,6 +72,15 @@ function jsonOf(text) {
   }
 }
 
+/** @throws Error of the file system that names the file */
+function textOf(file) {
+  try {
+    return readFileSync(file, 'utf8').replace(/^\ufeff/, '');
+  } catch (error) {
+    throw new Error(`${file}: ${error.message}`);
+  }
+}
+
 /** Whether no name stands in a text twice, and nothing between. */
 const isAsWritten = (text) => JSON.stringify(jsonOf(text)) === text;
 
@@ -186,19 +195,16 @@ function faultOfKey(key, keys, { areGiven, introduced, rank }) {
 }
 
 function keysOf(file) {
-  const keys = JSON.parse(readFileSync(file, 'utf8')).keys.filter(isKey);
-  if (keys.length === 0) throw new Error(`${file}: there is no key in it`);
-  return new Map(keys.map((key) => [key.keyId, key]));
+  const keys = jsonOf(textOf(file))?.keys;
+  if (!Array.isArray(keys)) throw new Error(`${file}: expected keys as gateway ledger keys --json prints them`);
+  if (!keys.some(isKey)) throw new Error(`${file}: there is no key in it`);
+  return new Map(keys.filter(isKey).map((key) => [key.keyId, key]));
 }
 
 function sealsIn(text) {
-  try {
-    const value = JSON.parse(text);
-    const seal = value.type === 'LedgerSealed' ? value.data : value;
-    return typeof seal?.treeRoot === 'string' ? [seal] : [];
-  } catch {
-    return [];
-  }
+  const value = jsonOf(text);
+  const seal = value?.type === 'LedgerSealed' ? value.data : value;
+  return typeof seal?.treeRoot === 'string' ? [seal] : [];
 }
 
 const LINE_CHARS_MAX = 65_536;
@@ -369,9 +375,9 @@ function proofText({ seal, inclusion, consistency }) {
 
 /** @throws where a name stands in it twice, or one more, of which others take another value than the one that was signed */
 function proofIn(file) {
-  const text = readFileSync(file, 'utf8').trimEnd();
-  const proof = JSON.parse(text);
-  if (proofText(proof) !== text) throw new Error(`${file} is not as gateway ledger prove prints it`);
+  const text = textOf(file).trimEnd();
+  const proof = jsonOf(text);
+  if (!proof?.seal || proofText(proof) !== text) throw new Error(`${file} is not as gateway ledger prove prints it`);
   return proof;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { accountStream, commandId, LEDGER_STREAM } from '../../contracts/ids.ts';
+import { type AccountId, accountId, accountStream, commandId, LEDGER_STREAM } from '../../contracts/ids.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { ACCOUNT, requestOf } from '../fixtures/ledger/example-account.ts';
@@ -17,18 +17,21 @@ describe('a stream that is not as it should be', () => {
     {
       id = requestOf(1),
       spoilCatalog,
-    }: { readonly id?: string; readonly spoilCatalog?: (data: string) => string | null } = {},
+      accounts = [ACCOUNT],
+    }: { id?: string; spoilCatalog?: (data: string) => string | null; accounts?: readonly AccountId[] } = {},
   ) {
     const log = new MemoryEventLog();
     const catalog = spoilCatalog === undefined ? (data: string): string => data : spoilCatalog;
     if (catalog('') !== null) await publishCards(log, (data) => catalog(data) ?? '');
-    log.write(
-      accountStream(ACCOUNT),
-      proposedLife(lifeOfExceptions()).flatMap((event) => {
-        const spoilt = spoil(event);
-        return spoilt === null ? [] : [{ ...event, ...spoilt }];
-      }),
-    );
+    const life = proposedLife(lifeOfExceptions()).flatMap((event) => {
+      const spoilt = spoil(event);
+      return spoilt === null ? [] : [{ ...event, ...spoilt }];
+    });
+    for (const [index, account] of accounts.entries())
+      log.write(
+        accountStream(account),
+        life.map((event) => ({ ...event, data: event.data.replaceAll('req_0', `req_${index}`) })),
+      );
     const program = endedLater(await programInProcess(log));
     const said = { stdout: '', stderr: '' };
     const context = {
@@ -91,13 +94,18 @@ describe('a stream that is not as it should be', () => {
   });
 
   it('has each request named that a provider’s id is of, and none explained', async () => {
-    const { exitCode, stdout, stderr } = await ended(
-      (event) => ({ ...event, data: event.data.replace('"requestId":null', '"requestId":"msg_1"') }),
-      { id: 'msg_1' },
-    );
+    const known = (event: { type: string; data: string }) => ({
+      ...event,
+      data: event.data.replace('"requestId":null', '"requestId":"msg_1"'),
+    });
+    const { exitCode, stdout, stderr } = await ended(known, { id: 'msg_1' });
     expect([exitCode, stdout]).toEqual([3, '']);
     expect(stderr).toMatch(/^gateway: msg_1 is the provider's id of several requests; explain one of them:\n/);
     expect(stderr.match(/^ {2}req_\w+ --account acme$/gm)).toHaveLength(5);
+    const accounts = ['a', 'b', 'c', 'd', 'e'].map(accountId);
+    const many = await ended(known, { id: 'msg_1', accounts });
+    expect(many.stderr.match(/^ {2}req_\w+ --account [a-e]$/gm)).toHaveLength(20);
+    expect(many.stderr).toMatch(/\n {2}and 5 more\n$/);
   });
 
   it.each<[string, (data: string) => string | null, RegExp]>([

@@ -112,6 +112,11 @@ describe('on the command line', () => {
     expect(ended.stderr).toMatch(said);
   });
 
+  it('says of one that its provider has refused that nothing was reported', async () => {
+    const { stdout } = await run('req_today-5');
+    expect(stdout).toMatch(/^usage +none: the provider reported none$/m);
+  });
+
   it('says of a request that the journal has, and the ledger not, that it waits there', async () => {
     const kept = readKept(COMMIT, 'sqlite', 'whole');
     const added = kept.computed.added.acct_ada?.map(({ data }) => data as { readonly requestId?: string });

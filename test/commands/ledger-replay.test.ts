@@ -201,9 +201,16 @@ it('shows an event that cannot be read in its place, goes on, and ends with 5; i
   expect(stdout).toMatch(/^balance +unknown$/m);
   expect(stderr).toBe('gateway: a0: not all of its stream can be relied on: one line says what is amiss\n');
   stderr = '';
-  expect(await runGatewayProgram(context, [...args, '--at', '2099-01-01'])).toBe(3);
-  expect(stderr).toMatch(/^gateway: a0: the account is set aside: account-a0 revision 3 \(OrderPlaced\): /);
+  expect(await runGatewayProgram(context, [...args, '--at', '2099-01-01'])).toBe(5);
+  expect(stderr).toMatch(
+    /^gateway: a0: not all of its stream can be relied on: account-a0 revision 3 \(OrderPlaced\): /,
+  );
   expect(await program.json('ledger', 'replay', account(0), '--at', '2')).toMatchObject({ balanceMicroUsd: '1000000' });
+  const sound = endedLater(await programInProcess((await settlementScene(1)).log));
+  await expect(sound.run('ledger', 'replay', account(0), '--at', '2026')).rejects.toMatchObject({
+    exitCode: EXIT.refused,
+    message: 'a0: there is no revision 2026: its stream ends with revision 2',
+  });
   const stored = (await program.run('--json', 'ledger', 'replay', account(0))).trimEnd().split('\n');
   expect(JSON.parse(stored[3] ?? '')).toMatchObject({ type: 'OrderPlaced', data: '{"items":\n2}' });
 });

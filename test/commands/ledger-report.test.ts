@@ -22,6 +22,7 @@ import { fold } from '../fixtures/ledger/decider-specification.ts';
 import { CARD, granted, opened, usageOf } from '../fixtures/ledger/example-account.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { account, settlementScene } from '../fixtures/ledger/settlement-scene.ts';
 import { newId } from '../fixtures/ledger/shared-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -194,6 +195,16 @@ it('makes no books of what cannot be booked, and says where that stands', async 
   const out = join(folder, 'books.html');
   await expect(program.run('ledger', 'report', '--month', '2026-11', '--out', out)).rejects.toThrow('cannot be booked');
   expect(readdirSync(folder)).toEqual([]);
+});
+
+it('makes none of what cannot be read, and ends as with any fault of the ledger', async () => {
+  const { log } = await settlementScene(1);
+  log.write(accountStream(account(0)), [{ id: eventId(newId()), type: 'CreditsDebited', data: '[]', metadata: '{}' }]);
+  const program = endedLater(await programInProcess(log));
+  await expect(program.run('ledger', 'report', '--month', '2026-11')).rejects.toMatchObject({
+    exitCode: EXIT.faults,
+    message: expect.stringMatching(/^account-a0 revision 3 \(CreditsDebited\): .*; gateway ledger verify tells more$/),
+  });
 });
 
 it('says which totals do not agree, and refuses', async () => {

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openOffline } from '../../ledger/event-log/sqlite/open-offline.ts';
+import { SCHEMA } from '../../ledger/event-log/sqlite/schema.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { readKept } from '../written-before/kept-state.ts';
@@ -125,7 +126,12 @@ it('says of what is no file of a ledger what it is', async () => {
   database.exec(`PRAGMA foreign_keys = OFF; DROP TABLE event; CREATE VIEW event AS WITH RECURSIVE more (position) AS (SELECT 1
     UNION ALL SELECT position + 1 FROM more) SELECT * FROM more`);
   database.close();
+  const young = new DatabaseSync(at('young'));
+  young.exec(`PRAGMA journal_mode = WAL; ${SCHEMA}`);
+  onTestFinished(() => young.close());
+  copyFileSync(at('young'), at('alone'));
   for (const [path, words] of [
+    [at('alone'), 'is no event log of this program, or a copy without its -wal'],
     [at('none'), 'there is no such file'],
     [at('folder'), 'is a folder, and no file of a ledger'],
     [at('pipe'), 'is no regular file'],

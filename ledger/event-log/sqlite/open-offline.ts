@@ -96,8 +96,12 @@ function openAtRest(path: string): DatabaseSync {
 
 function assertLedger(database: DatabaseSync, path: string): void {
   const numberOf = (pragma: string): unknown => database.prepare(`PRAGMA ${pragma}`).get()?.[pragma];
-  if (numberOf('application_id') !== APPLICATION_ID)
-    throw new EventLogError('invalid', `${path} is no event log of this program`);
+  if (numberOf('application_id') !== APPLICATION_ID) {
+    // So is a young ledger's file, which is served.
+    const isBare = numberOf('page_count') === 1 && isEmpty(`${path}-wal`);
+    const orElse = isBare ? ', or a copy without its -wal, which has all that is in it' : '';
+    throw new EventLogError('invalid', `${path} is no event log of this program${orElse}`);
+  }
   const version = numberOf('user_version');
   if (version !== SCHEMA_VERSION)
     throw new EventLogError('invalid', `${path} has version ${version}; this program knows ${SCHEMA_VERSION}`);

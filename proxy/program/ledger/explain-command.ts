@@ -75,11 +75,17 @@ async function onlyRequest(id: string, account: AccountId | null, { log, configu
   if (others.length > 0)
     throw new CommandError(
       `${id} is the provider's id of several requests; explain one of them:\n` +
-        [found, ...others].map(({ requestId, accountId }) => `  ${requestId} --account ${accountId}`).join('\n'),
+        [found, ...others]
+          .slice(0, NAMED_MAX)
+          .map(({ requestId, accountId }) => `  ${requestId} --account ${accountId}`)
+          .join('\n') +
+        (others.length < NAMED_MAX ? '' : `\n  and ${groupedCount(others.length + 1 - NAMED_MAX)} more`),
       EXIT.refused,
     );
   return found;
 }
+
+const NAMED_MAX = 20;
 
 async function unknownRequest(
   id: string,

@@ -41,7 +41,7 @@ export function explanationText(explained: Explained, context: CommandContext): 
 
 function whoAndWhen(explained: Explained): [string, string][] {
   const { accountId, account, key, usage } = explained;
-  const { requestId, keyId, model, upstream, startedAt, finishedAt, outcome, lane, source, hold } = usage.data;
+  const { requestId, keyId, model, upstream, startedAt, finishedAt, outcome, lane, hold } = usage.data;
   const seconds = (Date.parse(finishedAt) - Date.parse(startedAt)) / 1_000;
   return [
     ['request', requestId],
@@ -54,7 +54,7 @@ function whoAndWhen(explained: Explained): [string, string][] {
     ['written down', `${toTheMs(usage.recordedAt)}, revision ${usage.revision}`],
     ['outcome', OUTCOME_WORDS[outcome]],
     ['lane', lane],
-    ['usage', source === 'reported' ? 'as the provider reported it' : ESTIMATED],
+    ['usage', usedBy(usage.data)],
     ['hold', hold === null ? 'not kept in records of that time' : `${usd(hold)} at the most was held for it`],
     ...leaseFact(explained),
     ...cardFacts(explained),
@@ -87,6 +87,12 @@ function cardFacts({ usage, named }: Explained): [string, string][] {
       `${groupedExactUsd(picoUsd(rate))} USD a use of ${name}`,
     ]),
   ];
+}
+
+function usedBy({ source, outcome, tokens }: UsageRecorded): string {
+  if (source === 'estimated') return ESTIMATED;
+  const hasNone = outcome !== 'completed' && Object.values(tokens).every((count) => count === 0);
+  return hasNone ? 'none: the provider reported none' : 'as the provider reported it';
 }
 
 const ESTIMATED = "estimated by the gateway, for the provider's count at the end did not come";

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { UnreadableEventError } from '../../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { groupedUsd } from '../../../contracts/money.ts';
@@ -37,7 +38,7 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
           await warnOfHidden(log, context);
           return makeBooks(logWithProgress(log, context), month, context.clock());
         }).catch((error: unknown) => {
-          if (!(error instanceof UnbookableError)) throw error;
+          if (!(error instanceof UnbookableError || error instanceof UnreadableEventError)) throw error;
           throw new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.faults);
         });
       const { books, page } = await (out === '-' ? make() : written(out, make));

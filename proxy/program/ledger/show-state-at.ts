@@ -1,6 +1,7 @@
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedExactUsd, groupedUsd, picoUsd } from '../../../contracts/money.ts';
+import { AccountUnreadableError } from '../../../ledger/account/account-event.ts';
 import type { Grant } from '../../../ledger/account/account-state.ts';
 import { isUsable } from '../../../ledger/account/grants.ts';
 import { activeLeases, spendable } from '../../../ledger/account/leases.ts';
@@ -22,12 +23,17 @@ export async function showStateAt(
   log: ReadableLog,
   { context, command }: CommandCall,
 ): Promise<void> {
-  const { found, disorder, faults } = await stateAt(log, id, place);
+  const { found, disorder, faults } = await stateAt(log, id, place).catch((error: unknown) => {
+    throw error instanceof AccountUnreadableError ? notToBeReliedOn(id, error.message) : error;
+  });
   context.whenUnread?.(faults.length === 0 ? null : EXIT.faults);
   if (disorder !== null) context.warn(`warning: ${id}: ${describeDisorder(disorder)}\n`);
   if (found === null) throw new CommandError(`${id}: there was no such account at that time`, EXIT.refused);
   if (place.type === 'revision' && found.revision < place.revision)
-    throw new CommandError(`${id}: its stream ends with revision ${found.revision}`, EXIT.refused);
+    throw new CommandError(
+      `${id}: there is no revision ${place.revision}: its stream ends with revision ${found.revision}`,
+      EXIT.refused,
+    );
   show(context, command, {
     json: { ...jsonOf(id, found, disorder), faults },
     text: () => textOf(id, found, context),
@@ -36,11 +42,11 @@ export async function showStateAt(
   const [first] = faults;
   if (first === undefined) return;
   const more = faults.length === 1 ? '' : `; ${faults.length - 1} more, which \`gateway ledger replay ${id}\` shows`;
-  throw new CommandError(
-    `${id}: not all of its stream can be relied on: revision ${first.revision}: ${first.problem}${more}`,
-    EXIT.faults,
-  );
+  throw notToBeReliedOn(id, `revision ${first.revision}: ${first.problem}${more}`);
 }
+
+const notToBeReliedOn = (id: AccountId, why: string): CommandError =>
+  new CommandError(`${id}: not all of its stream can be relied on: ${why}`, EXIT.faults);
 
 type StateAt = NonNullable<AccountAt['found']>;
 

@@ -4,7 +4,7 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import { type EventLog, EventLogError } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
-import { onOneLine } from '../../../contracts/printable.ts';
+import { bounded, brief } from '../../../contracts/printable.ts';
 import { describeFault, type Fault, ofLedger } from '../../../ledger/audit/fault.ts';
 import { withLogFile } from '../../../ledger/event-log/sqlite/log-file.ts';
 import { structureFaults } from '../../../ledger/event-log/sqlite/structure-faults.ts';
@@ -110,7 +110,10 @@ function verifyAll(log: EventLog, configuration: Configuration, verification: Ve
 }
 
 const lineOf = (fault: Fault): string =>
-  `${onOneLine(fault.stream)} ${fault.revision ?? '-'}: ${onOneLine(describeFault(fault))}`;
+  `${brief(fault.stream)} ${fault.revision ?? '-'}: ${bounded(describeFault(fault), FAULT_CHARS)}`;
+
+/** More than a debit of all classes and uses, as it is and as it should be. */
+const FAULT_CHARS = 4_000;
 
 const summaryOf = (found: Verified & { readonly faults: number }): string =>
   `${counted(found.events, 'event')} of ${counted(found.accounts, 'account')}: ` +

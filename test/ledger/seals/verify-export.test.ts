@@ -276,8 +276,29 @@ test('a key signs on until the one that follows it has signed, and all seals tha
   );
   expect(await verified((await young) ?? '', '--keys', given)).toMatch(/^0\n.*\nnothing is sealed\n$/);
   expect(await verified((await cut) ?? '', '--keys', given)).toMatch(gone);
-  const none = file('none.json', '{"keys":[]}');
-  expect(await verified(bare, '--keys', none)).toMatch(/^2\nverify-export: .*none.json: there is no key in it\n$/);
+});
+
+test.each<[string, readonly string[], RegExp]>([
+  ['no key', ['--keys', file('none.json', '{"keys":[]}')], /none.json: there is no key in it$/],
+  [
+    'no JSON',
+    ['--keys', file('half.json', '{')],
+    /half.json: expected keys as gateway ledger keys --json prints them$/,
+  ],
+  ['a list', ['--keys', file('list.json', '[]')], /list.json: expected keys as /],
+  ['a folder', ['--keys', folder], /: EISDIR/],
+  ['no proof', ['--proof', file('bare.json', '{}')], /bare.json is not as gateway ledger prove prints it$/],
+  ['half a proof', ['--proof', file('half-proof.json', '{"seal":')], /half-proof.json is not as gateway/],
+])('names what it was given that has %s', async (_, [option = '', given = ''], said) => {
+  const others = option === '--keys' ? [await exported()] : ['--keys', keys];
+  expect(await verified(...others, option, given)).toMatch(
+    new RegExp(`^2\nverify-export: ${said.source.replace('$', '\n$')}`.replace('verify-export: ', 'verify-export: .*')),
+  );
+});
+
+test('keys that a program has written with a byte order mark are read', async () => {
+  const marked = file('marked.json', `\ufeff${keysOf({ keyId, publicKey })}`);
+  expect(await verified(await exported(), '--keys', marked)).toMatch(/^0\n/);
 });
 
 test('a proof is anchored as far as the seal goes that was kept, and no further', async () => {
