@@ -13,7 +13,7 @@ interface ViewFacts {
   readonly bytes: number;
 }
 
-interface AsideFacts {
+export interface AsideFacts {
   readonly accountId: string;
   /** `unreadable`: an event of it; `hidden`: the log's server hides events of its stream. */
   readonly cause: string;
@@ -28,7 +28,6 @@ export interface ViewsFacts extends FoldedThrough {
   readonly currentAtMs: number | null;
   readonly bytes: number;
   readonly views: readonly ViewFacts[];
-  readonly setAside: readonly AsideFacts[];
 }
 
 /** Null where there is no file, or nothing is folded in it yet. Changes nothing. @throws Error when it is no file of views */
@@ -45,7 +44,6 @@ export function readViewsFacts(path: string): ViewsFacts | null {
       currentAtMs: current === undefined ? null : Number(current.at_ms),
       bytes: bytesOf(path) + bytesOf(`${path}-wal`),
       views: viewsIn(database, readUpcastFrom(path)),
-      setAside: setAsideIn(database),
     };
   } finally {
     database.close();
@@ -71,6 +69,17 @@ function viewsIn(database: DatabaseSync, upcastFrom: ReadonlyMap<string, number>
       bytes: own.reduce((sum, table) => sum + Number(size.get(table)?.bytes), 0),
     };
   });
+}
+
+/** The accounts that a views' file has set aside; none where there is no file. @throws Error when it is no database */
+export function readSetAside(path: string): AsideFacts[] {
+  if (!existsSync(path)) return [];
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    return setAsideIn(database);
+  } finally {
+    database.close();
+  }
 }
 
 function setAsideIn(database: DatabaseSync): AsideFacts[] {

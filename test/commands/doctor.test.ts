@@ -91,7 +91,16 @@ it('where nothing is yet it says what the first start makes, finds no fault and 
   const { exitCode, states, findings } = await doctor(config);
   expect(states).toEqual({
     ...{ configuration: 'ok', credentials: 'ok', descriptors: 'ok', 'data folder': 'warn', disk: expect.any(String) },
-    ...{ gateway: 'ok', log: 'warn', ledger: 'warn', clock: 'warn', catalog: 'warn', views: 'warn', seals: 'warn' },
+    ...{
+      accounts: 'ok',
+      gateway: 'ok',
+      log: 'warn',
+      ledger: 'warn',
+      clock: 'warn',
+      catalog: 'warn',
+      views: 'warn',
+      seals: 'warn',
+    },
     ...{ journal: 'ok', kafka: 'ok', upstreams: 'ok' },
   });
   expect(exitCode).toBe(0);
@@ -120,7 +129,7 @@ it('a ledger is described with its version, its newest event, its catalog and it
   expect(everything(data)).toEqual(before);
   const { stdout } = await runHere('--config', config, 'doctor');
   const lines = stdout.trimEnd().split('\n');
-  expect(lines).toHaveLength(15);
+  expect(lines).toHaveLength(16);
   for (const line of lines) expect(line).toMatch(/^(ok|warn|fault) +[a-z]+/);
   expect(exitCode).toBe(0);
 });

@@ -6,6 +6,7 @@ import type { Grant, OpenAccount } from '../../../ledger/account/account-state.t
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
+import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { accountArgument, emailArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
 import { facts, show, showWritten, table } from '../show.ts';
@@ -18,7 +19,17 @@ interface ShownAt {
   readonly nowMs: number;
   /** How long after its end what is left of a grant is written off. */
   readonly lateMs: number;
+  /** By the gateway of this data folder, which refuses it; null where it is not. */
+  readonly setAside: { readonly cause: string; readonly why: string } | null;
 }
+
+/** What ends it. */
+const asideInWords = (id: string, { cause, why }: NonNullable<ShownAt['setAside']>): string =>
+  `${cause}: ${why}; ${
+    cause === 'parked'
+      ? `\`gateway projections unpark ${id}\` serves it again`
+      : 'a program that can read its events serves it again'
+  }`;
 
 interface OpenOptions {
   readonly kind: 'personal' | 'organization';
@@ -97,13 +108,15 @@ async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: 
 }
 
 async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
-  await withReadLog(context, command, async (log, { expiry: { lateMs } }) => {
+  await withReadLog(context, command, async (log, { data, expiry: { lateMs } }) => {
     const { state, revision } = await readAccount(context, log, id, 'ShowAccount');
     const nowMs = context.clock();
+    const aside = accountsAsideIn(data).find((one) => one.accountId === id);
+    const setAside = aside === undefined ? null : { cause: aside.cause, revision: aside.revision, why: aside.why };
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
     show(context, command, {
-      json: { ...state, revision, availableMicroUsd: available },
-      text: () => textOf(state, available, { nowMs, lateMs }),
+      json: { ...state, revision, availableMicroUsd: available, setAside },
+      text: () => textOf(state, available, { nowMs, lateMs, setAside }),
     });
   });
 }
@@ -111,20 +124,21 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
 const instant = (ms: number): string => new Date(ms).toISOString();
 
 /** Why what is left of a grant is not among what is available. */
-function stateOf(grant: Grant, { nowMs, lateMs }: ShownAt): string {
+function stateOf(grant: Grant, { nowMs, lateMs }: Omit<ShownAt, 'setAside'>): string {
   if (grant.remaining === 0n) return 'nothing left';
   if (grant.effectiveAtMs > nowMs) return `not before ${instant(grant.effectiveAtMs)}`;
   if (grant.expiresAtMs === null || grant.expiresAtMs > nowMs) return 'usable';
   return `over; what is left is written off from ${instant(grant.expiresAtMs + lateMs)} on`;
 }
 
-function textOf(state: OpenAccount, available: MicroUsd, { nowMs, lateMs }: ShownAt): string {
+function textOf(state: OpenAccount, available: MicroUsd, { nowMs, lateMs, setAside }: ShownAt): string {
   const month = monthOf(nowMs);
   const { accountLimit } = state.spend;
   const limit = accountLimit === null ? 'no limit' : `of ${groupedUsd(accountLimit)} USD`;
   const head = facts([
     ['account', `${state.accountId} (${state.kind}, ${state.email})`],
     ['plan', state.suspended === null ? state.plan : `${state.plan}, suspended: ${state.suspended}`],
+    ...(setAside === null ? [] : [['set aside', asideInWords(state.accountId, setAside)] as const]),
     ['available', `${groupedUsd(available)} USD`],
     ['balance', `${groupedUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
     [`spent ${month}`, `${groupedUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],

@@ -3,6 +3,7 @@ import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { type CommandCall, configurationOf } from '../command-context.ts';
 import { type Examined, type Finding, fault, ok } from './finding.ts';
+import { lookAtAccounts } from './look-at-accounts.ts';
 import { lookAtGateway } from './look-at-gateway.ts';
 import { lookAtKafka } from './look-at-kafka.ts';
 import { lookAtLedger } from './look-at-ledger.ts';
@@ -23,6 +24,7 @@ export async function examine(call: CommandCall, timeMs: number): Promise<Findin
     lookAtDisk(examined),
     typeof lock === 'string' ? lookAtGateway(examined) : lock,
     lookAtLedger(examined),
+    lookAtAccounts(examined),
     lookAtKafka(examined),
     lookAtUpstreams(examined),
   ]);

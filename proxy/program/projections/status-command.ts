@@ -3,10 +3,10 @@ import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { groupedCount } from '../../../contracts/money.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
 import { reachedIn } from '../../../projections/log-view-source.ts';
-import { type ParkedAccount, readParked } from '../../../projections/parked-accounts.ts';
-import { readViewsFacts, type ViewsFacts } from '../../../projections/rebuild/views-facts.ts';
+import { type AsideFacts, readViewsFacts, type ViewsFacts } from '../../../projections/rebuild/views-facts.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { type CommandContext, withReadLog } from '../command-context.ts';
@@ -38,7 +38,7 @@ type State =
   | 'kept for rollback';
 
 /** A file of views. */
-interface FileStatus extends Omit<ViewsFacts, 'setAside' | 'currentAtMs' | 'last' | 'views'> {
+interface FileStatus extends Omit<ViewsFacts, 'currentAtMs' | 'last' | 'views'> {
   readonly file: string;
   readonly state: State;
   /** Of one whose rows were made of those of an earlier version, which it is served from. */
@@ -51,7 +51,7 @@ interface FileStatus extends Omit<ViewsFacts, 'setAside' | 'currentAtMs' | 'last
 interface Status {
   readonly files: readonly FileStatus[];
   /** Of the live views. */
-  readonly setAside: ViewsFacts['setAside'];
+  readonly setAside: readonly AsideFacts[];
   /** Files that cannot be read as views. */
   readonly damaged: readonly { readonly file: string; readonly why: string }[];
 }
@@ -75,7 +75,7 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
   const files: FileStatus[] = [];
   for (const one of found) {
     if (one.damage !== null || one.read === null) continue;
-    const { setAside: _, last: __, currentAtMs, views, ...facts } = one.read;
+    const { last: _, currentAtMs, views, ...facts } = one.read;
     const position = await reachedIn(log, one.read);
     const lag = position === null ? null : await lagBehind(log, position);
     const state = stateOf(one.file, one.read, lag);
@@ -92,28 +92,13 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
   }
   return {
     files,
-    setAside: withParked(
-      found.flatMap((one) => (one.file === live && one.damage === null ? (one.read?.setAside ?? []) : [])),
-      readParked(data),
-    ),
+    setAside: accountsAsideIn(data),
     damaged: found.flatMap(({ file, damage }) => (damage === null ? [] : [{ file, why: damage }])),
   };
 }
 
 const servingOlder = ({ version, upcastFrom }: ViewsFacts['views'][number], isRebuilding: boolean) =>
   `serving version ${upcastFrom}, ${isRebuilding ? `rebuilding ${version}` : `${version} not rebuilt`}` as const;
-
-/** An account that is parked is so from a revision on, where a gateway has found it. */
-function withParked(setAside: ViewsFacts['setAside'], parked: readonly ParkedAccount[]): ViewsFacts['setAside'] {
-  const ids = new Set<string>(parked.map(({ accountId }) => accountId));
-  return [
-    ...setAside.filter(({ accountId }) => !ids.has(accountId)),
-    ...parked.map(({ accountId, reason }) => {
-      const revision = setAside.find((one) => one.accountId === accountId)?.revision ?? null;
-      return { accountId, cause: 'parked', revision, why: reason };
-    }),
-  ];
-}
 
 const lagMs = ({ sinceMs }: ViewsLag, nowMs: number): number => (sinceMs === null ? 0 : Math.max(0, nowMs - sinceMs));
 

@@ -1,0 +1,25 @@
+import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
+import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
+
+/** So many are named; `gateway projections status` names all. */
+const NAMED_MAX = 5;
+
+/** Which accounts the gateway of this folder refuses: parked ones are an operator's will, any other has lost its service. */
+export const lookAtAccounts = ({ configuration, timeMs }: Examined): Promise<Finding> =>
+  looked(timeMs, {
+    check: 'accounts',
+    advice: null,
+    look: () => {
+      const aside = accountsAsideIn(configuration.data);
+      if (aside.length === 0) return ok('none is set aside');
+      const named = aside.slice(0, NAMED_MAX).map(({ accountId, cause, why }) => `${accountId} (${cause}: ${why})`);
+      const more = aside.length > named.length ? ` and ${aside.length - named.length} more` : '';
+      const says = `${aside.length} set aside, whose requests are refused: ${named.join(', ')}${more}`;
+      if (aside.every(({ cause }) => cause === 'parked'))
+        return warn(says, '`gateway projections unpark ACCOUNT` serves one again');
+      return fault(
+        says,
+        '`gateway projections status` names each with its event; a program that can read that serves it',
+      );
+    },
+  });

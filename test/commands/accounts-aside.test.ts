@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from 'vitest';
+import { AccountsSetAside } from '../../projections/accounts-set-aside.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+
+it('doctor and account show tell of accounts that are parked, and of those that an event has set aside', async () => {
+  const { data, stop } = await startTestGateway();
+  await stop();
+  await runHereForJson('account', 'open', '--email', 'a@example.com', '--id', 'acct_ada', '--data', data);
+  const doctor = async () => {
+    const { exitCode, stdout } = await runHere('--json', 'doctor', '--data', data);
+    const findings = JSON.parse(stdout) as { check: string }[];
+    return [exitCode, findings.find(({ check }) => check === 'accounts')];
+  };
+  const shown = async (id: string) => {
+    const { setAside } = await runHereForJson('account', 'show', id, '--data', data);
+    return [setAside, (await runHere('account', 'show', id, '--data', data)).stdout];
+  };
+  expect(await doctor()).toMatchObject([0, { state: 'ok' }]);
+  expect(await shown('acct_test')).toEqual([null, expect.not.stringContaining('set aside')]);
+
+  await runHereForJson('projections', 'park', 'acct_test', '--reason', 'odd balance', '--data', data);
+  expect(await doctor()).toMatchObject([
+    0,
+    {
+      state: 'warn',
+      says: expect.stringMatching(/^1 .*: acct_test \(parked: odd balance\)$/),
+      advice: expect.stringContaining('unpark'),
+    },
+  ]);
+  expect(await shown('acct_test')).toEqual([
+    { cause: 'parked', revision: null, why: 'odd balance' },
+    expect.stringMatching(/^ *set aside +parked: odd balance/m),
+  ]);
+  expect((await shown('acct_ada'))[0]).toBe(null);
+
+  const views = new DatabaseSync(join(data, 'views.db'));
+  const { name } = new AccountsSetAside().tables[0];
+  views.prepare(`INSERT INTO ${name} VALUES (?, ?, ?, ?, 0)`).run('acct_ada', 'unreadable', 3, 'of a newer program');
+  views.close();
+  expect(await doctor()).toMatchObject([
+    5,
+    { state: 'fault', says: expect.stringMatching(/^2 .*acct_ada \(unreadable: of a newer program\)/) },
+  ]);
+  expect((await shown('acct_ada'))[0]).toEqual({ cause: 'unreadable', revision: 3, why: 'of a newer program' });
+});
