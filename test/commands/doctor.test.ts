@@ -24,28 +24,7 @@ import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { untilSealed } from '../fixtures/ledger/until-sealed.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-
-const FAULTS = 5;
-
-interface Finding {
-  readonly check: string;
-  readonly state: string;
-  readonly says: string;
-  readonly advice: string | null;
-}
-
-async function doctor(config: string, ...args: string[]) {
-  const { exitCode, stdout, stderr } = await runHere('--config', config, '--json', 'doctor', ...args);
-  const findings: Finding[] = JSON.parse(stdout);
-  const of = (name: string) => findings.find(({ check }) => check === name);
-  return {
-    exitCode,
-    stderr,
-    findings,
-    of,
-    states: Object.fromEntries(findings.map(({ check, state }) => [check, state])),
-  };
-}
+import { doctor, FAULTS } from './doctored.ts';
 
 /** A folder with a configuration, and a ledger in it that has an account. */
 async function site(settings: object = {}, { isBegun = true } = {}) {

@@ -1,0 +1,151 @@
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { requestId } from '../../contracts/ids.ts';
+import { lockFolder } from '../../ledger/journal/folder-lock.ts';
+import { openJournal } from '../../ledger/journal/open-journal.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { catalogEntry } from '../fixtures/catalog-entry.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { doctor, FAULTS } from './doctored.ts';
+
+/** A configuration, and the data folder that it names, in which nothing is begun. */
+function configured(settings: object = {}, data = join(temporaryFolder(), 'data')) {
+  const config = join(temporaryFolder(), 'gateway.json');
+  const configure = (more: object): void =>
+    writeFileSync(config, JSON.stringify({ data, listen: { port: 0 }, logLevel: 'silent', ...settings, ...more }));
+  configure({});
+  return { data, config, configure };
+}
+
+const open = async (config: string): Promise<void> =>
+  expect(await runHere('--config', config, 'account', 'open', '--email', 'a@example.com')).toMatchObject({
+    exitCode: 0,
+  });
+
+it('what a gateway that runs says of itself is its verdict: taken, refused, degraded, or that of no gateway at all', async () => {
+  let answer: unknown = {};
+  const server = createServer((_asked, response) => response.end(JSON.stringify(answer))).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const { data, config, configure } = configured({ listen: { host: '0.0.0.0', port } });
+  mkdirSync(journalFolder(data), { recursive: true });
+  const lock = lockFolder(journalFolder(data));
+  onTestFinished(() => lock.release());
+  for (const [says, found] of [
+    [{ ok: true }, { state: 'ok', says: `runs at http://127.0.0.1:${port}/readyz, and takes requests` }],
+    [
+      { ok: false, reason: 'the views stand still' },
+      { state: 'fault', says: expect.stringMatching(/views stand still$/) },
+    ],
+    [
+      { ok: true, degraded: 'requests are stuck' },
+      { state: 'warn', says: 'runs degraded: requests are stuck' },
+    ],
+    [{ status: 'fine' }, { state: 'warn', says: expect.stringContaining('is no gateway') }],
+  ] as const) {
+    answer = says;
+    expect((await doctor(config)).of('gateway')).toMatchObject(found);
+  }
+  configure({ listen: { host: '::', port: 1 } });
+  expect((await doctor(config)).of('gateway')?.says).toContain('http://[::1]:1/readyz');
+});
+
+it('a journal that is half full, or damaged, is told before it is the end of it', async () => {
+  const { data, config } = configured({ journal: { maxBytes: 64 * 1024 ** 2 } });
+  const directory = journalFolder(data);
+  mkdirSync(directory, { recursive: true });
+  const { journal } = await openJournal({ directory, reserveBytes: 65_536 });
+  for (let number = 0; number < 2_200; number++)
+    journal.begin(requestId(`req_${number.toString(16).padStart(32, '0')}`), 'x'.repeat(16_000));
+  await journal.close();
+  expect((await doctor(config)).of('journal')).toMatchObject({
+    state: 'warn',
+    advice: expect.stringContaining('log back'),
+  });
+
+  const other = configured();
+  const small = journalFolder(other.data);
+  mkdirSync(small, { recursive: true });
+  const { journal: written } = await openJournal({ directory: small, reserveBytes: 65_536 });
+  for (let number = 0; number < 3; number++)
+    written.begin(requestId(`req_${String(number).padStart(32, '0')}`), 'x'.repeat(500));
+  await written.close();
+  const [name = ''] = readdirSync(small).filter((file) => file.endsWith('.journal'));
+  const bytes = readFileSync(join(small, name));
+  const at = bytes.indexOf('x'.repeat(500)) + 100;
+  bytes.write('y', at);
+  writeFileSync(join(small, name), bytes);
+  expect((await doctor(other.config)).of('journal')).toMatchObject({
+    ...{
+      state: 'warn',
+      says: expect.stringContaining('is damaged at byte'),
+      advice: expect.stringContaining('reconcile'),
+    },
+  });
+});
+
+it('of the catalog: a file that cannot be used, one that the next start publishes, none, and one that is not in force', async () => {
+  const { config, configure } = configured();
+  const file = join(temporaryFolder(), 'catalog.json');
+  const write = (...names: string[]): void => {
+    const models = names.map((name) => catalogEntry(name, { upstreams: [{ provider: 'mock', model: 'x' }] }));
+    writeFileSync(file, JSON.stringify({ models }));
+  };
+  await open(config);
+  const found = async () => (await doctor(config)).of('catalog');
+  expect(await found()).toMatchObject({ state: 'warn', says: expect.stringContaining('nothing is sold') });
+  configure({ catalog: file });
+  expect(await found()).toMatchObject({ state: 'fault', says: expect.stringContaining(file) });
+  write('opal-medium');
+  expect(await found()).toMatchObject({ state: 'ok', says: expect.stringContaining('the next start publishes') });
+  expect((await runHere('--config', config, 'catalog', 'publish', file)).exitCode).toBe(0);
+  write('opal-medium', 'opal-large');
+  expect(await found()).toMatchObject({ state: 'warn', says: expect.stringContaining('differs from it') });
+});
+
+it('a clock that disagrees with the log is a fault, and what the folder itself says is amiss a warning', async () => {
+  const program = endedLater(await programInProcess());
+  await program.run('account', 'open', '--email', 'a@example.com');
+  const nowMs = program.clock();
+  program.clock = () => nowMs - 40 * 86_400_000;
+  program.ledger = { isWhole: true, error: null, warning: 'its views cannot be read' };
+  const said: string[] = [];
+  Object.assign(program.context, { write: (text: string) => said.push(text) });
+  await expect(program.run('--json', 'doctor', '--timeout', '1')).rejects.toMatchObject({ exitCode: FAULTS });
+  const findings: { check: string }[] = JSON.parse(said.join(''));
+  const of = (name: string) => findings.find(({ check }) => check === name);
+  expect(of('clock')).toMatchObject({ state: 'fault', says: expect.stringContaining('40 days behind') });
+  expect(of('ledger')).toMatchObject({ state: 'warn', says: 'its views cannot be read' });
+});
+
+it('a data folder that is none is a fault, and a look needs a second', async () => {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  const { config } = configured({}, file);
+  expect((await doctor(config)).of('data folder')).toMatchObject({
+    ...{ state: 'fault', says: `${file} is no folder` },
+  });
+  expect(await runHere('--config', config, 'doctor', '--timeout', '0')).toMatchObject({
+    ...{ exitCode: 2, stderr: expect.stringContaining('--timeout must be at least 1') },
+  });
+});
+
+it.runIf(canMount)('a disk on which requests are refused is a fault', async () => {
+  const disk = smallDisk(8 * 1_024);
+  const data = join(dirname(disk.folder), 'data');
+  mkdirSync(data);
+  const { config } = configured({}, data);
+  disk.leaveFree(0);
+  const found = (await doctor(config)).of('disk');
+  disk.clear();
+  expect(found).toMatchObject({ state: 'fault', says: expect.stringContaining('requests are refused below') });
+});
