@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { FeedEvent } from '../../../contracts/feed-message.ts';
-import { eventId, ledgerId, position, revision, type StreamName } from '../../../contracts/ids.ts';
+import { eventId, ledgerId, NO_STREAM, position, revision, type StreamName } from '../../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { TopicEvents } from '../../../ledger/backup/topic-events.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -53,4 +53,19 @@ it('what is of the ledger in its generation is put back, and of a first one what
   expect(await givenBack(of(2), of(2))).toHaveLength(1);
   expect(await givenBack(null, of(1))).toHaveLength(1);
   expect(await givenBack(of(1), null)).toHaveLength(1);
+});
+
+it('a topic that went on otherwise than the ledger gives nothing back, and a message without its event is none', async () => {
+  const folder = temporaryFolder();
+  const log = await openSqliteEventLog({ path: join(folder, 'ledger.db') });
+  onTestFinished(() => log.close());
+  const first = message(null);
+  const { stream, type, data, metadata, id } = first;
+  await log.append(stream, NO_STREAM, [{ id, type, data, metadata }]);
+  const events = new TopicEvents(join(folder, 'topic.partial'), log, null);
+  onTestFinished(() => events.close());
+  const second = { ...first, revision: revision(1), id: eventId('019a5b3c-0000-7000-8000-000000000002') };
+  await events.take([first, { ...second, data: '' }]);
+  expect(await Array.fromAsync(events.readAll())).toEqual([]);
+  await expect(events.take([{ ...first, id: second.id }])).rejects.toThrow(`another event at ${stream} revision 0`);
 });
