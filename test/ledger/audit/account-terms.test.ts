@@ -197,6 +197,14 @@ describe('a lease', () => {
     const OTHERS = 'lease_1: its proxy is proxy_2, should be proxy_1';
     expect(faultsOf([...begins, leased(1, other)])).toEqual([OTHERS]);
     expect(faultsOf([...begins, [1, { type: 'LeaseReleased', data: { ...other, amount: usd(1) } }]])).toEqual([OTHERS]);
+    const returned = (amount: number): Timed => [
+      1,
+      { type: 'LeaseReleased', data: { ...other, proxy: proxyId('proxy_1'), amount: usd(amount) } },
+    ];
+    expect(faultsOf([...begins, returned(1)])).toEqual([]);
+    expect(faultsOf([...begins, returned(0)])).toEqual([
+      'lease_1: 0.000000 USD are given back, and it has 0.000020 USD',
+    ]);
     const narrowed = (atMost: number): Timed => [
       2,
       { type: 'LeaseNarrowed', data: { ...other, keyId: KEY, atMost: usd(atMost) } },
@@ -207,6 +215,9 @@ describe('a lease', () => {
       OTHERS,
       'lease_1: is narrowed for key_a to 0.000000 USD, from 0.000000 USD',
     ]);
+    const ended = [...begun, leased(0, { expiresAt: instant(10) })];
+    expect(faultsOf([...ended, leased(9, { amount: usd(0) })])).toEqual([]);
+    expect(faultsOf([...ended, leased(10, { amount: usd(0) })])).toEqual(['lease_1: is renewed, and is not there']);
     expect(faultsOf([...begun, leased(0, { expiresAt: instant(0) })])).toEqual([
       'lease_1: has ended when it is leased: 2026-11-06T12:00:00.000Z',
     ]);

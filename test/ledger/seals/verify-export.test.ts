@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { revision, type StreamName } from '../../../contracts/ids.ts';
+import { revision, SEALS_STREAM, type StreamName } from '../../../contracts/ids.ts';
 import { introductionRow, logOf, newTestKey, type Row, sealed, sealsIn } from '../../fixtures/ledger/sealed-rows.ts';
 import { programInProcess } from '../../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
@@ -70,6 +70,21 @@ test('an exported ledger holds, and is anchored by seals from elsewhere', async 
     '0\nevents 12, sealed 10, anchored 5, unsealed 2\nanchored up to event 4; behind it consistent only: 5\n',
   );
   expect(await verified(out, out)).toMatch(/^2\n/);
+});
+
+test('a ledger that a stranger has sealed in the name of a key that was given does not pass for that key’s', async () => {
+  const events = rows.filter(({ stream }) => stream !== SEALS_STREAM);
+  const forged = await exported(sealed(events, { key: { ...newTestKey(), keyId }, every: 5 }));
+  for (const outside of [[], ['--keys', keys]])
+    expect(await verified(forged, ...outside)).toMatch(`5\nkey ${keyId} has the public key of another\n`);
+});
+
+test('a key for which one vouches that nobody knows is none', async () => {
+  const [stranger, other] = [newTestKey(), newTestKey()];
+  const vouched = [...rows, introductionRow(3, other, stranger)];
+  expect(await verified(await exported(vouched))).toMatch(
+    `5\nkey ${other.keyId} is introduced by ${stranger.keyId}, which is no known key\n`,
+  );
 });
 
 test('a key that was given says from when on it is valid, and until when', async () => {
