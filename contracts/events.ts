@@ -16,6 +16,7 @@ import {
 } from './event-fields.ts';
 import { paymentEvents } from './payment-events.ts';
 import { reconciliationEvents } from './reconciliation-events.ts';
+import { reloadEvents } from './reload-events.ts';
 import { sealEvents } from './seal-events.ts';
 import { usageEvents } from './usage-events.ts';
 
@@ -99,6 +100,7 @@ const accountEvents = {
     atMost: microUsdField,
   }),
   ...paymentEvents,
+  ...reloadEvents,
   SpendLimitSet: z.strictObject({
     scope: limitScope,
     keyId: keyIdField.nullable(),

@@ -51,4 +51,25 @@ export const paymentEvents = {
   PaymentActionRequired: z.strictObject({ attemptId: attemptIdField, paymentId: paymentIdField, at: instantField }),
   /** The attempt is over and has provably charged nothing. */
   PaymentAbandoned: z.strictObject({ attemptId: attemptIdField, reason: text, at: instantField }),
+  /** Of the money that was paid so much went back. What of its credits goes with it is revoked in the same append. */
+  PaymentRefunded: z.strictObject({
+    paymentId: paymentIdField,
+    refundId: text,
+    amount: microUsdField,
+    refundedAt: instantField,
+  }),
+  /** The bank has taken the money back, until it is decided whose it is; its credits as with a refund. */
+  PaymentDisputed: z.strictObject({
+    paymentId: paymentIdField,
+    disputeId: text,
+    amount: microUsdField,
+    openedAt: instantField,
+  }),
+  /** What a dispute that was won had taken is restored in the same append. */
+  DisputeClosed: z.strictObject({
+    paymentId: paymentIdField,
+    disputeId: text,
+    outcome: z.enum(['won', 'lost']),
+    closedAt: instantField,
+  }),
 } as const;

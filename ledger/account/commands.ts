@@ -174,6 +174,50 @@ export type AccountCommand =
       readonly consentedAtMs: number;
       readonly by: string;
     }
+  /** So much of a payment went back, which had its credits. */
+  | {
+      readonly type: 'RecordRefund';
+      readonly paymentId: PaymentId;
+      readonly refundId: string;
+      readonly amount: MicroUsd;
+      readonly refundedAtMs: number;
+      readonly actor: string;
+      readonly nowMs: number;
+    }
+  | {
+      readonly type: 'RecordDispute';
+      readonly paymentId: PaymentId;
+      readonly disputeId: string;
+      readonly amount: MicroUsd;
+      readonly openedAtMs: number;
+      readonly actor: string;
+      readonly nowMs: number;
+    }
+  | {
+      readonly type: 'CloseDispute';
+      readonly paymentId: PaymentId;
+      readonly disputeId: string;
+      readonly outcome: 'won' | 'lost';
+      readonly closedAtMs: number;
+      readonly actor: string;
+      readonly nowMs: number;
+    }
+  /** `consentedAtMs` null turns it off. */
+  | {
+      readonly type: 'ConfigureAutoReload';
+      readonly threshold: MicroUsd;
+      readonly target: MicroUsd;
+      readonly monthlyCap: MicroUsd;
+      readonly consentedAtMs: number | null;
+      readonly by: string;
+    }
+  /** Begins one where it is time, under this id. */
+  | {
+      readonly type: 'StartAutoReload';
+      readonly attemptId: AttemptId;
+      readonly provider: string;
+      readonly nowMs: number;
+    }
   | { readonly type: 'RemovePaymentMethod'; readonly by: string; readonly nowMs: number }
   | { readonly type: 'SuspendAccount'; readonly reason: string }
   | { readonly type: 'ReinstateAccount'; readonly reason: string };
@@ -196,6 +240,8 @@ export type CommandRefusalCode =
   | 'nothing_expired'
   | 'not_written_off'
   | 'attempt_not_found'
+  | 'payment_not_found'
+  | 'dispute_not_found'
   | 'attempt_open'
   | 'payment_differs'
   | 'id_reused'

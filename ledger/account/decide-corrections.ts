@@ -36,7 +36,7 @@ export function revokeGrant(command: CommandOf<'RevokeGrant'>, state: OpenAccoun
       'invalid_amount',
       `amount: must be more than 0; ${formatUsd(held)} USD are left of grant ${grantId}`,
     );
-  const most = MAY_OWE.has(cause) ? grant.amount - revokedOf(state, grantId) : held;
+  const most = MAY_OWE.has(cause) ? revocableOf(state, grantId) : held;
   if (amount > most)
     return commandRefused(
       'invalid_amount',
@@ -87,9 +87,14 @@ export function restoreGrant(command: CommandOf<'RestoreGrant'>, state: OpenAcco
   return [...back.writtenOff, { type: 'GrantRestored', data: restored }];
 }
 
-/** Of a grant, whether it held it or not. */
-const revokedOf = ({ billing }: OpenAccount, grantId: string): bigint =>
-  billing.revocations.reduce((sum, one) => (one.grantId === grantId ? sum + one.amount - one.restored : sum), 0n);
+/** What a grant gave and nobody has revoked, whether it holds it still or not. */
+export function revocableOf({ billing, grants }: OpenAccount, grantId: string): bigint {
+  const amount = grants.find((one) => one.grantId === grantId)?.amount ?? 0n;
+  return billing.revocations.reduce(
+    (left, one) => (one.grantId === grantId ? left - one.amount + one.restored : left),
+    BigInt(amount),
+  );
+}
 
 const unreasoned = (): CommandRefusal => commandRefused('reason_missing', 'reason: say why; it stands in the ledger');
 

@@ -3,6 +3,7 @@ import { type GrantId, grantId, type PaymentId } from '../../contracts/ids.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { afterDecline } from './decide-reload.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { attemptOf, isOpen, openAttempts } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
@@ -43,7 +44,7 @@ export function startPurchase(command: CommandOf<'StartPurchase'>, state: OpenAc
 /** The id of its grant is made of what the provider calls the payment, which is longer than any that is known. */
 const LONGEST_GRANT_ID = 100;
 
-const grantOfPayment = (paymentId: PaymentId): GrantId => grantId(`payment_${paymentId}`);
+export const grantOfPayment = (paymentId: PaymentId): GrantId => grantId(`payment_${paymentId}`);
 
 /**
  * The provider has the money. It is written down together with its credits, also where the attempt was given up before: what
@@ -84,14 +85,13 @@ export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAc
   ];
 }
 
-export const recordPaymentFailure = (
-  { attemptId, code, isTerminal, nowMs }: CommandOf<'RecordPaymentFailure'>,
-  state: OpenAccount,
-): Decision =>
-  whileOpen(state, attemptId, () => ({
-    type: 'PaymentFailed',
-    data: { attemptId, code, isTerminal, failedAt: instant(nowMs), nextAttemptAt: null },
-  }));
+export const recordPaymentFailure = (command: CommandOf<'RecordPaymentFailure'>, state: OpenAccount): Decision =>
+  whileOpen(state, command.attemptId, (attempt) => {
+    const { attemptId, code, isTerminal, nowMs } = command;
+    const { nextAttemptAt, pause } = afterDecline(attempt, state.billing, command);
+    const failed = { attemptId, code, isTerminal, failedAt: instant(nowMs), nextAttemptAt };
+    return [{ type: 'PaymentFailed', data: failed }, ...pause];
+  });
 
 export const requirePaymentAction = (
   { attemptId, paymentId, nowMs }: CommandOf<'RequirePaymentAction'>,
@@ -99,15 +99,15 @@ export const requirePaymentAction = (
 ): Decision =>
   whileOpen(state, attemptId, ({ state: before }) =>
     before === 'action required'
-      ? null
-      : { type: 'PaymentActionRequired', data: { attemptId, paymentId, at: instant(nowMs) } },
+      ? []
+      : [{ type: 'PaymentActionRequired', data: { attemptId, paymentId, at: instant(nowMs) } }],
   );
 
 export const abandonPayment = (
   { attemptId, reason, nowMs }: CommandOf<'AbandonPayment'>,
   state: OpenAccount,
 ): Decision =>
-  whileOpen(state, attemptId, () => ({ type: 'PaymentAbandoned', data: { attemptId, reason, at: instant(nowMs) } }));
+  whileOpen(state, attemptId, () => [{ type: 'PaymentAbandoned', data: { attemptId, reason, at: instant(nowMs) } }]);
 
 export function savePaymentMethod(
   { type: _type, consentedAtMs, by, ...saved }: CommandOf<'SavePaymentMethod'>,
@@ -131,12 +131,11 @@ export function removePaymentMethod(
 function whileOpen(
   { billing: { payments } }: OpenAccount,
   attemptId: string,
-  eventOf: (attempt: PaymentAttempt) => AccountEvent | null,
+  eventsOf: (attempt: PaymentAttempt) => AccountEvent[],
 ): Decision {
   const attempt = attemptOf(payments, attemptId);
   if (attempt === undefined) return withoutAttempt(attemptId);
-  const event = isOpen(attempt) ? eventOf(attempt) : null;
-  return event === null ? [] : [event];
+  return isOpen(attempt) ? eventsOf(attempt) : [];
 }
 
 const withoutAttempt = (attemptId: string): CommandRefusal =>

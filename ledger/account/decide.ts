@@ -22,6 +22,8 @@ import {
   savePaymentMethod,
   startPurchase,
 } from './decide-payments.ts';
+import { closeDispute, recordDispute, recordRefund } from './decide-refunds.ts';
+import { configureAutoReload, startAutoReload } from './decide-reload.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { recordUsage } from './record-usage.ts';
 
@@ -81,6 +83,16 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return savePaymentMethod(command, state);
     case 'RemovePaymentMethod':
       return removePaymentMethod(command, state);
+    case 'RecordRefund':
+      return recordRefund(command, state);
+    case 'RecordDispute':
+      return recordDispute(command, state);
+    case 'CloseDispute':
+      return closeDispute(command, state);
+    case 'ConfigureAutoReload':
+      return configureAutoReload(command, state);
+    case 'StartAutoReload':
+      return startAutoReload(command, state);
     case 'SuspendAccount':
       return state.suspended === null
         ? [{ type: 'AccountSuspended', data: { reason: command.reason } }]

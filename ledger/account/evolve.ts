@@ -16,7 +16,7 @@ import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
 import { keptAmount } from './kept-amount.ts';
 import { withKeyLimitSet, withLease, withLeaseNarrowed, withLeaseReduced } from './leases.ts';
-import { evolvePayments } from './payments.ts';
+import { withPayments } from './payments.ts';
 import { evolveSpend } from './spend.ts';
 
 /** Folds one event into an account's state, which stays as it is. Pure. @throws Error when the event cannot follow, which means a broken stream. */
@@ -102,7 +102,14 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'PaymentFailed':
     case 'PaymentActionRequired':
     case 'PaymentAbandoned':
-      return { ...state, billing: { ...state.billing, payments: evolvePayments(state.billing.payments, event) } };
+    case 'PaymentRefunded':
+    case 'PaymentDisputed':
+    case 'DisputeClosed':
+    case 'AutoReloadConfigured':
+    case 'AutoReloadStarted':
+    case 'AutoReloadSkipped':
+    case 'AutoReloadPaused':
+      return { ...state, billing: withPayments(state.billing, event) };
     default:
       return event satisfies never;
   }

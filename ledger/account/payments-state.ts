@@ -14,7 +14,7 @@ const paymentMethod = z.strictObject({
 
 const attempt = z.strictObject({
   attemptId: attemptIdField,
-  kind: z.enum(['purchase']),
+  kind: z.enum(['purchase', 'reload']),
   provider: z.string(),
   credits: microUsdField,
   price: microUsdField,
@@ -23,15 +23,38 @@ const attempt = z.strictObject({
   state: z.enum(['open', 'action required', 'failed', 'abandoned', 'paid']),
   /** Of the provider, once it is known. */
   paymentId: paymentIdField.nullable(),
+  refunds: z.array(z.strictObject({ refundId: z.string(), amount: microUsdField })),
+  disputes: z.array(
+    z.strictObject({ disputeId: z.string(), amount: microUsdField, outcome: z.enum(['won', 'lost']).nullable() }),
+  ),
 });
 export type PaymentAttempt = z.infer<typeof attempt>;
+
+const reload = z.strictObject({
+  threshold: microUsdField,
+  target: microUsdField,
+  monthlyCap: microUsdField,
+  /** Null is off. */
+  consentedAtMs: ms.nullable(),
+  /** Of attempts, one after another. */
+  declines: z.int(),
+  /** No attempt before; null is any time. */
+  nextAttemptAtMs: ms.nullable(),
+  /** Why; null where it is not. */
+  paused: z.string().nullable(),
+  /** Why none was begun last, where that is still so. */
+  skipped: z.string().nullable(),
+});
+export type ReloadState = z.infer<typeof reload>;
 
 /** What an account has paid, and is about to pay. */
 export const paymentsSchema = z.strictObject({
   /** What may be charged without its owner being there; null is nothing. */
   method: paymentMethod.nullable(),
   attempts: z.record(z.string(), attempt),
+  /** Null where it was never configured. */
+  reload: reload.nullable(),
 });
 export type PaymentsState = z.infer<typeof paymentsSchema>;
 
-export const NO_PAYMENTS: PaymentsState = Object.freeze({ method: null, attempts: {} });
+export const NO_PAYMENTS: PaymentsState = Object.freeze({ method: null, attempts: {}, reload: null });

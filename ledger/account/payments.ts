@@ -1,8 +1,16 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import type { BillingState } from './billing-state.ts';
 import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
+import { evolveReload } from './reload.ts';
+
+/** What an event changes of payments. @throws Error where it cannot follow */
+export function withPayments(billing: BillingState, event: AccountEvent): BillingState {
+  const payments = evolvePayments(billing.payments, event);
+  return { ...billing, payments: { ...payments, reload: evolveReload(payments, event) } };
+}
 
 /** The attempts of an account, each with how it stands. @throws Error for an outcome of an attempt that there is not */
-export function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsState {
+function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsState {
   switch (event.type) {
     case 'PaymentMethodSaved': {
       const { consentedAt, by: _by, ...saved } = event.data;
@@ -10,9 +18,11 @@ export function evolvePayments(payments: PaymentsState, event: AccountEvent): Pa
     }
     case 'PaymentMethodRemoved':
       return { ...payments, method: null };
-    case 'PurchaseStarted': {
+    case 'PurchaseStarted':
+    case 'AutoReloadStarted': {
       const { attemptId, provider, amount: credits, price, startedAt } = event.data;
-      const begun = { kind: 'purchase', state: 'open', paymentId: null } as const;
+      const kind = event.type === 'PurchaseStarted' ? 'purchase' : 'reload';
+      const begun = { kind, state: 'open', paymentId: null } as const;
       return withAttempt(payments, {
         attemptId,
         provider,
@@ -20,6 +30,8 @@ export function evolvePayments(payments: PaymentsState, event: AccountEvent): Pa
         price,
         startedAtMs: Date.parse(startedAt),
         ...begun,
+        refunds: [],
+        disputes: [],
       });
     }
     case 'PaymentSucceeded':
@@ -30,6 +42,21 @@ export function evolvePayments(payments: PaymentsState, event: AccountEvent): Pa
       return ended(payments, event, { state: 'action required', paymentId: event.data.paymentId });
     case 'PaymentAbandoned':
       return ended(payments, event, { state: 'abandoned' });
+    case 'PaymentRefunded': {
+      const { paymentId, refundId, amount } = event.data;
+      return withPaid(payments, paymentId, ({ refunds }) => ({ refunds: [...refunds, { refundId, amount }] }));
+    }
+    case 'PaymentDisputed': {
+      const { paymentId, disputeId, amount } = event.data;
+      const opened = { disputeId, amount, outcome: null };
+      return withPaid(payments, paymentId, ({ disputes }) => ({ disputes: [...disputes, opened] }));
+    }
+    case 'DisputeClosed': {
+      const { paymentId, disputeId, outcome } = event.data;
+      return withPaid(payments, paymentId, ({ disputes }) => ({
+        disputes: disputes.map((one) => (one.disputeId === disputeId ? { ...one, outcome } : one)),
+      }));
+    }
     default:
       return payments;
   }
@@ -37,6 +64,10 @@ export function evolvePayments(payments: PaymentsState, event: AccountEvent): Pa
 
 export const attemptOf = ({ attempts }: PaymentsState, attemptId: string): PaymentAttempt | undefined =>
   Object.hasOwn(attempts, attemptId) ? attempts[attemptId] : undefined;
+
+/** The attempt that a payment has paid. */
+export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentAttempt | undefined =>
+  Object.values(attempts).find((one) => one.state === 'paid' && one.paymentId === paymentId);
 
 /** Whether what becomes of it is still to be found out. */
 export const isOpen = ({ state }: Pick<PaymentAttempt, 'state'>): boolean =>
@@ -48,6 +79,16 @@ const withAttempt = (payments: PaymentsState, attempt: PaymentAttempt): Payments
   ...payments,
   attempts: { ...payments.attempts, [attempt.attemptId]: attempt },
 });
+
+function withPaid(
+  payments: PaymentsState,
+  paymentId: string,
+  change: (attempt: PaymentAttempt) => Partial<PaymentAttempt>,
+): PaymentsState {
+  const attempt = paidBy(payments, paymentId);
+  if (attempt === undefined) throw new Error(`${paymentId} was never paid`);
+  return withAttempt(payments, { ...attempt, ...change(attempt) });
+}
 
 function ended(
   payments: PaymentsState,

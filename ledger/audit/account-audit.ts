@@ -4,7 +4,9 @@ import { auditApproved, auditDebit, compareLines } from './audit-debit.ts';
 import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from './audit-exceptions.ts';
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
 import { auditOpen, auditTrial, revokeKey, setLimit, takeKey, takeOpened, takeSuspension } from './audit-life.ts';
-import { auditPaid, takeOutcome, takePaid, takePurchase } from './audit-payments.ts';
+import { auditFollowing, takeFailed, takeOutcome, takePaid, takePurchase } from './audit-payments.ts';
+import { takeDispute, takeDisputeClosed, takeRefund } from './audit-refunds.ts';
+import { takePaused, takeReload, takeReloadSet, takeSkipped } from './audit-reload.ts';
 import { auditRequest, auditUnpriced } from './audit-request.ts';
 import { auditCrossings, noteCrossings, takeCrossed } from './audit-thresholds.ts';
 import { auditViews, type SeenFigures } from './audit-views.ts';
@@ -18,8 +20,11 @@ import type {
   CardOf,
   CrossedData,
   DebitData,
+  DisputeClosedData,
+  DisputedData,
   DroppedData,
   ExpiredData,
+  FailedData,
   GrantData,
   IssuedData,
   LateData,
@@ -29,11 +34,15 @@ import type {
   OpenedData,
   PaidData,
   PurchaseData,
+  RefundedData,
   ReinstatedData,
   ReleasedData,
+  ReloadSetData,
+  ReloadStartedData,
   RestoredData,
   RevokedData,
   RevokedGrantData,
+  SkippedData,
   StoredEvent,
   StoredMetadata,
   UnpaidData,
@@ -72,7 +81,7 @@ export class AccountAudit {
     // What is missing of a usage before is told of its own place.
     if (event.type !== 'CreditsDebited') this.#auditUncharged();
     if (event.type !== 'SpendThresholdCrossed') auditCrossings(this.books);
-    auditPaid(this.books, event);
+    auditFollowing(this.books, event);
     this.#follow(event);
     this.#takeEvent(event);
     if (this.#seen?.revision === event.revision) {
@@ -86,7 +95,7 @@ export class AccountAudit {
     this.#usage = null;
     this.#before = null;
     this.books.due = [];
-    this.books.paid = null;
+    this.books.following = null;
     this.#follow(event);
   }
 
@@ -94,7 +103,7 @@ export class AccountAudit {
   end(): void {
     this.#auditUncharged();
     auditCrossings(this.books);
-    auditPaid(this.books, null);
+    auditFollowing(this.books, null);
   }
 
   #follow({ revision, position }: Pick<StoredEvent, 'revision' | 'position'>): void {
@@ -139,11 +148,20 @@ export class AccountAudit {
     SpendLimitSet: ({ books }, event) => setLimit(books, event.data as LimitSetData, event),
     SpendThresholdCrossed: ({ books }, { data }) => takeCrossed(books, data as CrossedData),
     CreditsGranted: ({ books }, event) => takeGrant(books, event.data as GrantData, event),
-    PaymentMethodSaved: () => {},
+    PaymentMethodSaved: ({ books: { reload } }) => {
+      if (reload !== null) Object.assign(reload, { isPaused: false, retryAt: '', skipped: null });
+    },
     PaymentMethodRemoved: () => {},
     PurchaseStarted: ({ books }, { data }) => takePurchase(books, data as PurchaseData),
     PaymentSucceeded: ({ books }, event) => takePaid(books, event.data as PaidData, event),
-    PaymentFailed: ({ books }, { data }) => takeOutcome(books, data as UnpaidData, { isOver: true }),
+    PaymentFailed: ({ books }, { data }) => takeFailed(books, data as FailedData),
+    PaymentRefunded: ({ books }, event) => takeRefund(books, event.data as RefundedData, event),
+    PaymentDisputed: ({ books }, event) => takeDispute(books, event.data as DisputedData, event),
+    DisputeClosed: ({ books }, event) => takeDisputeClosed(books, event.data as DisputeClosedData, event),
+    AutoReloadConfigured: ({ books }, { data }) => takeReloadSet(books, data as ReloadSetData),
+    AutoReloadStarted: ({ books }, { data }) => takeReload(books, data as ReloadStartedData),
+    AutoReloadSkipped: ({ books }, { data }) => takeSkipped(books, data as SkippedData),
+    AutoReloadPaused: ({ books }) => takePaused(books),
     PaymentActionRequired: ({ books }, { data }) => takeOutcome(books, data as UnpaidData, { isOver: false }),
     PaymentAbandoned: ({ books }, { data }) => takeOutcome(books, data as UnpaidData, { isOver: true }),
     CreditsExpired: ({ books }, event) => takeExpired(books, event.data as ExpiredData, recordedMs(event)),
@@ -238,8 +256,8 @@ function takeApproved(books: AccountBooks, approved: ApprovedData): void {
 /** It fills what was left uncovered first; the rest can be spent. */
 function takeGrant(books: AccountBooks, grant: GrantData, event: StoredEvent): void {
   auditTrial(books, grant, event);
-  const isOfPayment = books.paid !== null;
-  books.paid = null;
+  const isOfPayment = books.following !== null;
+  books.following = null;
   const amount = BigInt(grant.amount);
   if (amount === 0n) tell(books, `${grant.grantId}: nothing is granted`);
   if (grant.expiresAt !== null && grant.expiresAt <= grant.effectiveAt)

@@ -1,5 +1,5 @@
 import { type AccountBooks, compare, compareAmount, type OwnAttempt, tell } from './own-account.ts';
-import type { GrantData, PaidData, PurchaseData, StoredEvent, UnpaidData } from './stored-event.ts';
+import type { FailedData, PaidData, PurchaseData, StoredEvent, UnpaidData } from './stored-event.ts';
 
 /*
  * One attempt of a kind is open at a time, each is paid once and for its price, and what is paid is granted by the next event of
@@ -7,17 +7,23 @@ import type { GrantData, PaidData, PurchaseData, StoredEvent, UnpaidData } from 
  */
 
 export function takePurchase(books: AccountBooks, { attemptId, provider, amount, price }: PurchaseData): void {
-  takeAttempt(books, attemptId, { kind: 'purchase', provider, credits: BigInt(amount), price: BigInt(price) });
+  takeAttempt(books, attemptId, {
+    ...{ kind: 'purchase', provider, credits: BigInt(amount), price: BigInt(price), month: null },
+  });
 }
 
-function takeAttempt(books: AccountBooks, attemptId: string, begun: Omit<OwnAttempt, 'isOpen' | 'paidBy'>): void {
+export function takeAttempt(
+  books: AccountBooks,
+  attemptId: string,
+  begun: Pick<OwnAttempt, 'kind' | 'provider' | 'credits' | 'price' | 'month'>,
+): void {
   const { attempts } = books;
   if (begun.credits === 0n || begun.price === 0n) tell(books, `${attemptId}: a payment of nothing, or for nothing`);
   if (attempts.has(attemptId)) tell(books, `${attemptId}: begun twice`);
   for (const [openId, { isOpen, kind }] of attempts)
     if (isOpen && kind === begun.kind && openId !== attemptId)
       tell(books, `${attemptId}: begun while ${openId} is open`);
-  attempts.set(attemptId, { ...begun, isOpen: true, paidBy: null });
+  attempts.set(attemptId, { ...begun, isOpen: true, paidBy: null, refunded: 0n, returned: new Map() });
 }
 
 /** Also of an attempt that was given up. */
@@ -31,14 +37,12 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
     compare(books, `${attemptId}: where it was paid`, provider, attempt.provider);
     attempt.isOpen = false;
     attempt.paidBy = paymentId;
+    if (attempt.kind === 'reload' && books.reload !== null) books.reload.retryAt = '';
   }
-  const grant = {
-    grantId: `payment_${paymentId}`,
-    source: 'purchase',
-    amount: String(attempt?.credits ?? amount),
-    costBasis: amount,
-  };
-  books.paid = { grant, commandId: metadata?.commandId };
+  const name = `payment_${paymentId}`;
+  const fields = { grantId: name, source: 'purchase', amount: String(attempt?.credits ?? amount), costBasis: amount };
+  const commandId = metadata?.commandId;
+  books.following = { type: 'CreditsGranted', fields, commandId, name, told: 'paid, and not granted' };
 }
 
 /** How else one ends, or that it waits for whoever pays. */
@@ -53,17 +57,29 @@ export function takeOutcome(
   if (isOver) attempt.isOpen = false;
 }
 
-/** What follows a payment is its grant. @param event null at the end of the stream */
-export function auditPaid(books: AccountBooks, event: StoredEvent | null): void {
-  const { paid } = books;
-  if (paid === null) return;
-  if (event?.type !== 'CreditsGranted') {
-    books.paid = null;
-    tell(books, `${paid.grant.grantId}: paid, and not granted`);
+/** Nobody is there to try a reload again: it waits, or is paused. */
+export function takeFailed(books: AccountBooks, failed: FailedData): void {
+  takeOutcome(books, failed, { isOver: true });
+  if (books.attempts.get(failed.attemptId)?.kind === 'reload' && books.reload !== null)
+    books.reload.retryAt = failed.nextAttemptAt ?? '';
+}
+
+/** What an event says has to follow it in its command. @param event null at the end of the stream */
+export function auditFollowing(books: AccountBooks, event: StoredEvent | null): void {
+  const { following } = books;
+  if (following === null) return;
+  const { type, fields, name, told, commandId } = following;
+  // What is over is written down before anything comes back.
+  if (type === 'GrantRestored' && event?.type === 'CreditsExpired' && event.metadata?.commandId === commandId) return;
+  if (event?.type !== type) {
+    books.following = null;
+    tell(books, `${name}: ${told}`);
     return;
   }
-  const granted = event.data as GrantData;
-  for (const [field, expected] of Object.entries(paid.grant))
-    compare(books, `${paid.grant.grantId}: ${field} of its grant`, granted[field as keyof GrantData], expected);
-  compare(books, `${paid.grant.grantId}: the command of its grant`, event.metadata?.commandId, paid.commandId);
+  const said = event.data as Readonly<Record<string, unknown>>;
+  for (const [field, expected] of Object.entries(fields))
+    compare(books, `${name}: ${field} of its ${type}`, said[field], expected);
+  compare(books, `${name}: the command of its ${type}`, event.metadata?.commandId, commandId);
+  // Whoever takes a grant asks whether it was paid.
+  if (type !== 'CreditsGranted') books.following = null;
 }

@@ -1,6 +1,6 @@
 import type { OwnGrant } from './burn-own.ts';
 import type { Fault, Unit } from './fault.ts';
-import type { CrossedData, GrantData, UsageData } from './stored-event.ts';
+import type { CrossedData, UsageData } from './stored-event.ts';
 
 /** What a proxy has set aside and has neither given back nor debited; its end is exclusive. */
 export interface OwnLease {
@@ -102,6 +102,30 @@ export interface OwnAttempt {
   isOpen: boolean;
   /** By which payment; null where it was not. */
   paidBy: string | null;
+  /** Of the claim of a reload; null of what is not of its monthly cap. */
+  readonly month: string | null;
+  refunded: bigint;
+  /** Refunds and disputes, with how each ended. */
+  readonly returned: Map<string, string>;
+}
+
+/** What an event says has to follow it. */
+interface OwnFollowing {
+  readonly type: string;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly commandId: string | undefined;
+  readonly name: string;
+  /** What is amiss where it does not. */
+  readonly told: string;
+}
+
+interface OwnReload {
+  readonly isOn: boolean;
+  readonly cap: bigint;
+  isPaused: boolean;
+  /** None may be begun before; '' is any time. */
+  retryAt: string;
+  skipped: string | null;
 }
 
 /** An account as the auditor counts it. It keeps nothing for each request, but for those that are exceptions. */
@@ -131,8 +155,10 @@ export interface AccountBooks {
   due: CrossedData[];
   readonly months: Map<string, OwnMonth>;
   readonly attempts: Map<string, OwnAttempt>;
-  /** Of a payment whose grant has to be the next event. */
-  paid: { readonly grant: Partial<GrantData>; readonly commandId: string | undefined } | null;
+  /** Null where nothing has to. */
+  following: OwnFollowing | null;
+  /** Null where it was never configured. */
+  reload: OwnReload | null;
   readonly exceptions: Map<string, OwnException>;
   /** Of the open ones those without any money; what of such is no exception, because there were too many. */
   withoutCost: number;
@@ -178,7 +204,8 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   due: [],
   months: new Map(),
   attempts: new Map(),
-  paid: null,
+  following: null,
+  reload: null,
   exceptions: new Map(),
   withoutCost: 0,
   unlisted: 0,

@@ -133,6 +133,44 @@ export interface PaidData {
   readonly amount: string;
 }
 
+export interface FailedData extends UnpaidData {
+  readonly nextAttemptAt: string | null;
+}
+
+export interface RefundedData {
+  readonly paymentId: string;
+  readonly refundId: string;
+  readonly amount: string;
+}
+
+export interface DisputedData {
+  readonly paymentId: string;
+  readonly disputeId: string;
+  readonly amount: string;
+}
+
+export interface DisputeClosedData {
+  readonly paymentId: string;
+  readonly disputeId: string;
+  readonly outcome: string;
+}
+
+export interface ReloadSetData {
+  readonly threshold: string;
+  readonly target: string;
+  readonly monthlyCap: string;
+  readonly consentedAt: string | null;
+}
+
+export interface ReloadStartedData extends PurchaseData {
+  readonly monthTotal: string;
+  readonly startedAt: string;
+}
+
+export interface SkippedData {
+  readonly reason: string;
+}
+
 /** Whatever else became of an attempt. */
 export interface UnpaidData {
   readonly attemptId: string;

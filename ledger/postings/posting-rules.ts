@@ -29,6 +29,7 @@ type PostingRule<T extends EventType> = MovesMoney<T> | MovesNone;
 const HELD = 'what is held or leased is still the customer’s: the debit books what became of it';
 const WHO = 'it says who may spend or how much, and moves nothing';
 const UNPAID = 'no money has moved: what is paid is granted in the same append';
+const REVOKED = 'the credits that go with the money are revoked in the same append';
 const SEALS = 'what proves that events are as they were written moves no money';
 const LEDGER = 'it is about the ledger itself, not about what is in it';
 
@@ -58,6 +59,13 @@ export const POSTING_RULES = {
   PaymentFailed: { none: UNPAID },
   PaymentActionRequired: { none: UNPAID },
   PaymentAbandoned: { none: UNPAID },
+  PaymentRefunded: { none: REVOKED },
+  PaymentDisputed: { none: REVOKED },
+  DisputeClosed: { none: 'what comes back of one that was won is restored in the same append' },
+  AutoReloadConfigured: { none: WHO },
+  AutoReloadStarted: { none: UNPAID },
+  AutoReloadSkipped: { none: UNPAID },
+  AutoReloadPaused: { none: UNPAID },
   SpendLimitSet: { none: WHO },
   SpendThresholdCrossed: { none: WHO },
   AccountSuspended: { none: 'also in a dispute: credit is the customer’s until an event takes it' },

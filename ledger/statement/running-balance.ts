@@ -62,6 +62,13 @@ export function movementOf(event: AccountEvent): bigint | null {
     case 'PaymentFailed':
     case 'PaymentActionRequired':
     case 'PaymentAbandoned':
+    case 'PaymentRefunded':
+    case 'PaymentDisputed':
+    case 'DisputeClosed':
+    case 'AutoReloadConfigured':
+    case 'AutoReloadStarted':
+    case 'AutoReloadSkipped':
+    case 'AutoReloadPaused':
     case 'SpendLimitSet':
     case 'SpendThresholdCrossed':
     case 'AccountSuspended':

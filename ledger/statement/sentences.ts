@@ -27,6 +27,16 @@ export const GRANT_WORDS: { readonly [S in EventData<'CreditsGranted'>['source']
   adjustment: 'an adjustment',
 };
 
+const SKIP_WORDS: { readonly [R in EventData<'AutoReloadSkipped'>['reason']]: string } = {
+  disabled: 'it is off',
+  paused: 'it is paused',
+  pending: 'one is under way',
+  backoff: 'the last one failed, and it is not time for another',
+  cap: 'it would be more than a month may have',
+  no_payment_method: 'no payment method is saved',
+  suspended: 'the account is suspended',
+};
+
 export const OUTCOME_WORDS: { readonly [O in UsageRecorded['outcome']]: string } = {
   completed: 'completed',
   client_disconnected: 'the client left before its end',
@@ -109,6 +119,18 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   PaymentActionRequired: ({ attemptId, paymentId }) =>
     `the payment waits for whoever pays to confirm it (${paymentId}, ${attemptId})`,
   PaymentAbandoned: ({ attemptId, reason }) => `nothing was paid: ${reason} (${attemptId})`,
+  PaymentRefunded: ({ paymentId, refundId, amount }) => `${usd(amount)} of ${paymentId} refunded (${refundId})`,
+  PaymentDisputed: ({ paymentId, disputeId, amount }) =>
+    `${usd(amount)} of ${paymentId} disputed by whoever paid (${disputeId})`,
+  DisputeClosed: ({ disputeId, outcome }) => `dispute ${disputeId} was ${outcome}`,
+  AutoReloadConfigured: ({ threshold, target, monthlyCap, consentedAt, by }) =>
+    consentedAt === null
+      ? `${by} turned auto-reload off`
+      : `${by} turned auto-reload on: at ${usd(threshold)} up to ${usd(target)}, at most ${usd(monthlyCap)} a month`,
+  AutoReloadStarted: ({ attemptId, provider, amount, price, balance }) =>
+    `auto-reload of ${usd(amount)} for ${usd(price)} at ${provider} began with ${usd(balance)} left (${attemptId})`,
+  AutoReloadSkipped: ({ reason }) => `no auto-reload: ${SKIP_WORDS[reason]}`,
+  AutoReloadPaused: ({ reason }) => `auto-reload paused: ${reason}`,
   SpendLimitSet: ({ keyId, limit }, keyName) => {
     const whose = keyId === null ? 'the account' : `key ${keyName(keyId)}`;
     return limit === null ? `monthly limit of ${whose} removed` : `monthly limit of ${whose} set to ${usd(limit)}`;

@@ -42,6 +42,7 @@ const GROUPS: readonly Group[] = [
     description: 'payments',
     add: async (payment, context) => {
       (await import('./payments/payment-commands.ts')).addPaymentCommands(payment, context);
+      (await import('./payments/refund-commands.ts')).addRefundCommands(payment, context);
     },
   },
   {

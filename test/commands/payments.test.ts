@@ -54,6 +54,24 @@ it('gateway payment decline ends one without money, and what was paid all the sa
   expect(await balance()).toBe('20000000');
 });
 
+it('gateway payment refund and dispute take the credits of money that went back, and what was won comes back', async () => {
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 42');
+  const refund = ['payment', 'refund', 'acct_ada', 'transfer 42', '--usd', '5', '--id', 'credit note 1'];
+  expect(await program.run(...refund)).toMatch(
+    /of transfer 42 5\.00 USD refunded \(credit note 1\); the balance is 15\.00 USD/,
+  );
+  expect(await program.run(...refund)).toMatch(/the balance is 15\.00 USD\nnothing was written/);
+  const dispute = ['acct_ada', 'transfer 42', '--id', 'case 7'];
+  expect(await program.json('payment', 'dispute', ...dispute, '--usd', '20')).toMatchObject({ balanceMicroUsd: '0' });
+  await program.run('payment', 'close-dispute', ...dispute, '--outcome', 'won');
+  expect(await balance()).toBe('15000000');
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
+  await expect(program.run('payment', 'refund', 'acct_ada', 'x', '--usd', '5')).rejects.toMatchObject(
+    refused(/no payment x/),
+  );
+});
+
 it('refuses what is not there, in words', async () => {
   await expect(program.run('payment', 'confirm', 'acct_ada', 'x')).rejects.toMatchObject(
     refused(/no payment attempt x/),

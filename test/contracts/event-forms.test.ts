@@ -12,13 +12,14 @@ import {
 import { downcast, FORM_STEPS, type FormSteps, upcast } from '../../contracts/event-upcasters.ts';
 import { EVENT_SCHEMAS, type EventType } from '../../contracts/events.ts';
 import { paymentEvents } from '../../contracts/payment-events.ts';
+import { reloadEvents } from '../../contracts/reload-events.ts';
 
 describe('the forms that every program reads', () => {
   // What programs read whose claims say nothing of forms. A line that turns red tells that such programs would be stopped.
   it('are those of before claims named theirs, and no more', () => {
     const after = new Set([
       ...['FormsAdopted', 'ProviderReconciled', 'LedgerSealed', 'SealKeyIntroduced', 'LedgerMoved'],
-      ...Object.keys({ ...correctionEvents, ...paymentEvents }),
+      ...Object.keys({ ...correctionEvents, ...paymentEvents, ...reloadEvents }),
     ]);
     expect(new Set(Object.keys(BASE_FORMS))).toEqual(
       new Set(Object.keys(EVENT_SCHEMAS).filter((type) => !after.has(type))),

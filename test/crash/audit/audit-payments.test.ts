@@ -38,15 +38,23 @@ it.each<[string, readonly Written[], string]>([
   [
     'for more credits than were bought',
     [begun, paid(), granted({ amount: '21' })],
-    'payment_p: amount of its grant is 21',
+    'payment_p: amount of its CreditsGranted is 21',
   ],
-  ['whose grant says another price', [begun, paid(), granted({ costBasis: '20' })], 'costBasis of its grant is 20'],
-  ['whose grant is called otherwise', [begun, paid(), granted({ grantId: 'g' })], 'grantId of its grant is g'],
-  ['whose grant has another source', [begun, paid(), granted({ source: 'plan' })], 'source of its grant is plan'],
+  [
+    'whose grant says another price',
+    [begun, paid(), granted({ costBasis: '20' })],
+    'costBasis of its CreditsGranted is 20',
+  ],
+  ['whose grant is called otherwise', [begun, paid(), granted({ grantId: 'g' })], 'grantId of its CreditsGranted is g'],
+  [
+    'whose grant has another source',
+    [begun, paid(), granted({ source: 'plan' })],
+    'source of its CreditsGranted is plan',
+  ],
   [
     'whose grant is of another command',
     [begun, paid(), granted({}, 'd')],
-    'the command of its grant is d, should be c',
+    'the command of its CreditsGranted is d, should be c',
   ],
   ['at another provider', [begun, paid({ provider: 'x' }), granted()], 'a: where it was paid is x, should be manual'],
 ])('tells of a payment %s', (_what, written, fault) => {

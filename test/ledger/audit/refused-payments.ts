@@ -1,6 +1,7 @@
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { attemptId, paymentId } from '../../../contracts/ids.ts';
-import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { granted, ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
 import type { Case } from './account-faults.ts';
 
@@ -32,6 +33,56 @@ const abandoned: AccountEvent = { type: 'PaymentAbandoned', data: { attemptId: a
 const action: AccountEvent = {
   type: 'PaymentActionRequired',
   data: { attemptId: attempt, paymentId: payment, at: AT },
+};
+
+const SAID = { actor: 'operator', nowMs: ms(AT) };
+const refund: CommandOf<'RecordRefund'> = {
+  ...{ type: 'RecordRefund', paymentId: payment, refundId: 're_1', amount: usd(9), refundedAtMs: ms(AT) },
+  ...SAID,
+};
+const dispute: CommandOf<'RecordDispute'> = {
+  ...{ type: 'RecordDispute', paymentId: payment, disputeId: 'dp_1', amount: usd(18), openedAtMs: ms(AT) },
+  ...SAID,
+};
+const close: CommandOf<'CloseDispute'> = {
+  ...{ type: 'CloseDispute', paymentId: payment, disputeId: 'dp_1', outcome: 'won', closedAtMs: ms(AT) },
+  ...SAID,
+};
+const refunded = (amount = usd(9)): AccountEvent[] => [
+  { type: 'PaymentRefunded', data: { paymentId: payment, refundId: 're_1', amount, refundedAt: AT } },
+  ...given(...ended)
+    .decided({ ...refund })
+    .slice(1),
+];
+const disputed = (amount = usd(18)): AccountEvent[] => [
+  { type: 'PaymentDisputed', data: { paymentId: payment, disputeId: 'dp_1', amount, openedAt: AT } },
+  ...given(...ended)
+    .decided({ ...dispute })
+    .slice(1),
+];
+const closed: AccountEvent = {
+  type: 'DisputeClosed',
+  data: { paymentId: payment, disputeId: 'dp_1', outcome: 'won', closedAt: AT },
+};
+const lost = { ...closed, data: { ...closed.data, outcome: 'lost' } } as AccountEvent;
+const TERMS = { threshold: usd(5), target: usd(1_000_000), monthlyCap: usd(2_000_000), by: 'owner@example.com' };
+const configure = { type: 'ConfigureAutoReload', ...TERMS, consentedAtMs: ms(AT) } as const;
+const configured = (change: Partial<typeof TERMS> = {}): AccountEvent => ({
+  type: 'AutoReloadConfigured',
+  data: { ...TERMS, consentedAt: AT, ...change },
+});
+const reload = {
+  type: 'StartAutoReload',
+  attemptId: attemptId('reload_1'),
+  provider: 'stripe',
+  nowMs: ms(AT),
+} as const;
+const reloading: AccountEvent = {
+  type: 'AutoReloadStarted',
+  data: {
+    ...{ attemptId: attemptId('reload_1'), provider: 'stripe', amount: usd(5), price: usd(5), balance: usd(0) },
+    ...{ pending: usd(0), monthTotal: usd(0), startedAt: AT },
+  },
 };
 
 const late = (command: AccountCommand, written: AccountEvent): Case[] => [
@@ -95,6 +146,66 @@ export const PAYMENT_CASES = {
     action,
   ),
   AbandonPayment: late({ type: 'AbandonPayment', attemptId: attempt, reason: 'x', nowMs: ms(AT) }, abandoned),
+  RecordRefund: [
+    {
+      ...{ refused: 'payment_not_found', life: [opened], command: refund, written: refunded() },
+      fault: /^re_1: of pi_1, which was never paid$/,
+    },
+    {
+      ...{ refused: 'nothing', life: [...ended, ...refunded()], command: refund, written: refunded() },
+      fault: /^re_1: refunded twice$/,
+    },
+    {
+      ...{ refused: 'invalid_amount', life: ended, command: { ...refund, amount: usd(19) } },
+      ...{
+        written: refunded(usd(19)).slice(0, 1),
+        fault: /^re_1: refunds of pi_1 is 0\.000019 USD, should be at most/,
+      },
+    },
+    {
+      ...{ refused: 'id_reused', life: [...ended, ...refunded()], command: { ...refund, amount: usd(8) } },
+      ...{ written: refunded(usd(8)).slice(0, 1), fault: /^re_1: refunded twice$/ },
+    },
+  ],
+  RecordDispute: [
+    {
+      ...{ refused: 'payment_not_found', life: [opened], command: dispute, written: disputed() },
+      fault: /^dp_1: of pi_1, which was never paid$/,
+    },
+    {
+      ...{ refused: 'invalid_amount', life: ended, command: { ...dispute, amount: usd(0) } },
+      ...{ written: disputed(usd(0)).slice(0, 1), fault: /^dp_1: a dispute about nothing$/ },
+    },
+  ],
+  CloseDispute: [
+    {
+      ...{ refused: 'dispute_not_found', life: ended, command: close },
+      ...{ written: [closed], fault: /^dp_1: closed, and was never opened$/ },
+    },
+    {
+      ...{ refused: 'id_reused', life: [...ended, ...disputed(), lost], command: close },
+      ...{ written: [closed], fault: /^dp_1: won, and was lost before$/ },
+    },
+  ],
+  ConfigureAutoReload: [
+    {
+      ...{ refused: 'invalid_amount', life: [opened], command: { ...configure, target: usd(5) } },
+      ...{ written: [configured({ target: usd(5) })], fault: /^auto-reload: its target is not above its threshold$/ },
+    },
+    {
+      ...{ refused: 'invalid_amount', life: [opened], command: { ...configure, monthlyCap: usd(1) } },
+      ...{
+        written: [configured({ monthlyCap: usd(1) })],
+        fault: /^auto-reload: its cap is less than a single reload$/,
+      },
+    },
+  ],
+  StartAutoReload: [
+    {
+      ...{ refused: 'nothing', life: [opened], command: reload, written: [reloading] },
+      fault: /^reload_1: begun without consent$/,
+    },
+  ],
   // They say what may be charged, and nothing that another event could be compared with.
   SavePaymentMethod: [],
   RemovePaymentMethod: [],

@@ -1,0 +1,102 @@
+import type { AccountEvent } from '../../contracts/events.ts';
+import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { OpenAccount } from './account-state.ts';
+import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { unrestored } from './corrections.ts';
+import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
+import { grantOfPayment } from './decide-payments.ts';
+import { paidBy } from './payments.ts';
+import type { PaymentAttempt } from './payments-state.ts';
+
+type Decision = AccountEvent[] | CommandRefusal;
+
+/** Money that went back takes its credits with it, in the same append: what is left of that payment's, the rest is owed. */
+export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAccount): Decision {
+  const { paymentId, refundId, amount, refundedAtMs } = command;
+  const attempt = paidBy(state.billing.payments, paymentId);
+  if (attempt === undefined) return unpaid(paymentId);
+  const known = attempt.refunds.find((one) => one.refundId === refundId);
+  if (known !== undefined) return sameAmount(known.amount, amount, refundId);
+  const refunded = attempt.refunds.reduce((sum, one) => sum + one.amount, 0n);
+  if (amount <= 0n || refunded + amount > attempt.price)
+    return commandRefused(
+      'invalid_amount',
+      `amount: of ${paymentId} ${formatUsd(attempt.price)} USD were paid, and ${formatUsd(microUsd(refunded))} USD went back before`,
+    );
+  const event = { paymentId, refundId, amount, refundedAt: instant(refundedAtMs) };
+  const revoked = revoke(state, attempt, { ...command, id: refundId, cause: 'refund', before: microUsd(refunded) });
+  return 'type' in revoked ? revoked : [{ type: 'PaymentRefunded', data: event }, ...revoked];
+}
+
+/** As with a refund, until it is decided. */
+export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAccount): Decision {
+  const { paymentId, disputeId, amount, openedAtMs } = command;
+  const attempt = paidBy(state.billing.payments, paymentId);
+  if (attempt === undefined) return unpaid(paymentId);
+  const known = attempt.disputes.find((one) => one.disputeId === disputeId);
+  if (known !== undefined) return sameAmount(known.amount, amount, disputeId);
+  if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
+  const event = { paymentId, disputeId, amount, openedAt: instant(openedAtMs) };
+  const revoked = revoke(state, attempt, { ...command, id: disputeId, cause: 'dispute', before: microUsd(0n) });
+  return 'type' in revoked ? revoked : [{ type: 'PaymentDisputed', data: event }, ...revoked];
+}
+
+/** One that was won gives back what it had taken. */
+export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAccount): Decision {
+  const { paymentId, disputeId, outcome, closedAtMs, actor, nowMs } = command;
+  const dispute = paidBy(state.billing.payments, paymentId)?.disputes.find((one) => one.disputeId === disputeId);
+  if (dispute === undefined) return commandRefused('dispute_not_found', `${paymentId} has no dispute ${disputeId}`);
+  if (dispute.outcome === outcome) return [];
+  if (dispute.outcome !== null)
+    return commandRefused('id_reused', `dispute ${disputeId} was ${dispute.outcome}, and not ${outcome}`);
+  const closed: AccountEvent = {
+    type: 'DisputeClosed',
+    data: { paymentId, disputeId, outcome, closedAt: instant(closedAtMs) },
+  };
+  const revocation = state.billing.revocations.find(({ revocationId }) => revocationId === disputeId);
+  const left = revocation === undefined ? { uncovered: 0n, taken: 0n } : unrestored(revocation);
+  if (outcome === 'lost' || left.uncovered + left.taken === 0n) return [closed];
+  const reason = `dispute ${disputeId} was won`;
+  const restored = restoreGrant(
+    {
+      ...{ type: 'RestoreGrant', restorationId: `${disputeId}_won`, revocationId: disputeId, amount: null },
+      ...{ reason, actor, nowMs },
+    },
+    state,
+  );
+  return 'type' in restored ? restored : [closed, ...restored];
+}
+
+interface Taken {
+  readonly id: string;
+  readonly amount: MicroUsd;
+  readonly cause: 'refund' | 'dispute';
+  /** What went back before. */
+  readonly before: MicroUsd;
+  readonly actor: string;
+  readonly nowMs: number;
+}
+
+/** Of the credits the same part as of the price; nothing where all of them are revoked already. */
+function revoke(
+  state: OpenAccount,
+  { paymentId, credits, price }: PaymentAttempt,
+  { id, amount, cause, before, actor, nowMs }: Taken,
+): Decision {
+  if (paymentId === null) throw new Error(`${id}: of no payment`);
+  const grantId = grantOfPayment(paymentId);
+  const part = (credits * (before + amount)) / price - (credits * before) / price;
+  const most = revocableOf(state, grantId);
+  const revoked = part < most ? part : most;
+  if (revoked <= 0n) return [];
+  const said = { cause, paymentId, reason: `${cause} ${id}`, actor, nowMs };
+  return revokeGrant({ type: 'RevokeGrant', revocationId: id, grantId, amount: microUsd(revoked), ...said }, state);
+}
+
+const sameAmount = (known: MicroUsd, amount: MicroUsd, id: string): Decision =>
+  known === amount ? [] : commandRefused('id_reused', `${id} is about ${formatUsd(known)} USD, and was told before`);
+
+const unpaid = (paymentId: string): CommandRefusal =>
+  commandRefused('payment_not_found', `the account has no payment ${paymentId}`);
+
+const instant = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,103 @@
+import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { NOTHING, type OpenAccount } from './account-state.ts';
+import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { usableCredits } from './grants.ts';
+import { monthOf } from './month.ts';
+import { openAttempts } from './payments.ts';
+import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
+
+/** Money is charged in whole cents, and no less than providers take. */
+const CENT = 10_000n;
+const LEAST = 500_000n;
+
+const HOUR_MS = 3_600_000;
+/** After the first decline, the second, the third; the next one pauses. */
+const BACK_OFF_MS = [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS] as const;
+
+export function configureAutoReload(
+  { type: _type, consentedAtMs, ...said }: CommandOf<'ConfigureAutoReload'>,
+  { billing: { payments } }: OpenAccount,
+): AccountEvent[] | CommandRefusal {
+  const { threshold, target, monthlyCap } = said;
+  if (target < threshold + LEAST)
+    return commandRefused(
+      'invalid_amount',
+      `target: must be at least ${formatUsd(microUsd(LEAST))} USD above the threshold`,
+    );
+  if (monthlyCap < target - threshold)
+    return commandRefused('invalid_amount', 'monthlyCap: would be less than a single reload');
+  const { reload } = payments;
+  const isSame = reload?.threshold === threshold && reload.target === target && reload.monthlyCap === monthlyCap;
+  const isAsConsented = (reload?.consentedAtMs === null) === (consentedAtMs === null);
+  if (isSame && isAsConsented && reload.paused === null) return [];
+  const consentedAt = consentedAtMs === null ? null : instant(consentedAtMs);
+  return [{ type: 'AutoReloadConfigured', data: { ...said, consentedAt } }];
+}
+
+/**
+ * Looks at the level, never at what has changed: whether so little is left that more is to be bought, and may be. One attempt at
+ * a time, of what brings it to the target at once, what is under way counted. Each reason why not is written down once.
+ */
+export function startAutoReload(command: CommandOf<'StartAutoReload'>, state: OpenAccount): AccountEvent[] {
+  const { attemptId, provider, nowMs } = command;
+  const { payments } = state.billing;
+  const { reload } = payments;
+  if (reload === null) return [];
+  const available = usableCredits(state.grants, nowMs) - state.uncovered;
+  const pending = sumOf(openAttempts(payments).filter(({ kind }) => kind === 'reload'));
+  if (available + pending > reload.threshold) return [];
+  const amount = microUsd(roundedUp(reload.target - available - pending));
+  const monthTotal = microUsd(sumOf(ofMonth(payments, monthOf(nowMs))));
+  const reason = whyNot(state, reload, { amount, monthTotal, pending, nowMs });
+  if (reason !== null)
+    return reason === reload.skipped ? [] : [{ type: 'AutoReloadSkipped', data: { reason, at: instant(nowMs) } }];
+  const balance = available < 0n ? NOTHING : microUsd(available);
+  const begun = { attemptId, provider, amount, price: amount, balance, pending: microUsd(pending), monthTotal };
+  return [{ type: 'AutoReloadStarted', data: { ...begun, startedAt: instant(nowMs) } }];
+}
+
+interface Level {
+  readonly amount: MicroUsd;
+  readonly monthTotal: MicroUsd;
+  readonly pending: bigint;
+  readonly nowMs: number;
+}
+
+function whyNot(
+  { suspended, billing: { payments } }: OpenAccount,
+  reload: ReloadState,
+  { amount, monthTotal, pending, nowMs }: Level,
+): EventData<'AutoReloadSkipped'>['reason'] | null {
+  if (reload.consentedAtMs === null) return 'disabled';
+  if (suspended !== null) return 'suspended';
+  if (reload.paused !== null) return 'paused';
+  if (pending > 0n) return 'pending';
+  if (reload.nextAttemptAtMs !== null && nowMs < reload.nextAttemptAtMs) return 'backoff';
+  if (payments.method === null) return 'no_payment_method';
+  return amount + monthTotal > reload.monthlyCap ? 'cap' : null;
+}
+
+/** What a decline of an auto-reload leads to; nobody is there to try again. */
+export function afterDecline(
+  { kind }: PaymentAttempt,
+  { payments: { reload } }: OpenAccount['billing'],
+  { code, isTerminal, nowMs }: CommandOf<'RecordPaymentFailure'>,
+): { readonly nextAttemptAt: string | null; readonly pause: AccountEvent[] } {
+  if (kind !== 'reload' || reload === null) return { nextAttemptAt: null, pause: [] };
+  const waitMs = isTerminal ? undefined : BACK_OFF_MS[reload.declines];
+  if (waitMs !== undefined) return { nextAttemptAt: instant(nowMs + waitMs), pause: [] };
+  return { nextAttemptAt: null, pause: [{ type: 'AutoReloadPaused', data: { reason: code, at: instant(nowMs) } }] };
+}
+
+const ofMonth = ({ attempts }: PaymentsState, month: string): PaymentAttempt[] =>
+  Object.values(attempts).filter(
+    ({ kind, state, startedAtMs }) =>
+      kind === 'reload' && state !== 'failed' && state !== 'abandoned' && monthOf(startedAtMs) === month,
+  );
+
+const sumOf = (attempts: readonly PaymentAttempt[]): bigint => attempts.reduce((sum, { price }) => sum + price, 0n);
+
+const roundedUp = (amount: bigint): bigint => ((amount + CENT - 1n) / CENT) * CENT;
+
+const instant = (ms: number): string => new Date(ms).toISOString();

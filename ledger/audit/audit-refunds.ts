@@ -1,0 +1,81 @@
+import { type AccountBooks, type OwnAttempt, tell } from './own-account.ts';
+import type { DisputeClosedData, DisputedData, RefundedData, StoredEvent } from './stored-event.ts';
+
+/*
+ * Money that went back takes the same part of its credits with it, by the next event of the same command; what a dispute that was
+ * won had taken comes back in the same way.
+ */
+
+export function takeRefund(
+  books: AccountBooks,
+  { paymentId, refundId, amount }: RefundedData,
+  event: StoredEvent,
+): void {
+  const attempt = paidBy(books, paymentId, refundId);
+  if (attempt === undefined) return;
+  if (attempt.returned.has(refundId)) tell(books, `${refundId}: refunded twice`);
+  const before = attempt.refunded;
+  attempt.refunded += BigInt(amount);
+  if (amount === '0' || attempt.refunded > attempt.price)
+    tell(books, `${refundId}: refunds of ${paymentId}`, amount, `at most ${attempt.price - before}`, 'micro-USD');
+  const part = partOf(attempt, attempt.refunded) - partOf(attempt, before);
+  expectRevoked(books, attempt, { paymentId, id: refundId, cause: 'refund', part, event });
+}
+
+export function takeDispute(books: AccountBooks, disputed: DisputedData, event: StoredEvent): void {
+  const { paymentId, disputeId, amount } = disputed;
+  const attempt = paidBy(books, paymentId, disputeId);
+  if (attempt === undefined) return;
+  if (attempt.returned.has(disputeId)) tell(books, `${disputeId}: disputed twice`);
+  if (amount === '0') tell(books, `${disputeId}: a dispute about nothing`);
+  const part = partOf(attempt, BigInt(amount));
+  expectRevoked(books, attempt, { paymentId, id: disputeId, cause: 'dispute', part, event });
+}
+
+export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData, { metadata }: StoredEvent): void {
+  const { paymentId, disputeId, outcome } = closed;
+  const attempt = paidBy(books, paymentId, disputeId);
+  const before = attempt?.returned.get(disputeId);
+  if (before === undefined) tell(books, `${disputeId}: closed, and was never opened`);
+  else if (before !== 'open') tell(books, `${disputeId}: ${outcome}, and was ${before} before`);
+  attempt?.returned.set(disputeId, outcome);
+  const { uncovered, taken } = books.revocations.get(disputeId) ?? { uncovered: 0n, taken: 0n };
+  if (outcome === 'lost' || uncovered + taken === 0n) return;
+  const fields = { restorationId: `${disputeId}_won`, revocationId: disputeId, amount: String(uncovered + taken) };
+  const what = { name: disputeId, told: 'won, and not restored' };
+  books.following = { type: 'GrantRestored', fields, commandId: metadata?.commandId, ...what };
+}
+
+interface Returned {
+  readonly paymentId: string;
+  readonly id: string;
+  readonly cause: string;
+  /** In credits. */
+  readonly part: bigint;
+  readonly event: StoredEvent;
+}
+
+/** What others have revoked of the grant is not there to be revoked. */
+function expectRevoked(
+  books: AccountBooks,
+  attempt: OwnAttempt,
+  { paymentId, id, cause, part, event }: Returned,
+): void {
+  attempt.returned.set(id, 'open');
+  const grantId = `payment_${paymentId}`;
+  let left = attempt.credits;
+  for (const one of books.revocations.values()) if (one.grantId === grantId) left -= one.taken + one.uncovered;
+  const amount = part < left ? part : left;
+  if (amount <= 0n) return;
+  const fields = { revocationId: id, grantId, cause, paymentId, amount: String(amount) };
+  const what = { name: id, told: 'paid back, and nothing revoked' };
+  books.following = { type: 'GrantRevoked', fields, commandId: event.metadata?.commandId, ...what };
+}
+
+const partOf = ({ credits, price }: OwnAttempt, amount: bigint): bigint => (credits * amount) / price;
+
+function paidBy(books: AccountBooks, paymentId: string, id: string): OwnAttempt | undefined {
+  for (const attempt of books.attempts.values()) if (attempt.paidBy === paymentId) return attempt;
+  tell(books, `${id}: of ${paymentId}, which was never paid`);
+  return undefined;
+}

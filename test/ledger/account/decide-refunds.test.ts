@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import { keyIssued, lifeWith, ms, openAccount, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import { faultsOf } from '../audit/account-faults.ts';
+
+const NOW = ms('2026-11-20T10:00:00.000Z');
+const [ATTEMPT, PAYMENT] = [attemptId('purchase_1'), paymentId('pi_1')];
+const SAID = { actor: 'operator', nowMs: NOW };
+const start: AccountCommand = {
+  ...{ type: 'StartPurchase', attemptId: ATTEMPT, provider: 'manual', amount: usd(20), price: usd(20), by: 'x' },
+  nowMs: NOW,
+};
+const pay: AccountCommand = {
+  ...{ type: 'RecordPayment', attemptId: ATTEMPT, provider: 'manual', paymentId: PAYMENT, amount: usd(20) },
+  ...{ paidAtMs: NOW, nowMs: NOW },
+};
+/** Commands one after another. */
+function after(...commands: readonly AccountCommand[]): AccountEvent[] {
+  const life = [opened, keyIssued()];
+  for (const command of commands) life.push(...given(...life).decided(command));
+  return life;
+}
+const refund = (amount: number, change: Partial<CommandOf<'RecordRefund'>> = {}): AccountCommand => ({
+  ...{ type: 'RecordRefund', paymentId: PAYMENT, refundId: `re_${amount}`, amount: usd(amount), refundedAtMs: NOW },
+  ...{ ...SAID, ...change },
+});
+const dispute = (amount: number, change: Partial<CommandOf<'RecordDispute'>> = {}): AccountCommand => ({
+  ...{ type: 'RecordDispute', paymentId: PAYMENT, disputeId: 'dp_1', amount: usd(amount), openedAtMs: NOW },
+  ...{ ...SAID, ...change },
+});
+const close = (outcome: 'won' | 'lost'): AccountCommand => ({
+  ...{ type: 'CloseDispute', paymentId: PAYMENT, disputeId: 'dp_1', outcome, closedAtMs: NOW },
+  ...SAID,
+});
+const balanceOf = (life: readonly AccountEvent[]): bigint => {
+  expect(faultsOf(life)).toEqual([]);
+  return openAccount(life).balance;
+};
+const paid = after(start, pay);
+const spent = lifeWith(paid, usageOf(1, 15));
+
+describe('a refund', () => {
+  test('lowers the balance by exactly itself: first what is left of its grant, the rest is owed', () => {
+    const life = [...spent, ...given(...spent).decided(refund(12))];
+    expect(balanceOf(life)).toBe(-7n);
+    expect(openAccount(life)).toMatchObject({ uncovered: 7n, grants: [{ remaining: 0n }] });
+    expect(balanceOf([...paid, ...given(...paid).decided(refund(12))])).toBe(8n);
+  });
+
+  test('counts once, and refunds of a payment are no more than was paid', () => {
+    const life = [...paid, ...given(...paid).decided(refund(12))];
+    given(...life).decides(refund(12));
+    given(...life).refuses(refund(12, { amount: usd(11) }), 'id_reused');
+    given(...life).refuses(refund(9), 'invalid_amount', /20\.00|0\.00002/);
+    expect(balanceOf([...life, ...given(...life).decided(refund(8))])).toBe(0n);
+    given(...paid).refuses(refund(0), 'invalid_amount');
+    given(opened).refuses(refund(1), 'payment_not_found');
+  });
+
+  test('of a part of a discounted price takes the same part of its credits, and all parts all of them', () => {
+    const discounted = after(
+      { ...start, amount: usd(20), price: usd(7) } as AccountCommand,
+      { ...pay, amount: usd(7) } as AccountCommand,
+    );
+    let life = discounted;
+    for (const [part, left] of [
+      [1, 18n],
+      [2, 12n],
+      [4, 0n],
+    ] as const) {
+      life = [...life, ...given(...life).decided(refund(part))];
+      expect(balanceOf(life)).toBe(left);
+    }
+  });
+});
+
+describe('a dispute', () => {
+  test('takes its part, gives it back where it is won, and not where it is lost', () => {
+    const open = [...spent, ...given(...spent).decided(dispute(20))];
+    expect(balanceOf(open)).toBe(-15n);
+    const won = [...open, ...given(...open).decided(close('won'))];
+    expect(balanceOf(won)).toBe(5n);
+    const lost = [...open, ...given(...open).decided(close('lost'))];
+    expect(balanceOf(lost)).toBe(-15n);
+    given(...open).decides(dispute(20));
+    given(...won).decides(close('won'));
+    given(...won).refuses(close('lost'), 'id_reused');
+    given(...open).refuses(dispute(19), 'id_reused');
+    given(...paid).refuses(close('won'), 'dispute_not_found');
+    given(opened).refuses(dispute(1), 'payment_not_found');
+    given(...paid).refuses(dispute(0), 'invalid_amount');
+  });
+
+  test('after a refund takes what is left of its credits, and no more', () => {
+    const refunded = [...paid, ...given(...paid).decided(refund(15))];
+    const disputed = [...refunded, ...given(...refunded).decided(dispute(20))];
+    expect(balanceOf(disputed)).toBe(0n);
+    const again = [...disputed, ...given(...disputed).decided(refund(5))];
+    expect(balanceOf(again)).toBe(0n);
+    expect(balanceOf([...again, ...given(...again).decided(close('won'))])).toBe(5n);
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import {
+  granted,
+  keyIssued,
+  lifeWith,
+  ms,
+  OPENED_AT,
+  openAccount,
+  opened,
+  usageOf,
+  usd,
+} from '../../fixtures/ledger/example-account.ts';
+import { faultsOf } from '../audit/account-faults.ts';
+
+const NOW = ms('2026-11-20T10:00:00.000Z');
+const HOUR = 3_600_000;
+const at = (nowMs: number): string => new Date(nowMs).toISOString();
+const configure = (change: Partial<CommandOf<'ConfigureAutoReload'>> = {}): AccountCommand => ({
+  ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000), monthlyCap: usd(50_000_000) },
+  ...{ consentedAtMs: NOW, by: 'owner@example.com', ...change },
+});
+const save = (id: string): AccountCommand => ({
+  ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'cus_1', paymentMethodId: id, brand: 'visa' },
+  ...{ last4: '4242', consentedAtMs: ms(OPENED_AT), by: 'owner@example.com' },
+});
+const reload = (id: string, nowMs = NOW): AccountCommand => ({
+  ...{ type: 'StartAutoReload', attemptId: attemptId(id), provider: 'stripe', nowMs },
+});
+const pay = (id: string, amount: number): AccountCommand => ({
+  ...{ type: 'RecordPayment', attemptId: attemptId(id), provider: 'stripe', paymentId: paymentId(`pi_${id}`) },
+  ...{ amount: usd(amount), paidAtMs: NOW, nowMs: NOW },
+});
+const fail = (id: string, nowMs = NOW, isTerminal = false): AccountCommand => ({
+  ...{ type: 'RecordPaymentFailure', attemptId: attemptId(id), code: 'card_declined', isTerminal, nowMs },
+});
+const skipped = (reason: string, nowMs = NOW) =>
+  ({ type: 'AutoReloadSkipped', data: { reason, at: at(nowMs) } }) as AccountEvent;
+function lived(life: readonly AccountEvent[], ...commands: readonly AccountCommand[]): AccountEvent[] {
+  const events = [...life];
+  for (const command of commands) events.push(...given(...events).decided(command));
+  return events;
+}
+/** Level with the threshold, ready to reload. */
+const low = lived([opened, keyIssued(), granted('g', 5_000_000)], configure(), save('pm_1'));
+const started = (life: readonly AccountEvent[], id: string, nowMs = NOW) => {
+  const [event, ...more] = given(...life).decided(reload(id, nowMs));
+  expect(more).toEqual([]);
+  return event?.type === 'AutoReloadStarted' ? event.data : event;
+};
+
+describe('auto-reload', () => {
+  test('buys what brings the account to its target at once, where the level is at the threshold or below', () => {
+    expect(started(low, 'r1')).toMatchObject({
+      amount: 15_000_000n,
+      price: 15_000_000n,
+      balance: 5_000_000n,
+      pending: 0n,
+      monthTotal: 0n,
+    });
+    const above = lived([opened, granted('g', 5_000_001)], configure(), save('pm_1'));
+    given(...above).decides(reload('r1'));
+    const owing = lifeWith(lived([opened, keyIssued()], configure(), save('pm_1')), usageOf(1, 7));
+    expect(started(owing, 'r1')).toMatchObject({ amount: 20_010_000n, balance: 0n });
+    given(opened).decides(reload('r1'));
+  });
+
+  test('has one attempt open at a time, whose credits are counted', () => {
+    const open = lived(low, reload('r1'));
+    given(...open).decides(reload('r2'));
+    const drained = lifeWith(open, usageOf(1, 25_000_000));
+    const told = lived(drained, reload('r2'));
+    expect(told.at(-1)).toEqual(skipped('pending'));
+    given(...told).decides(reload('r3'));
+    const settled = lived(told, pay('r1', 15_000_000));
+    expect(openAccount(settled).balance).toBe(-5_000_000n);
+    expect(started(settled, 'r4')).toMatchObject({ amount: 25_000_000n, monthTotal: 15_000_000n });
+    expect(faultsOf(lived(settled, reload('r4')))).toEqual([]);
+  });
+
+  test('never goes over the cap of its month, with what is open, and begins anew with the next', () => {
+    const capped = lifeWith(
+      lived(low, configure({ monthlyCap: usd(20_000_000) }), reload('r1'), pay('r1', 15_000_000)),
+      usageOf(1, 18_000_000),
+    );
+    given(...capped).decides(reload('r2'), skipped('cap'));
+    const december = ms('2026-12-01T00:00:00.000Z');
+    expect(started(capped, 'r2', december)).toMatchObject({ monthTotal: 0n });
+  });
+
+  test('waits 1, 2 and 4 hours after declines, and is paused by the fourth, until it is configured or has another card', () => {
+    let life = low;
+    let nowMs = NOW;
+    for (const [index, hours] of [1, 2, 4].entries()) {
+      life = lived(life, reload(`r${index}`, nowMs), fail(`r${index}`, nowMs));
+      expect(life.at(-1)).toMatchObject({ type: 'PaymentFailed', data: { nextAttemptAt: at(nowMs + hours * HOUR) } });
+      given(...life).decides(reload('x', nowMs + hours * HOUR - 1), skipped('backoff', nowMs + hours * HOUR - 1));
+      nowMs += hours * HOUR;
+    }
+    life = lived(life, reload('r3', nowMs), fail('r3', nowMs));
+    expect(life.slice(-2)).toMatchObject([{ data: { nextAttemptAt: null } }, { type: 'AutoReloadPaused' }]);
+    given(...life).decides(reload('x', nowMs + 100 * HOUR), skipped('paused', nowMs + 100 * HOUR));
+    for (const lift of [configure(), save('pm_2')])
+      expect(started(lived(life, lift), 'y', nowMs)).toHaveProperty('amount');
+    given(...lived(life, save('pm_1'))).decides(reload('x', nowMs), skipped('paused', nowMs));
+  });
+
+  test('is paused at once by a decline that no other try can mend, and a success makes the next decline the first', () => {
+    expect(lived(low, reload('r1'), fail('r1', NOW, true)).at(-1)).toMatchObject({ type: 'AutoReloadPaused' });
+    const once = lifeWith(
+      lived(low, reload('r1'), fail('r1'), reload('r2', NOW + HOUR), pay('r2', 15_000_000)),
+      usageOf(1, 18_000_000),
+    );
+    const again = lived(once, reload('r3', NOW + HOUR), fail('r3', NOW + HOUR));
+    expect(again.at(-1)).toMatchObject({ data: { nextAttemptAt: at(NOW + 2 * HOUR) } });
+  });
+
+  test('tells once why there is none: off, suspended, without a card', () => {
+    const off = lived(low, configure({ consentedAtMs: null }));
+    given(...off).decides(reload('r1'), skipped('disabled'));
+    given(...lived(off, reload('r1'))).decides(reload('r1'));
+    given(...lived(low, { type: 'SuspendAccount', reason: 'x' })).decides(reload('r1'), skipped('suspended'));
+    given(...lived(low, { type: 'RemovePaymentMethod', by: 'x', nowMs: NOW })).decides(
+      reload('r1'),
+      skipped('no_payment_method'),
+    );
+  });
+
+  test('is configured with a target above its threshold and a cap that holds one reload; the same again is nothing', () => {
+    given(opened).refuses(configure({ target: usd(5_000_000) }), 'invalid_amount', /^target: /);
+    given(opened).refuses(configure({ monthlyCap: usd(14_999_999) }), 'invalid_amount', /^monthlyCap: /);
+    given(...low).decides(configure());
+    expect(faultsOf(low)).toEqual([]);
+  });
+});
