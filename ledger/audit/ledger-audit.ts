@@ -32,6 +32,8 @@ export interface Audited {
   readonly events: number;
   readonly accounts: number;
   readonly prints: BigUint64Array<ArrayBuffer>;
+  /** Where the ledger has gone on, which has left this log. */
+  readonly movedTo?: string;
 }
 
 /**
@@ -47,6 +49,7 @@ export class LedgerAudit {
   #accountCount = 0;
   /** What stands in the log behind a move of the ledger to another one. */
   readonly #leftBehind = new LeftBehind();
+  #movedTo: Pick<Audited, 'movedTo'> = {};
   /** Until when what began may rest on what was lost: the newest loss that was accepted; '' where there was none. */
   #lostUntil = '';
   readonly #prints = new Prints();
@@ -76,6 +79,8 @@ export class LedgerAudit {
     if (account === null) {
       this.#streams.take(event, stored, tellHere);
       if (stored !== null) this.#takeForAccounts(stream, stored, tellHere);
+      if (stored?.type === 'LedgerMoved') this.#movedTo = { movedTo: (stored.data as { readonly to: string }).to };
+      if (stored?.type === 'LedgerIdentified') this.#movedTo = {};
       return;
     }
     if (stored?.type === 'UsageRecorded') this.#prints.add((stored.data as UsageData).requestId);
@@ -95,7 +100,7 @@ export class LedgerAudit {
       const others = more === 0 ? '' : ` and ${more} more behind it`;
       this.#tellOf(event, `${event.type}${others} of a ledger that has moved to another log`);
     }
-    return { events: this.events, accounts: this.#accountCount, prints: this.#prints.all() };
+    return { events: this.events, accounts: this.#accountCount, prints: this.#prints.all(), ...this.#movedTo };
   }
 
   /** The last revision of an account's stream that was looked at; null where there was none. */

@@ -112,6 +112,11 @@ describe('gateway ledger copy', () => {
     expect(await open(of.inStore, 'cyd')).toMatchObject({ exitCode: 0 });
     expect(await accounts(of.inStore)).toEqual(['acct_ada', 'acct_bob', 'acct_cyd']);
     expect(await runHere('--config', of.inStore, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: 0 });
+    const left = await runHere('ledger', 'verify', '--offline', join(of.data, 'ledger.db'));
+    expect(left).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/: no fault\nThe ledger has moved to EventStoreDB at \S+, .*is there\n$/),
+    });
     // Once more it finds everything done.
     expect(await copyTo(of)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('is there now') });
   });

@@ -117,6 +117,9 @@ const FAULT_CHARS = 4_000;
 
 const summaryOf = (found: Verified & { readonly faults: number }): string =>
   `${counted(found.events, 'event')} of ${counted(found.accounts, 'account')}: ` +
-  (found.faults === 0 ? 'no fault' : counted(found.faults, 'fault'));
+  (found.faults === 0 ? 'no fault' : counted(found.faults, 'fault')) +
+  (found.movedTo === undefined
+    ? ''
+    : `\nThe ledger has moved to ${brief(found.movedTo)}: what came behind its last event here is there`);
 
 const counted = (count: number, what: string): string => `${groupedCount(count)} ${what}${count === 1 ? '' : 's'}`;

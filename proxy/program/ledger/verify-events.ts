@@ -70,7 +70,8 @@ async function verifyEvents(
   const repeated = repeatedPrints([audited.prints]);
   const repeats = new Repeats(repeated, onFault);
   if (repeated.size > 0) for await (const event of read()) repeats.take(event);
-  return { events: audited.events, accounts: audited.accounts };
+  const { prints: _, ...verified } = audited;
+  return verified;
 }
 
 /** The last revision of a stream; null where there is none. */

@@ -23,10 +23,7 @@ export interface Verification {
   readonly onRead: (events: number, of: number) => void;
 }
 
-export interface Verified {
-  readonly events: number;
-  readonly accounts: number;
-}
+export type Verified = Omit<Audited, 'prints'>;
 
 /** Beyond this many more threads read the same file no sooner. */
 const THREADS_MAX = 16;
@@ -58,7 +55,10 @@ export async function verifyFile(path: string, { onFault, onRead, views }: Verif
     const repeats = new Repeats(repeated, onFault);
     for (const event of scanFile({ path, part: 0, parts: 1, upTo })) repeats.take(event);
   }
-  return { events, accounts: audits.reduce((sum, { accounts }) => sum + accounts, 0) };
+  // The first looks at what is of no account.
+  const { movedTo } = audits[0] ?? {};
+  const moved = movedTo === undefined ? {} : { movedTo };
+  return { events, accounts: audits.reduce((sum, { accounts }) => sum + accounts, 0), ...moved };
 }
 
 /** What the views know and the file has not, also now: a gateway may have written to both meanwhile. */

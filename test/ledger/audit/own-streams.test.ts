@@ -263,3 +263,14 @@ it('tells of an account in a log that the ledger has left in the part that looks
     left,
   );
 });
+
+it('says where a ledger has gone on that has left its log, and not of one that has arrived', () => {
+  const movedTo = (...events: readonly Written[]) => {
+    const audit = new LedgerAudit({ onFault: () => {} });
+    for (const [index, event] of events.entries()) audit.take(recordedOf(LEDGER_STREAM, event, index));
+    return audit.end().movedTo;
+  };
+  expect(movedTo(identified())).toBeUndefined();
+  expect(movedTo(identified(), moved())).toBe('elsewhere');
+  expect(movedTo(identified(), moved(), identified())).toBeUndefined();
+});
