@@ -210,6 +210,10 @@ describe('a lease', () => {
       { type: 'LeaseNarrowed', data: { ...other, keyId: KEY, atMost: usd(atMost) } },
     ];
     expect(faultsOf([...begins, narrowed(3)])).toEqual([OTHERS]);
+    expect(faultsOf([...begins, narrowed(20)])).toEqual([
+      OTHERS,
+      'lease_1: is narrowed for key_a to 0.000020 USD, from 0.000020 USD',
+    ]);
     expect(faultsOf([...begins, narrowed(0), narrowed(0)])).toEqual([
       OTHERS,
       OTHERS,

@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 import type { AccountEvent, CreditsDebited } from '../../../contracts/events.ts';
 import { picoUsd } from '../../../contracts/money.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
 import { describeFault } from '../../../ledger/audit/fault.ts';
+import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, CARD, granted, keyIssued, lifeWith, opened, usageOf } from '../../fixtures/ledger/example-account.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
@@ -33,6 +36,24 @@ function faultsOf(change: (debit: CreditsDebited) => Partial<CreditsDebited>): s
 
 it('finds nothing wrong with lines and uses that follow from usage and card', () => {
   expect(faultsOf(() => ({}))).toEqual([]);
+});
+
+it('has a fast lane cost twice where the card has one, and else as much', () => {
+  for (const fastMultiplier of [2, null] as const) {
+    const card = { ...CARD, fastMultiplier };
+    const usage = usageOf(1, 10, { lane: 'fast' });
+    const life = [opened, keyIssued(), granted('g1', 1_000)];
+    const own = { ...CARD.rates, hasFastLane: fastMultiplier !== null, uses: new Map() };
+    const audit = new AccountAudit(ACCOUNT, () => own);
+    const events = [...life, ...recordUsage(fold(life) as OpenAccount, usage, card)];
+    for (const { data, metadata, ...event } of recordedLife(
+      events.map((one) => ({ event: one, atMs: Date.UTC(2026, 10, 20) })),
+    ))
+      audit.take({ ...event, data: JSON.parse(data), metadata: JSON.parse(metadata) });
+    audit.end();
+    expect(audit.books.faults.map(describeFault)).toEqual([]);
+    expect(audit.books.debited).toBe(fastMultiplier === null ? 10n : 20n);
+  }
 });
 
 it.each([
