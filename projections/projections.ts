@@ -4,6 +4,7 @@ import { type AccountId, type Position, revision } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
 import { EventFold } from './event-fold.ts';
+import { FoldRate } from './fold-rate.ts';
 import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
@@ -44,6 +45,7 @@ export class Projections {
   readonly #folded = new FoldedPositions();
   readonly #waiters = new FoldWaiters();
   readonly #age = new ViewAge();
+  readonly #rate = new FoldRate();
   readonly #firstCaughtUp = Promise.withResolvers<void>();
   readonly #takeBack: TakeBack;
   readonly #fold: EventFold;
@@ -301,7 +303,8 @@ export class Projections {
   #storedCheckpoint(): StoredCheckpoint | null {
     if (this.#checkpoint === null) return null;
     const currentAtMs = this.#age.currentAtMs(this.#clock());
-    return { source: this.#source.name, checkpoint: this.#checkpoint(), currentAtMs };
+    const foldedLately = this.#rate.lately(this.#clock());
+    return { source: this.#source.name, checkpoint: this.#checkpoint(), currentAtMs, foldedLately };
   }
 
   /** The restored rows are of another log: nothing of them may stay, in memory or in the file. */
@@ -323,6 +326,7 @@ export class Projections {
     await this.#foldInTurns(events);
     this.#checkpoint = checkpoint;
     this.#folded.add(events, through);
+    this.#rate.add(events.length, this.#clock());
     this.#waiters.wake();
     this.#disk?.request();
   }

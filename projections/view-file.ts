@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { FoldedLately } from './fold-rate.ts';
 import type { ColumnValue, StoredView, ViewRow, ViewTable } from './view.ts';
 
 /** Raised when the tables below change: a file of another layout is filled anew. */
@@ -20,6 +21,8 @@ export interface StoredCheckpoint {
   readonly checkpoint: string;
   /** When the views were last known to hold everything, in milliseconds since 1970; null when they never did. */
   readonly currentAtMs: number | null;
+  /** For operators: nothing goes on with it. */
+  readonly foldedLately?: FoldedLately;
 }
 
 /**
@@ -38,7 +41,10 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS written (one INTEGER PRIMARY KEY CHECK (one = 1), writes INTEGER NOT NULL) STRICT;
   INSERT OR IGNORE INTO written VALUES (1, 0);
   CREATE TABLE IF NOT EXISTS stamped (name TEXT PRIMARY KEY, total INTEGER NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS known_current (one INTEGER PRIMARY KEY CHECK (one = 1), at_ms INTEGER NOT NULL) STRICT`;
+  CREATE TABLE IF NOT EXISTS known_current (one INTEGER PRIMARY KEY CHECK (one = 1), at_ms INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS folded_lately (
+    one INTEGER PRIMARY KEY CHECK (one = 1), events INTEGER NOT NULL, of_ms INTEGER NOT NULL, at_ms INTEGER NOT NULL
+  ) STRICT`;
 
 /** Makes a file ready for the views' rows; of another layout its checkpoint goes, and what these views had in it. */
 export function prepareFile(database: DatabaseSync, views: readonly StoredView[]): void {
@@ -65,6 +71,7 @@ export const clearing = (views: readonly StoredView[]): string[] => [
   `DROP TABLE IF EXISTS ${UPCAST_FROM}`,
   'DELETE FROM checkpoint',
   'DELETE FROM known_current',
+  'DELETE FROM folded_lately',
   'DELETE FROM stored_view',
   ...views.flatMap((view) => view.tables.map(({ name }) => `DELETE FROM ${name}`)),
   'UPDATE stamped SET total = 0',
@@ -91,8 +98,12 @@ export function writing(rows: readonly ViewRow[], views: readonly StoredView[], 
     at.currentAtMs === null
       ? once('DELETE FROM known_current')
       : once('INSERT OR REPLACE INTO known_current VALUES (1, ?)', at.currentAtMs),
+    ...(at.foldedLately === undefined ? [] : [noting(at.foldedLately)]),
   ];
 }
+
+const noting = ({ events, ofMs, atMs }: FoldedLately): Batch =>
+  once('INSERT OR REPLACE INTO folded_lately VALUES (1, ?, ?, ?)', events, ofMs, atMs);
 
 const byTable = (rows: readonly ViewRow[] = [], statementsOf: (table: ViewTable) => Batch['statements']): Batch[] =>
   [...Map.groupBy(rows, ({ table }) => table)].map(([table, ofTable]) => ({

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
+import type { FoldedLately } from '../fold-rate.ts';
 import { type FoldedThrough, readFoldedThrough, readUpcastFrom } from '../known-views.ts';
 
 interface ViewFacts {
@@ -27,6 +28,8 @@ export interface ViewsFacts extends FoldedThrough {
   /** When they were last known to hold everything, in ms since 1970; null when they never did. */
   readonly currentAtMs: number | null;
   readonly bytes: number;
+  /** Null where the file is of a program that did not say. */
+  readonly foldedLately: FoldedLately | null;
   readonly views: readonly ViewFacts[];
 }
 
@@ -43,11 +46,18 @@ export function readViewsFacts(path: string): ViewsFacts | null {
       ...folded,
       currentAtMs: current === undefined ? null : Number(current.at_ms),
       bytes: bytesOf(path) + bytesOf(`${path}-wal`),
+      foldedLately: foldedLatelyIn(database),
       views: viewsIn(database, readUpcastFrom(path)),
     };
   } finally {
     database.close();
   }
+}
+
+function foldedLatelyIn(database: DatabaseSync): FoldedLately | null {
+  const isThere = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'folded_lately'").get() !== undefined;
+  const row = isThere ? database.prepare('SELECT events, of_ms, at_ms FROM folded_lately').get() : undefined;
+  return row === undefined ? null : { events: Number(row.events), ofMs: Number(row.of_ms), atMs: Number(row.at_ms) };
 }
 
 const bytesOf = (path: string): number => (existsSync(path) ? statSync(path).size : 0);

@@ -86,7 +86,10 @@ describe('gateway projections rebuild', () => {
     await gateway.gateway.process.projections.whenWritten();
     await noDifference(data);
     expect(await runHereForJson('projections', 'status', '--data', data)).toMatchObject({
-      files: [{ state: 'live' }, { state: 'kept for rollback' }],
+      files: [
+        { state: 'live', eventsPerS: expect.any(Number) },
+        { state: 'kept for rollback', eventsPerS: null },
+      ],
     });
     expect(await runHereForJson('projections', 'rollback', '--data', data)).toMatchObject({
       switched: 'in the gateway',
@@ -128,7 +131,16 @@ describe('gateway projections rebuild', () => {
     other.close();
     const running = lockFolder(journalFolder(data));
     expect(await rebuild(data)).toMatchObject({ compared: null, switched: 'at the next start, by this program' });
+    const rateAt = async (atMs: number) => {
+      const live = new DatabaseSync(join(data, 'views.db'));
+      live.prepare('UPDATE folded_lately SET events = 4217, of_ms = 10000, at_ms = ?').run(atMs);
+      live.close();
+      const { files } = await runHereForJson('projections', 'status', '--data', data);
+      return (files as { eventsPerS: number | null }[])[0]?.eventsPerS;
+    };
+    expect([await rateAt(Date.now()), await rateAt(0)]).toEqual([422, null]);
     running.release();
+    expect(await rateAt(Date.now())).toBe(null);
     const logLines: string[] = [];
     const gateway = await startTestGateway({ data, logLines });
     expect(logLines.join()).toContain('what was made of this one takes its place');

@@ -88,7 +88,7 @@ export function dump(path: string): string[] {
   try {
     const tables = database
       .prepare(
-        `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('known_current', 'written', 'stamped') ORDER BY name`,
+        `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('known_current', 'folded_lately', 'written', 'stamped') ORDER BY name`,
       )
       .all();
     return tables.flatMap(({ name }) =>

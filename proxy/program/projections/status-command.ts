@@ -38,12 +38,14 @@ type State =
   | 'kept for rollback';
 
 /** A file of views. */
-interface FileStatus extends Omit<ViewsFacts, 'currentAtMs' | 'last' | 'views'> {
+interface FileStatus extends Omit<ViewsFacts, 'currentAtMs' | 'foldedLately' | 'last' | 'views'> {
   readonly file: string;
   readonly state: State;
   /** Of one whose rows were made of those of an earlier version, which it is served from. */
   readonly views: readonly (ViewsFacts['views'][number] & { readonly state: State | `serving version ${string}` })[];
   readonly lag: { readonly events: number; readonly seconds: number } | null;
+  /** How many events were folded a second, in the last seconds; null where nobody folds. */
+  readonly eventsPerS: number | null;
   /** When they were last known to hold everything. */
   readonly currentAt: string | null;
 }
@@ -75,7 +77,7 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
   const files: FileStatus[] = [];
   for (const one of found) {
     if (one.damage !== null || one.read === null) continue;
-    const { last: _, currentAtMs, views, ...facts } = one.read;
+    const { last: _, currentAtMs, foldedLately, views, ...facts } = one.read;
     const position = await reachedIn(log, one.read);
     const lag = position === null ? null : await lagBehind(log, position);
     const state = stateOf(one.file, one.read, lag);
@@ -87,6 +89,8 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
         state: isServing && view.upcastFrom !== null ? servingOlder(view, isRebuilding) : state,
       })),
       lag: lag && { events: lag.events, seconds: Math.round(lagMs(lag, nowMs) / 1_000) },
+      eventsPerS:
+        (one.file === live && isServed) || (one.file === rebuild && isRebuilding) ? rateOf(foldedLately, nowMs) : null,
       currentAt: currentAtMs === null ? null : new Date(currentAtMs).toISOString(),
     });
   }
@@ -100,13 +104,22 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
 const servingOlder = ({ version, upcastFrom }: ViewsFacts['views'][number], isRebuilding: boolean) =>
   `serving version ${upcastFrom}, ${isRebuilding ? `rebuilding ${version}` : `${version} not rebuilt`}` as const;
 
+/** Views that are made anew are written every 15 seconds. */
+const RATE_OLD_MS = 30_000;
+
+function rateOf(lately: ViewsFacts['foldedLately'], nowMs: number): number | null {
+  if (lately === null || nowMs - lately.atMs > RATE_OLD_MS) return null;
+  return Math.round((lately.events * 1_000) / lately.ofMs);
+}
+
 const lagMs = ({ sinceMs }: ViewsLag, nowMs: number): number => (sinceMs === null ? 0 : Math.max(0, nowMs - sinceMs));
 
 function textOf({ files, setAside, damaged }: Status, context: CommandContext): string {
-  const rows = files.flatMap(({ views, position, lag }) =>
+  const rows = files.flatMap(({ views, position, lag, eventsPerS }) =>
     views.map(({ name, version, state, rows, bytes }) => [
       ...[name, String(version), state, position === null ? '-' : groupedCount(position)],
       ...(lag === null ? ['-', '-'] : [lagInWords(lag), lengthOf(lag.seconds * 1_000)]),
+      eventsPerS === null ? '-' : groupedCount(eventsPerS),
       ...[groupedCount(rows), `${groupedCount(Math.ceil(bytes / 1_024))} KiB`],
     ]),
   );
@@ -131,7 +144,15 @@ function textOf({ files, setAside, damaged }: Status, context: CommandContext): 
 const left = (head: string) => ({ head, align: 'left' }) as const;
 const right = (head: string) => ({ head, align: 'right' }) as const;
 const VIEWS = [
-  ...[left('view'), right('version'), left('state'), right('position'), right('events behind'), right('behind')],
+  ...[
+    left('view'),
+    right('version'),
+    left('state'),
+    right('position'),
+    right('events behind'),
+    right('behind'),
+    right('events/s'),
+  ],
   ...[right('rows'), right('size')],
 ];
 const ASIDE = [left('set aside'), left('cause'), right('revision'), left('why')];
