@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { text } from './bounded-length.ts';
 import { environmentVariable } from './environment-variable.ts';
+import { DEFAULT_PRODUCT, productField } from './event-fields.ts';
 import { LEDGER_CATEGORIES } from './ids.ts';
 import { type KafkaConfiguration, kafkaSchema } from './kafka-configuration.ts';
 import { LIMITS } from './limits.ts';
@@ -137,6 +138,8 @@ const sections = z.strictObject({
       path: ['mock'],
       error: 'is built in; choose another name',
     }),
+  /** Which product this gateway serves: keys of other products' accounts are unknown here. New accounts are of it. */
+  product: productField.default(DEFAULT_PRODUCT),
   /** What new accounts get for 30 days (interface, 5.4). */
   trialUsd: usd.default(5_000_000n as MicroUsd),
   /** What a stream that the upstream broke off costs: nothing, or what was reported up to then. */

@@ -65,6 +65,12 @@ export const MONTH_PATTERN = /^\d{4}-(0[1-9]|1[0-2])$/;
 /** A calendar month in UTC: "2026-11". */
 export const monthField = z.string().regex(MONTH_PATTERN);
 
+/** What an account is of where nobody says; accounts from before there were products are of it. */
+export const DEFAULT_PRODUCT = 'gateway';
+export const productField = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'expected the name of a product: small letters, digits, - and _, at most 64');
+
 export const tokenClassField = z.enum(TOKEN_CLASSES);
 export const laneField = z.enum(['standard', 'fast']);
 const count = z.int().min(0);

@@ -23,6 +23,15 @@ export type FormSteps = { readonly [T in EventType]?: readonly FormStep[] };
  * up: what an older form did not say is said to be unknown.
  */
 export const FORM_STEPS: FormSteps = {
+  AccountOpened: [
+    {
+      up: (data) => ({ ...data, product: 'gateway' }),
+      down: ({ product, ...data }) => (product === 'gateway' ? data : null),
+    },
+  ],
+  ApiKeyIssued: [
+    { up: (data) => ({ ...data, member: null }), down: ({ member, ...data }) => (member === null ? data : null) },
+  ],
   UsageRecorded: [(data) => ({ ...data, hold: null, uses: {}, unpriced: [] })],
   CreditsLeased: [(data) => ({ ...data, epoch: 0 }), (data) => ({ ...data, requestsFrom: null, requestsBefore: null })],
   CreditsDebited: [(data) => ({ ...data, leftOut: '0', uses: [] })],

@@ -11,9 +11,11 @@ import {
   ledgerIdField,
   microUsdField,
   monthField,
+  productField,
   proxyIdField,
   requestIdField,
 } from './event-fields.ts';
+import { memberEvents } from './member-events.ts';
 import { paymentEvents } from './payment-events.ts';
 import { reconciliationEvents } from './reconciliation-events.ts';
 import { reloadEvents } from './reload-events.ts';
@@ -30,7 +32,9 @@ const accountEvents = {
     kind: z.enum(['personal', 'organization']),
     email: z.email(),
     openedAt: instantField,
+    product: productField,
   }),
+  ...memberEvents,
   ApiKeyIssued: z.strictObject({
     keyId: keyIdField,
     name: text,
@@ -41,6 +45,17 @@ const accountEvents = {
     /** Model ids that the key may call; null is all of them. */
     models: z.array(text).nullable(),
     monthlyLimit: microUsdField.nullable(),
+    /** Whose key it is, by e-mail; null is the account's first owner. */
+    member: z.email().nullable(),
+  }),
+  /** A key has a new secret from here on. The one before goes on until `previousUntil`, exclusive; those before that one have ended. */
+  ApiKeyRotated: z.strictObject({
+    keyId: keyIdField,
+    sha256: sha256Field,
+    last4: z.string().regex(/^.{4}$/s),
+    previousUntil: instantField,
+    rotatedAt: instantField,
+    by: text,
   }),
   ApiKeyRevoked: z.strictObject({ keyId: keyIdField, revokedAt: instantField }),
   PlanChanged: z.strictObject({ plan: text }),

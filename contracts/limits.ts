@@ -174,6 +174,11 @@ export const LIMITS = Object.freeze({
   usdPerUseMax: 10_000,
   /** Names of what one model bills by the use. */
   pricedUsesMax: 32,
+  /** Of one account. */
+  membersMax: 1_000,
+  /** How long the secret before goes on when a key is rotated: where nothing is said, and at most. */
+  keyOverlapMs: 24 * HOUR_MS,
+  keyOverlapMsMax: 30 * DAY_MS,
   /** Characters of a reason or a name that an operator gives. */
   operatorTextMax: 500,
   /** Digits of an amount in an event: more than the dearest cost of the largest counts has (contracts/rate-card.ts). */

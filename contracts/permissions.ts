@@ -1,5 +1,5 @@
 /** What a member of an account may be; the one who has opened it is its first owner. */
-const ROLES = ['owner', 'admin', 'member'] as const;
+export const ROLES = ['owner', 'admin', 'member'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Who asks: staff at the command line, a member of an account, or the gateway itself (settlement, sweepers, renewals, payments' outcomes). */

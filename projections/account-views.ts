@@ -172,7 +172,7 @@ export class AccountViews implements AccountRepository {
   /** Whoever has a key of the account is to be told that it is set aside, not that nobody knows the key. */
   #leave(accountId: AccountId, recorded: RecordedEvent): void {
     this.setAside.left(accountId, recorded.revision);
-    if (recorded.type !== 'ApiKeyIssued') return;
+    if (recorded.type !== 'ApiKeyIssued' && recorded.type !== 'ApiKeyRotated') return;
     try {
       this.keys.observe(accountId, accountEventOf(accountId, recorded));
     } catch (error) {

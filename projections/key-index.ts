@@ -7,7 +7,7 @@ export interface KeyOwner {
   readonly keyId: KeyId;
 }
 
-/** By the key's SHA-256. Whether it may be used stands in the account, so nothing here changes once added. */
+/** By the SHA-256 of each secret that a key has, or has had. Whether it may be used stands in the account, so nothing here changes once added. */
 export class KeyIndex {
   #owners = new Map<string, KeyOwner>();
 
@@ -17,11 +17,16 @@ export class KeyIndex {
   }
 
   addFrom(accountId: AccountId, { keys }: Pick<OpenAccount, 'keys'>): void {
-    for (const { sha256, keyId } of Object.values(keys)) this.#owners.set(sha256, { accountId, keyId });
+    for (const { sha256, previous, keyId } of Object.values(keys)) {
+      const owner = { accountId, keyId };
+      this.#owners.set(sha256, owner);
+      if (previous !== null) this.#owners.set(previous.sha256, owner);
+    }
   }
 
   observe(accountId: AccountId, event: AccountEvent): void {
-    if (event.type === 'ApiKeyIssued') this.#owners.set(event.data.sha256, { accountId, keyId: event.data.keyId });
+    if (event.type === 'ApiKeyIssued' || event.type === 'ApiKeyRotated')
+      this.#owners.set(event.data.sha256, { accountId, keyId: event.data.keyId });
   }
 
   adopt(other: KeyIndex): void {

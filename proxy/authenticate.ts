@@ -17,6 +17,7 @@ const NO_KEY: Refusal = refusal('invalid_credential', UNKNOWN_KEY.message);
 export function authenticate(
   headers: IncomingHttpHeaders,
   accounts: AccountViews,
+  product: string,
   nowMs: number,
   observed: Pick<ObservedRequest, 'owner'> | null = null,
 ): Caller | Refusal {
@@ -24,16 +25,21 @@ export function authenticate(
   if (credential === null)
     return refusal('missing_credential', 'send the service key as x-api-key or as Authorization: Bearer');
   if (!credential.startsWith(KEY_PREFIX)) return NO_KEY;
-  const owner = accounts.keys.find(hash('sha256', credential, 'hex'));
+  const sha256 = hash('sha256', credential, 'hex');
+  const owner = accounts.keys.find(sha256);
   if (owner === null) return UNKNOWN_KEY;
+  const { state } = accounts.read(owner.accountId);
+  // Of another product's account nothing is known here, not even in a log line.
+  if (state.type === 'open' && state.organization.product !== product) return UNKNOWN_KEY;
   // Also of one that is refused.
   if (observed !== null) observed.owner = owner;
-  const { state } = accounts.read(owner.accountId);
   const key = state.type === 'open' ? state.keys[owner.keyId] : undefined;
   // Of a key that was issued behind an event that cannot be read nothing but its account is known.
   if (state.type !== 'open' || key === undefined) return refuseSetAside(owner.accountId, accounts) ?? UNKNOWN_KEY;
-  const refused = refuseByKey(key, nowMs) ?? refuseSetAside(owner.accountId, accounts);
-  return refused ?? { type: 'caller', accountId: owner.accountId, account: state, key };
+  // A secret of before the last but one rotation is in the index only where views were not read anew since.
+  if (key.sha256 !== sha256 && key.previous?.sha256 !== sha256) return UNKNOWN_KEY;
+  const refused = refuseByKey(key, sha256, nowMs) ?? refuseSetAside(owner.accountId, accounts);
+  return refused ?? { type: 'caller', accountId: owner.accountId, account: state, key, sha256 };
 }
 
 const BEARER = /^Bearer +(\S+)$/i;

@@ -7,4 +7,6 @@ export interface Caller {
   readonly accountId: AccountId;
   readonly account: OpenAccount;
   readonly key: ApiKey;
+  /** Of the secret that it came with. */
+  readonly sha256: string;
 }

@@ -10,6 +10,8 @@ import type { IntakeTurns } from './request-body/intake-turns.ts';
 
 /** What the routes work with. Built in assemble-gateway.ts. */
 export interface GatewayParts extends AdmissionParts {
+  /** Whose accounts' keys are known here. */
+  readonly product: Configuration['product'];
   readonly browserOrigins: Configuration['browserOrigins'];
   readonly forwarding: ForwardingParts;
   /** How many connections there may be, and whose word is taken for where one comes from. */

@@ -11,12 +11,14 @@ import {
 import { microUsd, picoUsd } from '../../contracts/money.ts';
 import { billingSchema } from './billing-state.ts';
 import { type ExceptionsState, exceptionsInSumSchema } from './exceptions-state.ts';
+import { organizationSchema } from './organization-state.ts';
 
 /**
  * What an account's stream folds to. The schema is also the form in which a snapshot is kept (stored-account.ts); a
  * snapshot is a cache, dropped when ACCOUNT_STATE_VERSION is not the program's: the view is then folded from the log
  * again. 3 has brought the exceptions, 4 what has expired of a grant, 5 when requests under a lease start, 6 exceptions
- * that are kept one by one; 7 has no members, which nobody read; 8 has what became of credit beside grants and debits.
+ * that are kept one by one; 7 has no members, which nobody read; 8 has what became of credit beside grants and debits,
+ * product and members, whose a key is, and its secret of before.
  */
 export const ACCOUNT_STATE_VERSION = 8;
 
@@ -42,6 +44,10 @@ const apiKey = z.strictObject({
   name: z.string(),
   sha256: z.string(),
   last4: z.string(),
+  /** Whose it is, by e-mail; null is the first owner. */
+  member: z.string().nullable(),
+  /** The secret before the newest, until its end (exclusive); null where the key was never rotated. */
+  previous: z.strictObject({ sha256: z.string(), last4: z.string(), untilMs: ms }).nullable(),
   issuer: z.string(),
   expiresAtMs: ms.nullable(),
   models: z.array(z.string()).nullable(),
@@ -94,6 +100,7 @@ export const openAccountSchema = z.strictObject({
   accountId: z.string(),
   kind: z.enum(['personal', 'organization']),
   email: z.string(),
+  organization: organizationSchema,
   plan: z.string(),
   openedAtMs: ms,
   /** Why the account is suspended; null when it is not. */

@@ -1,9 +1,10 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type Action, type Actor, PERMISSIONS, reachOf } from '../../contracts/permissions.ts';
-import type { AccountState } from './account-state.ts';
-import { type AccountCommand, accountNotFound, type CommandRefusal, commandRefused } from './commands.ts';
+import type { AccountState, ApiKey, OpenAccount } from './account-state.ts';
+import { type AccountCommand, accountNotFound, type CommandRefusal } from './commands.ts';
 import { decide } from './decide.ts';
-import { roleOf } from './members.ts';
+import { keyNotFound } from './decide-keys.ts';
+import { isSameMember, memberOfKey, roleOf } from './members.ts';
 
 /** What is asked of an account: a command, or a reading of it. */
 export type Asked = AccountCommand | { readonly type: Exclude<Action, AccountCommand['type']> };
@@ -16,15 +17,45 @@ export function authorize(actor: Actor, asked: Asked, state: AccountState): Comm
   if (actor.type !== 'member')
     return reachOf(asked.type, actor.type) === null ? notPermitted(asked.type, actor.type) : null;
   const role = state.type === 'open' ? roleOf(state, actor.email) : null;
-  if (role === null) return accountNotFound();
-  return reachOf(asked.type, role) === null ? notPermitted(asked.type, role) : null;
+  if (state.type === 'unopened' || role === null) return accountNotFound();
+  const reach = reachOf(asked.type, role);
+  if (reach === null) return notPermitted(asked.type, role);
+  if (reach === 'below owner' && concernsOwner(asked, state))
+    return refused(`${role} may not ${PERMISSIONS[asked.type].does} who is an owner, or becomes one`);
+  return reach === 'own' ? refuseOthers(asked, actor.email, state) : null;
 }
 
 /** `authorize`, then `decide`. */
 export const decideAs = (actor: Actor, command: AccountCommand, state: AccountState): AccountEvent[] | CommandRefusal =>
   authorize(actor, command, state) ?? decide(command, state);
 
+/** The keys that an actor may see, of an account that it may list the keys of. */
+export function keysFor(actor: Actor, state: OpenAccount): ApiKey[] {
+  const keys = Object.values(state.keys);
+  const reach = actor.type === 'member' ? reachOf('ListKeys', roleOf(state, actor.email) ?? 'member') : 'any';
+  return actor.type === 'member' && reach !== 'any' ? keys.filter((key) => isOf(actor.email, key, state)) : keys;
+}
+
 const notPermitted = (action: Action, holder: string): CommandRefusal => {
   const who = Object.keys(PERMISSIONS[action].may).join(', ');
-  return commandRefused('not_permitted', `${holder} may not ${PERMISSIONS[action].does}: that is for ${who}`);
+  return refused(`${holder} may not ${PERMISSIONS[action].does}: that is for ${who}`);
 };
+
+const refused = (message: string): CommandRefusal => ({ type: 'refused', code: 'not_permitted', message });
+
+const concernsOwner = (asked: Asked, state: OpenAccount): boolean =>
+  ('role' in asked && asked.role === 'owner') || ('email' in asked && roleOf(state, asked.email) === 'owner');
+
+/** A key of another member's is told as one that there is not. */
+function refuseOthers(asked: Asked, email: string, state: OpenAccount): CommandRefusal | null {
+  if (asked.type === 'IssueKey')
+    return isOf(email, { member: asked.member ?? null }, state)
+      ? null
+      : refused("member may issue no keys but the member's own");
+  if (asked.type !== 'RevokeKey' && asked.type !== 'RotateKey') return null;
+  const key = Object.hasOwn(state.keys, asked.keyId) ? state.keys[asked.keyId] : undefined;
+  return key !== undefined && isOf(email, key, state) ? null : keyNotFound(asked.keyId);
+}
+
+const isOf = (email: string, key: Pick<ApiKey, 'member'>, state: OpenAccount): boolean =>
+  isSameMember(memberOfKey(state, key), email);

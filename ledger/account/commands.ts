@@ -10,6 +10,7 @@ import type {
   RequestId,
 } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
+import type { Role } from '../../contracts/permissions.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 
 /** What can be asked of an account. Times and ids are arguments: the decider reads no clock and no randomness. */
@@ -22,8 +23,14 @@ export type AccountCommand =
       /** Granted for 30 days from now; 0 for none. */
       readonly trial: MicroUsd;
       readonly trialGrantId: GrantId;
+      /** DEFAULT_PRODUCT where it is absent. */
+      readonly product?: string;
       readonly nowMs: number;
     }
+  | ({ readonly type: 'AddMember'; readonly role: Role; readonly nowMs: number } & OfMember)
+  | ({ readonly type: 'ChangeMemberRole'; readonly role: Role } & OfMember)
+  /** Ends the member's keys, too. */
+  | ({ readonly type: 'RemoveMember'; readonly nowMs: number } & OfMember)
   | {
       readonly type: 'GrantCredits';
       readonly grantId: GrantId;
@@ -44,6 +51,18 @@ export type AccountCommand =
       readonly expiresAtMs: number | null;
       readonly models: readonly string[] | null;
       readonly monthlyLimit: MicroUsd | null;
+      /** Whose it is, by e-mail; null or absent is the account's first owner. */
+      readonly member?: string | null;
+      readonly nowMs: number;
+    }
+  /** Another secret for a key; the one before goes on for so long. */
+  | {
+      readonly type: 'RotateKey';
+      readonly keyId: KeyId;
+      readonly sha256: string;
+      readonly last4: string;
+      readonly overlapMs: number;
+      readonly by: string;
       readonly nowMs: number;
     }
   | { readonly type: 'RevokeKey'; readonly keyId: KeyId; readonly nowMs: number }
@@ -222,6 +241,11 @@ export type AccountCommand =
   | { readonly type: 'SuspendAccount'; readonly reason: string }
   | { readonly type: 'ReinstateAccount'; readonly reason: string };
 
+interface OfMember {
+  readonly email: string;
+  readonly by: string;
+}
+
 interface EndedException {
   readonly requestId: RequestId;
   readonly reason: string;
@@ -254,7 +278,13 @@ export type CommandRefusalCode =
   | 'reason_missing'
   | 'not_permitted'
   | 'id_reused'
-  | 'revocation_not_found';
+  | 'revocation_not_found'
+  | 'personal_account'
+  | 'member_exists'
+  | 'member_not_found'
+  | 'too_many_members'
+  | 'last_owner'
+  | 'key_ended';
 
 export interface CommandRefusal {
   readonly type: 'refused';

@@ -1,3 +1,4 @@
+import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
@@ -12,7 +13,9 @@ import {
 import { restoreGrant, revokeGrant } from './decide-corrections.ts';
 import { approveException, dropException, endExceptions, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
+import { issueKey, keyNotFound, revokeKey, rotateKey } from './decide-keys.ts';
 import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
+import { addMember, changeMemberRole, removeMember } from './decide-members.ts';
 import {
   abandonPayment,
   recordPayment,
@@ -37,10 +40,18 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
   if (command.type === 'OpenAccount') return openAccount(command, state);
   if (state.type === 'unopened') return accountNotFound();
   switch (command.type) {
+    case 'AddMember':
+      return addMember(command, state);
+    case 'ChangeMemberRole':
+      return changeMemberRole(command, state);
+    case 'RemoveMember':
+      return removeMember(command, state);
     case 'GrantCredits':
       return grantCredits(command, state);
     case 'IssueKey':
       return issueKey(command, state);
+    case 'RotateKey':
+      return rotateKey(command, state);
     case 'RevokeKey':
       return revokeKey(command, state);
     case 'SetSpendLimit':
@@ -112,9 +123,9 @@ const instantOrNull = (ms: number | null): string | null => (ms === null ? null 
 function openAccount(command: CommandOf<'OpenAccount'>, state: AccountState): Decision {
   if (state.type === 'open')
     return commandRefused('account_exists', `account ${command.accountId} is open since ${instant(state.openedAtMs)}`);
-  const { accountId, kind, email, nowMs } = command;
+  const { accountId, kind, email, nowMs, product = DEFAULT_PRODUCT } = command;
   const events: AccountEvent[] = [
-    { type: 'AccountOpened', data: { accountId, kind, email, openedAt: instant(nowMs) } },
+    { type: 'AccountOpened', data: { accountId, kind, email, openedAt: instant(nowMs), product } },
   ];
   if (command.trial > 0n)
     events.push({
@@ -146,32 +157,12 @@ function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): D
   return [{ type: 'CreditsGranted', data: { grantId, source, amount, costBasis, priority, effectiveAt, expiresAt } }];
 }
 
-function issueKey(command: CommandOf<'IssueKey'>, state: OpenAccount): Decision {
-  const { keyId, name, sha256, last4, issuer, expiresAtMs, models, monthlyLimit, nowMs } = command;
-  if (Object.hasOwn(state.keys, keyId)) return commandRefused('key_exists', `key ${keyId} was already issued`);
-  if (expiresAtMs !== null && expiresAtMs <= nowMs)
-    return commandRefused('invalid_period', 'expiresAt: must be in the future');
-  const expiresAt = instantOrNull(expiresAtMs);
-  const allowed = models === null ? null : [...models];
-  return [
-    { type: 'ApiKeyIssued', data: { keyId, name, sha256, last4, issuer, expiresAt, models: allowed, monthlyLimit } },
-  ];
-}
-
-function revokeKey({ keyId, nowMs }: CommandOf<'RevokeKey'>, state: OpenAccount): Decision {
-  const key = Object.hasOwn(state.keys, keyId) ? state.keys[keyId] : undefined;
-  if (key === undefined) return commandRefused('key_not_found', `the account has no key ${keyId}`);
-  if (key.revokedAtMs !== null)
-    return commandRefused('key_already_revoked', `key ${keyId} was revoked at ${instant(key.revokedAtMs)}`);
-  return [{ type: 'ApiKeyRevoked', data: { keyId, revokedAt: instant(nowMs) } }];
-}
-
 function setSpendLimit({ keyId, limit }: CommandOf<'SetSpendLimit'>, state: OpenAccount): Decision {
   if (keyId === null) {
     if (state.spend.accountLimit === limit) return [];
     return [{ type: 'SpendLimitSet', data: { scope: 'account', keyId: null, limit } }];
   }
-  if (!Object.hasOwn(state.keys, keyId)) return commandRefused('key_not_found', `the account has no key ${keyId}`);
+  if (!Object.hasOwn(state.keys, keyId)) return keyNotFound(keyId);
   if ((state.spend.keyLimits[keyId] ?? null) === limit) return [];
   return [{ type: 'SpendLimitSet', data: { scope: 'key', keyId, limit } }];
 }

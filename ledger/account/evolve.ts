@@ -1,4 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import type { KeyId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import {
   type AccountState,
@@ -16,6 +17,7 @@ import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
 import { keptAmount } from './kept-amount.ts';
 import { withKeyLimitSet, withLease, withLeaseNarrowed, withLeaseReduced } from './leases.ts';
+import { openedOrganization, withMember, withoutMember, withRole } from './members.ts';
 import { withPayments } from './payments.ts';
 import { evolveSpend } from './spend.ts';
 
@@ -37,13 +39,14 @@ export function evolve(state: AccountState, event: AccountEvent): OpenAccount {
   return next;
 }
 
-const opened = ({ accountId, kind, email, openedAt }: EventData<'AccountOpened'>): OpenAccount => ({
+const opened = (data: EventData<'AccountOpened'>): OpenAccount => ({
   type: 'open',
-  accountId,
-  kind,
-  email,
+  accountId: data.accountId,
+  kind: data.kind,
+  email: data.email,
+  organization: openedOrganization(data),
   plan: 'trial',
-  openedAtMs: Date.parse(openedAt),
+  openedAtMs: Date.parse(data.openedAt),
   suspended: null,
   keys: {},
   grants: [],
@@ -60,8 +63,16 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
   switch (event.type) {
     case 'ApiKeyIssued':
       return { ...state, keys: { ...state.keys, [event.data.keyId]: issued(event.data) } };
+    case 'ApiKeyRotated':
+      return withKey(state, event.data.keyId, (key) => rotated(key, event.data));
     case 'ApiKeyRevoked':
-      return revoked(state, event.data);
+      return withKey(state, event.data.keyId, (key) => ({ ...key, revokedAtMs: Date.parse(event.data.revokedAt) }));
+    case 'MemberAdded':
+      return { ...state, organization: withMember(state, event.data) };
+    case 'MemberRoleChanged':
+      return { ...state, organization: withRole(state, event.data) };
+    case 'MemberRemoved':
+      return { ...state, ...withoutMember(state, event.data) };
     case 'PlanChanged':
       return { ...state, plan: event.data.plan };
     case 'CreditsGranted':
@@ -123,16 +134,25 @@ const issued = (data: EventData<'ApiKeyIssued'>): ApiKey => ({
   name: data.name,
   sha256: data.sha256,
   last4: data.last4,
+  member: data.member,
+  previous: null,
   issuer: data.issuer,
   expiresAtMs: data.expiresAt === null ? null : Date.parse(data.expiresAt),
   models: data.models,
   revokedAtMs: null,
 });
 
-function revoked(state: OpenAccount, { keyId, revokedAt }: EventData<'ApiKeyRevoked'>): OpenAccount {
+const rotated = (key: ApiKey, { sha256, last4, previousUntil }: EventData<'ApiKeyRotated'>): ApiKey => ({
+  ...key,
+  sha256,
+  last4,
+  previous: { sha256: key.sha256, last4: key.last4, untilMs: Date.parse(previousUntil) },
+});
+
+function withKey(state: OpenAccount, keyId: KeyId, change: (key: ApiKey) => ApiKey): OpenAccount {
   const key = state.keys[keyId];
   if (key === undefined) throw new Error(`account ${state.accountId} has no key ${keyId}`);
-  return { ...state, keys: { ...state.keys, [keyId]: { ...key, revokedAtMs: Date.parse(revokedAt) } } };
+  return { ...state, keys: { ...state.keys, [keyId]: change(key) } };
 }
 
 type Debit = Pick<EventData<'CreditsDebited'>, 'grants' | 'carryAfter' | 'uncovered' | 'amount'>;

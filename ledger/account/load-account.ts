@@ -12,18 +12,21 @@ export interface AccountSnapshot {
 
 export const UNOPENED: AccountSnapshot = { state: INITIAL_ACCOUNT, revision: NO_STREAM };
 
-/** Folds an account's stream, from a snapshot on where there is one. @throws as `readAccountEvents`; AccountUnreadableError */
+/** Folds an account's stream, from a snapshot on where there is one; `seen` is given each event. @throws as `readAccountEvents`; AccountUnreadableError */
 export async function loadAccount(
   log: EventLog,
   accountId: AccountId,
   from: AccountSnapshot = UNOPENED,
+  seen: (event: AccountEvent) => void = () => undefined,
 ): Promise<AccountSnapshot> {
   let snapshot = from;
-  for await (const { recorded, event } of readAccountEvents(log, accountId, from.revision))
+  for await (const { recorded, event } of readAccountEvents(log, accountId, from.revision)) {
+    seen(event);
     snapshot = {
       state: evolveAt(accountId, snapshot.state, recorded.revision, event),
       revision: recorded.revision,
     };
+  }
   return snapshot;
 }
 

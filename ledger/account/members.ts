@@ -1,6 +1,55 @@
+import type { EventData } from '../../contracts/events.ts';
 import type { Role } from '../../contracts/permissions.ts';
-import type { OpenAccount } from './account-state.ts';
+import type { ApiKey, OpenAccount } from './account-state.ts';
+import type { Organization } from './organization-state.ts';
 
-/** What somebody is in the account; null for who is no member of it. E-mails are the same in capital letters. */
-export const roleOf = ({ email }: OpenAccount, whose: string): Role | null =>
-  email.toLowerCase() === whose.toLowerCase() ? 'owner' : null;
+/** E-mails are the same in capital letters. */
+export const memberKey = (email: string): string => email.toLowerCase();
+
+export const isSameMember = (one: string, other: string): boolean => memberKey(one) === memberKey(other);
+
+/** What somebody is in the account; null for who is no member of it. */
+export function roleOf({ organization: { members } }: Pick<OpenAccount, 'organization'>, email: string): Role | null {
+  const key = memberKey(email);
+  return Object.hasOwn(members, key) ? (members[key]?.role ?? null) : null;
+}
+
+/** Whose a key is: the first owner's, where it names nobody. */
+export const memberOfKey = ({ email }: Pick<OpenAccount, 'email'>, { member }: Pick<ApiKey, 'member'>): string =>
+  member ?? email;
+
+export const ownersOf = ({ organization: { members } }: Pick<OpenAccount, 'organization'>): number =>
+  Object.values(members).filter(({ role }) => role === 'owner').length;
+
+export const openedOrganization = ({ product, email, openedAt }: EventData<'AccountOpened'>): Organization => ({
+  product,
+  members: { [memberKey(email)]: { email, role: 'owner', addedAtMs: Date.parse(openedAt) } },
+});
+
+export const withMember = (state: OpenAccount, { email, role, addedAt }: EventData<'MemberAdded'>): Organization => ({
+  ...state.organization,
+  members: { ...state.organization.members, [memberKey(email)]: { email, role, addedAtMs: Date.parse(addedAt) } },
+});
+
+/** @throws Error where there is no such member */
+export function withRole(state: OpenAccount, { email, role }: EventData<'MemberRoleChanged'>): Organization {
+  const { members } = state.organization;
+  const member = members[memberKey(email)];
+  if (member === undefined) throw new Error(`account ${state.accountId} has no member ${email}`);
+  return { ...state.organization, members: { ...members, [memberKey(email)]: { ...member, role } } };
+}
+
+/** Without the member, whose keys are as revoked from then on. @throws Error where there is no such member */
+export function withoutMember(
+  state: OpenAccount,
+  { email, removedAt }: EventData<'MemberRemoved'>,
+): Pick<OpenAccount, 'organization' | 'keys'> {
+  const { [memberKey(email)]: removed, ...members } = state.organization.members;
+  if (removed === undefined) throw new Error(`account ${state.accountId} has no member ${email}`);
+  const revokedAtMs = Date.parse(removedAt);
+  const keys = Object.entries(state.keys).map(([id, key]): [string, ApiKey] => [
+    id,
+    key.revokedAtMs === null && isSameMember(memberOfKey(state, key), email) ? { ...key, revokedAtMs } : key,
+  ]);
+  return { organization: { ...state.organization, members }, keys: Object.fromEntries(keys) };
+}

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import { textDecoderOf } from '../../contracts/schema-decoder.ts';
 import { encoderOf } from '../../contracts/schema-encoder.ts';
@@ -14,6 +15,7 @@ import { NO_BILLING } from './billing-state.ts';
 import { openException } from './exceptions.ts';
 import { billingExceptionSchema, type ExceptionsState, exceptionEndSchema, NO_EXCEPTIONS } from './exceptions-state.ts';
 import { entryOf, treeOf } from './keyed-tree.ts';
+import { memberKey } from './members.ts';
 
 const encodeAccount = encoderOf(openAccountSchema);
 const decodeAccount = textDecoderOf(openAccountSchema);
@@ -63,8 +65,18 @@ type AccountJson = Readonly<Record<string, unknown>>;
  */
 const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>> = {
   6: ({ members: _, ...account }) => account,
-  7: (account) => ({ ...account, billing: NO_BILLING }),
+  7: (account) => ({ ...account, billing: NO_BILLING, ...withoutMembers(account) }),
 };
+
+/** Of one person, who has all of its keys, none of them rotated. */
+function withoutMembers({ email, openedAtMs, keys }: AccountJson): AccountJson {
+  const owner = { email, role: 'owner', addedAtMs: openedAtMs };
+  const rows = Object.entries(keys as Record<string, object>);
+  return {
+    organization: { product: DEFAULT_PRODUCT, members: { [memberKey(String(email))]: owner } },
+    keys: Object.fromEntries(rows.map(([id, key]) => [id, { ...key, member: null, previous: null }])),
+  };
+}
 
 /** What makes a text of an earlier version what `accountText` gives now; null where nothing can. */
 export function accountTextUpcaster(version: number): ((text: string) => string) | null {

@@ -4,6 +4,7 @@ import { auditApproved, auditDebit, compareLines } from './audit-debit.ts';
 import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from './audit-exceptions.ts';
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
 import { auditOpen, auditTrial, revokeKey, setLimit, takeKey, takeOpened, takeSuspension } from './audit-life.ts';
+import { changeRole, removeMember, rotateKey, takeMember } from './audit-members.ts';
 import { auditFollowing, takeFailed, takeOutcome, takePaid, takePurchase } from './audit-payments.ts';
 import { takeDispute, takeDisputeClosed, takeRefund } from './audit-refunds.ts';
 import { takePaused, takeReload, takeReloadSet, takeSkipped } from './audit-reload.ts';
@@ -30,6 +31,7 @@ import type {
   LateData,
   LeasedData,
   LimitSetData,
+  MemberData,
   NarrowedData,
   OpenedData,
   PaidData,
@@ -39,9 +41,11 @@ import type {
   ReleasedData,
   ReloadSetData,
   ReloadStartedData,
+  RemovedData,
   RestoredData,
   RevokedData,
   RevokedGrantData,
+  RotatedData,
   SkippedData,
   StoredEvent,
   StoredMetadata,
@@ -144,6 +148,10 @@ export class AccountAudit {
     AccountReinstated: ({ books }, event) => takeSuspension(books, false, event),
     PlanChanged: () => {},
     ApiKeyIssued: ({ books }, event) => takeKey(books, event.data as IssuedData, event),
+    ApiKeyRotated: ({ books }, { data }) => rotateKey(books, data as RotatedData),
+    MemberAdded: ({ books }, { data }) => takeMember(books, data as MemberData),
+    MemberRoleChanged: ({ books }, { data }) => changeRole(books, data as MemberData),
+    MemberRemoved: ({ books }, { data }) => removeMember(books, data as RemovedData),
     ApiKeyRevoked: ({ books }, { data }) => revokeKey(books, data as RevokedData),
     SpendLimitSet: ({ books }, event) => setLimit(books, event.data as LimitSetData, event),
     SpendThresholdCrossed: ({ books }, { data }) => takeCrossed(books, data as CrossedData),

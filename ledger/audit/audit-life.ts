@@ -1,4 +1,5 @@
 import { LIMITS } from '../../contracts/limits.ts';
+import { auditKeyOwner, openMembers } from './audit-members.ts';
 import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
 import { noteKeyLimit } from './own-leases.ts';
 import type { GrantData, IssuedData, LimitSetData, OpenedData, RevokedData, StoredEvent } from './stored-event.ts';
@@ -14,11 +15,13 @@ export function auditOpen(books: AccountBooks, type: string): void {
   books.life.isOpen = true;
 }
 
-export function takeOpened(books: AccountBooks, { accountId, openedAt }: OpenedData, { metadata }: StoredEvent): void {
+export function takeOpened(books: AccountBooks, opened: OpenedData, { metadata }: StoredEvent): void {
+  const { accountId, openedAt } = opened;
   if (books.life.isOpen) tell(books, 'the account is opened twice');
   compare(books, 'the account that is opened', accountId, books.accountId);
   books.life.isOpen = true;
   books.life.opening = { openedAt, commandId: metadata?.commandId };
+  openMembers(books, opened);
 }
 
 /** A trial is given as the account is opened, and to nobody later; its terms are the same for all. */
@@ -47,13 +50,14 @@ export function takeSuspension(books: AccountBooks, isSuspended: boolean, { meta
 }
 
 export function takeKey(books: AccountBooks, issued: IssuedData, { metadata }: StoredEvent): void {
-  const { keyId, expiresAt, models, monthlyLimit } = issued;
+  const { keyId, expiresAt, models, monthlyLimit, sha256, member = null } = issued;
   const recordedAt = metadata?.recordedAt ?? null;
   if (books.life.keys.has(keyId)) tell(books, `${keyId}: issued twice`);
   if (expiresAt !== null && recordedAt !== null && expiresAt <= recordedAt)
     tell(books, `${keyId}: had ended when it was issued`, expiresAt);
   const limitedSince = monthlyLimit === null ? null : recordedAt;
-  books.life.keys.set(keyId, { isRevoked: false, endsAt: expiresAt, models, limitedSince });
+  books.life.keys.set(keyId, { isRevoked: false, endsAt: expiresAt, models, limitedSince, member, sha256 });
+  auditKeyOwner(books, keyId, member);
   if (monthlyLimit !== null) books.limits.set(keyId, BigInt(monthlyLimit));
 }
 
@@ -63,8 +67,9 @@ export function revokeKey(books: AccountBooks, { keyId, revokedAt }: RevokedData
   if (key === undefined) tell(books, `${keyId}: revoked, and was never issued`);
   else if (key.isRevoked) tell(books, `${keyId}: revoked twice`);
   const endsAt = key?.endsAt ?? revokedAt;
-  const { models = null, limitedSince = null } = key ?? {};
-  keys.set(keyId, { isRevoked: true, endsAt: endsAt < revokedAt ? endsAt : revokedAt, models, limitedSince });
+  const { models = null, limitedSince = null, member = null, sha256 = '' } = key ?? {};
+  const ended = endsAt < revokedAt ? endsAt : revokedAt;
+  keys.set(keyId, { isRevoked: true, endsAt: ended, models, limitedSince, member, sha256 });
 }
 
 export function setLimit(books: AccountBooks, { scope, keyId, limit }: LimitSetData, { metadata }: StoredEvent): void {

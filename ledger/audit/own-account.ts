@@ -36,7 +36,7 @@ interface OwnUnleased extends Pick<UsageData, 'requestId' | 'startedAt'> {
 
 export type OwnLeases = Map<string, OwnLease>;
 
-interface OwnKey {
+export interface OwnKey {
   isRevoked: boolean;
   /** When it was revoked, or by itself had ended before; null where it goes on. */
   endsAt: string | null;
@@ -44,6 +44,10 @@ interface OwnKey {
   readonly models: readonly string[] | null;
   /** Since when it has a limit of its own; null where it has none, or that is not known. */
   limitedSince: string | null;
+  /** Whose it is; null is the first owner. */
+  readonly member: string | null;
+  /** Of its newest secret. */
+  sha256: string;
 }
 
 /** What an account is beside its money, as far as it says which events can follow. */
@@ -51,6 +55,11 @@ export interface OwnLife {
   isOpen: boolean;
   /** Null where that is not known. */
   opening: OwnOpening | null;
+  /** Personal or organization; '' where it was never opened. */
+  kind: string;
+  firstOwner: string;
+  /** Their roles by their e-mails, in small letters. */
+  readonly members: Map<string, string>;
   isSuspended: boolean;
   /** The newest; null where there was none, or it is not known when. */
   suspension: OwnSuspension | null;
@@ -198,7 +207,16 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   leaseTerms: new Map(),
   leasedUntil: '',
   unleased: new Map(),
-  life: { isOpen: false, opening: null, isSuspended: false, suspension: null, keys: new Map() },
+  life: {
+    isOpen: false,
+    opening: null,
+    kind: '',
+    firstOwner: '',
+    members: new Map(),
+    isSuspended: false,
+    suspension: null,
+    keys: new Map(),
+  },
   limits: new Map(),
   crossed: new Set(),
   due: [],

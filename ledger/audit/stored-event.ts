@@ -89,6 +89,18 @@ export interface DebitData {
 export interface OpenedData {
   readonly accountId: string;
   readonly openedAt: string;
+  readonly kind: string;
+  readonly email: string;
+}
+
+export interface MemberData {
+  readonly email: string;
+  readonly role: string;
+}
+
+export interface RemovedData {
+  readonly email: string;
+  readonly removedAt: string;
 }
 
 export interface IssuedData {
@@ -96,6 +108,16 @@ export interface IssuedData {
   readonly expiresAt: string | null;
   readonly models: readonly string[] | null;
   readonly monthlyLimit: string | null;
+  readonly sha256: string;
+  /** Events of the first version are of the first owner. */
+  readonly member?: string | null;
+}
+
+export interface RotatedData {
+  readonly keyId: string;
+  readonly sha256: string;
+  readonly previousUntil: string;
+  readonly rotatedAt: string;
 }
 
 export interface RevokedData {

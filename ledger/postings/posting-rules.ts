@@ -37,7 +37,11 @@ const LEDGER = 'it is about the ledger itself, not about what is in it';
 export const POSTING_RULES = {
   AccountOpened: { none: WHO },
   ApiKeyIssued: { none: WHO },
+  ApiKeyRotated: { none: WHO },
   ApiKeyRevoked: { none: WHO },
+  MemberAdded: { none: WHO },
+  MemberRoleChanged: { none: WHO },
+  MemberRemoved: { none: WHO },
   PlanChanged: { none: 'the credits of a plan are a grant of their own' },
   CreditsGranted: { post: grant },
   CreditsExpired: { post: expire },

@@ -7,7 +7,11 @@ import type { DomainEvent, EventType } from '../../contracts/events.ts';
 const PLACES = {
   AccountOpened: 'account',
   ApiKeyIssued: null,
+  ApiKeyRotated: null,
   ApiKeyRevoked: null,
+  MemberAdded: null,
+  MemberRoleChanged: null,
+  MemberRemoved: null,
   PlanChanged: null,
   CreditsGranted: 'account',
   CreditsExpired: 'account',

@@ -47,7 +47,11 @@ export function movementOf(event: AccountEvent): bigint | null {
       return -event.data.amount;
     case 'AccountOpened':
     case 'ApiKeyIssued':
+    case 'ApiKeyRotated':
     case 'ApiKeyRevoked':
+    case 'MemberAdded':
+    case 'MemberRoleChanged':
+    case 'MemberRemoved':
     case 'PlanChanged':
     case 'UsageRecorded':
     case 'LateUsageReported':

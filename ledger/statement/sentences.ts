@@ -1,3 +1,4 @@
+import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { CreditsDebited, DomainEvent, EventData, EventType, UsageRecorded } from '../../contracts/events.ts';
 import { groupedCount, groupedUsd } from '../../contracts/money.ts';
 import { TOKEN_CLASSES, type TokenClass } from '../../contracts/usage.ts';
@@ -62,14 +63,20 @@ const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
 const until = (instant: string | null): string => (instant === null ? '' : `, until ${toTheSecond(instant)}`);
 
 const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
-  AccountOpened: ({ kind, email }) =>
-    `opened as ${kind === 'personal' ? 'a personal account' : 'an organization'} of ${email}`,
-  ApiKeyIssued: ({ name, last4, models, monthlyLimit, expiresAt }) =>
+  AccountOpened: ({ kind, email, product }) =>
+    `opened as ${kind === 'personal' ? 'a personal account' : 'an organization'} of ${email}` +
+    (product === DEFAULT_PRODUCT ? '' : `, for the product ${product}`),
+  MemberAdded: ({ email, role, by }) => `${by} added ${email} as ${role}`,
+  MemberRoleChanged: ({ email, role, by }) => `${by} made ${email} ${role}`,
+  MemberRemoved: ({ email, by }) => `${by} removed ${email}, whose keys have ended with that`,
+  ApiKeyIssued: ({ name, last4, models, monthlyLimit, expiresAt, member }) =>
     [
-      `key "${name}" (ends in ${last4}) issued`,
+      `key "${name}" (ends in ${last4}) issued${member === null ? '' : ` to ${member}`}`,
       ...(models === null ? [] : [`for ${models.join(', ')} alone`]),
       ...(monthlyLimit === null ? [] : [`at most ${usd(monthlyLimit)} a month`]),
     ].join(', ') + until(expiresAt),
+  ApiKeyRotated: ({ keyId, last4, previousUntil, by }, keyName) =>
+    `${by} rotated key ${keyName(keyId)}: its secret ends in ${last4}, and the one before works until ${toTheSecond(previousUntil)}`,
   ApiKeyRevoked: ({ keyId }, keyName) => `key ${keyName(keyId)} revoked`,
   PlanChanged: ({ plan }) => `plan changed to ${plan}`,
   CreditsGranted: ({ source, grantId, costBasis, expiresAt }) =>

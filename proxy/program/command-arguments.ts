@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { ATTEMPT_ID_PATTERN } from '../../contracts/event-fields.ts';
+import { ATTEMPT_ID_PATTERN, productField } from '../../contracts/event-fields.ts';
 import { ACCOUNT_ID_PATTERN, type AccountId, type AttemptId, accountId, attemptId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { formatUsd, type MicroUsd, parseUsd, USD_READABLE_MAX } from '../../contracts/money.ts';
@@ -125,6 +125,24 @@ function lineArgument(text: string, expected: string): string {
 export const reasonArgument = (text: string): string => lineArgument(text, 'words that say why');
 
 export const nameArgument = (text: string): string => lineArgument(text, 'a name');
+
+const DURATION_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** How long, in milliseconds: `90m`, `24h`, `7d`, or `0`. */
+export function durationArgument(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+  const unitMs = DURATION_MS[unit];
+  if (text === '0') return 0;
+  if (unitMs === undefined) throw new InvalidArgumentError('expected how long, such as 90m, 24h, 7d or 0');
+  return Number(count) * unitMs;
+}
+
+export function productArgument(text: string): string {
+  const product = productField.safeParse(text);
+  if (!product.success)
+    throw new InvalidArgumentError('expected a product: small letters, digits, - and _, at most 64');
+  return product.data;
+}
 
 /** Each once, in the order in which they stand. */
 export function listArgument(text: string): string[] {

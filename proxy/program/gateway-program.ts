@@ -14,7 +14,7 @@ interface Group {
 }
 
 /** Groups whose commands, each of which names an account first, ask what a member of it may. */
-const OF_ONE_ACCOUNT: ReadonlySet<string> = new Set(['account', 'credits', 'key', 'limit', 'payment']);
+const OF_ONE_ACCOUNT: ReadonlySet<string> = new Set(['account', 'credits', 'key', 'limit', 'member', 'payment']);
 
 /** What a command needs is loaded where the group's name is in the line: half of the time that `--help` would take else. */
 const GROUPS: readonly Group[] = [
@@ -50,6 +50,13 @@ const GROUPS: readonly Group[] = [
     description: 'service keys',
     add: async (key, context) => {
       (await import('./accounts/key-commands.ts')).addKeyCommands(key, context);
+    },
+  },
+  {
+    name: 'member',
+    description: 'who belongs to an organization',
+    add: async (member, context) => {
+      (await import('./accounts/member-commands.ts')).addMemberCommands(member, context);
     },
   },
   {

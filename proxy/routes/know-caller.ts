@@ -40,9 +40,9 @@ export function knowCaller(parts: GatewayParts) {
 /** A key that is not known yet may be one of those that the ledger has: then it is told to come again. */
 export function findCaller(
   request: FastifyRequest,
-  { projections, availability, clock }: GatewayParts,
+  { projections, availability, clock, product }: GatewayParts,
 ): Caller | Refusal {
-  const caller = authenticate(request.headers, projections.accounts, clock(), request.observed);
+  const caller = authenticate(request.headers, projections.accounts, product, clock(), request.observed);
   if (caller === UNKNOWN_KEY) return availability.refuseUnknown() ?? caller;
   if (caller.type === 'caller') request.caller = caller;
   return caller;

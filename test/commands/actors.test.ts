@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Action, ROLES, type Role, reachOf } from '../../contracts/permissions.ts';
 import { EXIT } from '../../proxy/program/command-error.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -8,30 +9,40 @@ import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 /** Who gives a command line's commands: `--actor` and `--as`. */
-const ADA = ['--as', 'Ada@example.com'];
+const EMAILS: Readonly<Record<Role, string>> = {
+  owner: 'Ada@example.com',
+  admin: 'adm@example.com',
+  member: 'mem@example.com',
+};
+const ADA = ['--as', EMAILS.owner];
 
-/** What a command of one account is given behind the account, that it would be carried out by an operator. */
-const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
-  'account show': [],
-  'account usage': [],
-  'account suspend': ['--reason', 'x'],
-  'account reinstate': ['--reason', 'x'],
-  'credits grant': ['--usd', '1'],
-  'credits reinstate': ['--grant', 'grant_trial', '--reason', 'x'],
-  'credits revoke': ['--grant', 'grant_trial', '--reason', 'x'],
-  'credits restore': ['--revocation', 'x', '--reason', 'x'],
-  'credits purchase': ['--usd', '1'],
-  'payment refund': ['p', '--usd', '1'],
-  'payment dispute': ['p', '--usd', '1', '--id', 'd'],
-  'payment close-dispute': ['p', '--id', 'd', '--outcome', 'won'],
-  'payment list': [],
-  'payment ask': [],
-  'payment confirm': [],
-  'payment decline': ['--reason', 'x'],
-  'key issue': [],
-  'key revoke': ['key_none'],
-  'key list': [],
-  'limit set': ['--usd', '5'],
+/** What each command of one account asks of it, and what it is given behind the account: of each account the same is refused or done. */
+const COMMANDS: Readonly<Record<string, readonly [Action, ...(readonly string[])]>> = {
+  'account show': ['ShowAccount'],
+  'account usage': ['ShowAccount'],
+  'account suspend': ['SuspendAccount', '--reason', 'x'],
+  'account reinstate': ['ReinstateAccount', '--reason', 'x'],
+  'credits grant': ['GrantCredits', '--usd', '1'],
+  'credits reinstate': ['ReinstateCredits', '--grant', 'grant_trial', '--reason', 'x'],
+  'credits revoke': ['RevokeGrant', '--grant', 'grant_none', '--reason', 'x'],
+  'credits restore': ['RestoreGrant', '--revocation', 'none', '--reason', 'x'],
+  'credits purchase': ['StartPurchase', '--usd', '1'],
+  'payment refund': ['RecordRefund', 'p', '--usd', '1'],
+  'payment dispute': ['RecordDispute', 'p', '--usd', '1', '--id', 'd'],
+  'payment close-dispute': ['CloseDispute', 'p', '--id', 'd', '--outcome', 'won'],
+  'payment list': ['ListPayments'],
+  'payment ask': ['ListPayments'],
+  'payment confirm': ['RecordPayment'],
+  'payment decline': ['AbandonPayment', '--reason', 'x'],
+  'key issue': ['IssueKey'],
+  'key rotate': ['RotateKey', 'key_none'],
+  'key revoke': ['RevokeKey', 'key_none'],
+  'key list': ['ListKeys'],
+  'limit set': ['SetSpendLimit', '--usd', '5'],
+  'member add': ['AddMember', 'new@example.com'],
+  'member role': ['ChangeMemberRole', 'mem@example.com', 'member'],
+  'member remove': ['RemoveMember', 'nobody@example.com'],
+  'member list': ['ListMembers'],
 };
 
 let program: ProgramInProcess;
@@ -44,31 +55,45 @@ beforeAll(async () => {
       ? [[group.name(), group] as const]
       : group.commands.map((one) => [`${group.name()} ${one.name()}`, one] as const),
   );
-  for (const [id, email] of [
-    ['acct_ada', 'ada@example.com'],
-    ['acct_eve', 'eve@example.com'],
-  ] as const)
-    await program.run('account', 'open', '--email', email, '--id', id);
+  const open = ['account', 'open', '--kind', 'organization', '--email'];
+  await program.run(...open, 'ada@example.com', '--id', 'acct_ada');
+  await program.run(...open, 'eve@example.com', '--id', 'acct_eve');
+  for (const role of ['admin', 'member'] as const)
+    await program.run('member', 'add', 'acct_ada', EMAILS[role], '--role', role);
 });
 
-const said = (...args: readonly string[]): Promise<unknown> =>
+const said = (...args: readonly string[]): Promise<{ exitCode: number; message: string }> =>
   program.run(...args).then(
-    () => 'done',
+    (message) => ({ exitCode: 0, message }),
     ({ exitCode, message }: { exitCode: number; message: string }) => ({ exitCode, message }),
   );
 
 describe('--as', () => {
-  it('is told the same of an account of others as of none, by every command that takes it', async () => {
-    for (const [name, args] of Object.entries(ARGUMENTS)) {
+  it.each(Object.entries(COMMANDS))(
+    'is told the same of an account of others as of none: %s',
+    async (name, [, ...args]) => {
       const of = (id: string) => said(...name.split(' '), id, ...args, ...ADA);
       const ofNone = { exitCode: EXIT.refused, message: 'acct_none: there is no such account' };
-      expect(await of('acct_none'), name).toEqual(ofNone);
-      expect(await of('acct_eve'), name).toEqual({ ...ofNone, message: 'acct_eve: there is no such account' });
-    }
+      expect(await of('acct_none')).toEqual(ofNone);
+      expect(await of('acct_eve')).toEqual({ ...ofNone, message: 'acct_eve: there is no such account' });
+    },
+  );
+
+  const byRole = Object.entries(COMMANDS).flatMap(([name, [action, ...args]]) =>
+    ROLES.map((role) => [name, role, action, args] as const),
+  );
+  it.each(byRole)('%s is for the %s where the table says so', async (name, role, action, args) => {
+    const { exitCode, message } = await said(...name.split(' '), 'acct_ada', ...args, '--as', EMAILS[role]);
+    if (reachOf(action, role) !== null) expect(message).not.toMatch(/may not|no such account/);
+    else
+      expect({ exitCode, message }).toEqual({
+        exitCode: EXIT.refused,
+        message: expect.stringMatching(`^acct_ada: ${role} may not `),
+      });
   });
 
   it('is refused by every other command, whatever it is given', async () => {
-    const others = commands.filter(([name]) => ARGUMENTS[name] === undefined);
+    const others = commands.filter(([name]) => COMMANDS[name] === undefined);
     expect(others.length).toBeGreaterThan(30);
     for (const [name, command] of others) {
       const needed = command.options.filter(({ mandatory }) => mandatory);
@@ -86,18 +111,24 @@ describe('--as', () => {
     }
     expect(await said('payment', 'list', ...ADA)).toMatchObject({ message: '--as: say the account' });
   });
+});
 
-  it('lets an owner do what the table says, and says of the rest whose it is', async () => {
-    expect(await program.json('key', 'list', 'acct_ada', ...ADA)).toEqual([]);
-    expect(await program.json('account', 'show', 'acct_ada', ...ADA)).toMatchObject({ accountId: 'acct_ada' });
-    expect(await program.json('limit', 'set', 'acct_ada', '--usd', '5', ...ADA)).toMatchObject({
-      limitMicroUsd: '5000000',
+it('a member issues keys of its own, sees them alone, and finds no others', async () => {
+  const own = ['--as', EMAILS.member];
+  const { keyId: mine } = await program.json('key', 'issue', 'acct_ada', '--name', 'mine', ...own);
+  const { keyId: of } = await program.json('key', 'issue', 'acct_ada', '--name', 'owners');
+  expect(await program.json('key', 'list', 'acct_ada', ...own)).toEqual([
+    expect.objectContaining({ member: EMAILS.member, issuer: EMAILS.member }),
+    expect.objectContaining({ keyId: mine, name: 'mine', member: EMAILS.member, lastUsedAt: null }),
+  ]);
+  for (const word of ['rotate', 'revoke'])
+    expect(await said('key', word, 'acct_ada', String(of), ...own)).toEqual({
+      ...{ exitCode: EXIT.refused, message: `acct_ada: the account has no key ${of}` },
     });
-    expect(await said('credits', 'grant', 'acct_ada', '--usd', '1', ...ADA)).toEqual({
-      exitCode: EXIT.refused,
-      message: 'acct_ada: owner may not grant credits: that is for operator',
-    });
+  expect(await said('key', 'issue', 'acct_ada', '--member', EMAILS.admin, ...own)).toMatchObject({
+    message: expect.stringMatching(/^acct_ada: member may issue no keys but the member's own/),
   });
+  expect(await said('key', 'rotate', 'acct_ada', String(mine), ...own)).toMatchObject({ exitCode: 0 });
 });
 
 it('who did it stands in the ledger: the member, the actor that is named, else the system’s user', async () => {
@@ -107,9 +138,8 @@ it('who did it stands in the ledger: the member, the actor that is named, else t
     const { stdout } = await runHere('ledger', 'events', 'acct_ada', '--json', '--data', folder);
     return stdout;
   };
-  expect(
-    await actorOf('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--actor', 'grace'),
-  ).toContain('"actor":"grace"');
+  const open = ['account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada'];
+  expect(await actorOf(...open, '--actor', 'grace')).toContain('"actor":"grace"');
   expect(await actorOf('key', 'issue', 'acct_ada', ...ADA)).toContain('"actor":"Ada@example.com"');
   expect(await actorOf('limit', 'set', 'acct_ada', '--usd', '1')).toContain('"actor":"operator"');
   expect(await runHere('key', 'list', 'acct_ada', ...ADA, '--actor', 'x', '--data', folder)).toMatchObject({

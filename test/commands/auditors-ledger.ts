@@ -72,7 +72,7 @@ export async function makeAuditorsLedger(data: string): Promise<void> {
 
 const openedAs = (account: AccountId, openedAt: string): AccountEvent => ({
   type: 'AccountOpened',
-  data: { accountId: account, kind: 'personal', email: 'owner@example.com', openedAt },
+  data: { accountId: account, kind: 'personal', email: 'owner@example.com', openedAt, product: 'gateway' },
 });
 
 const OCTOBERS = catalogFileSchema.parse({

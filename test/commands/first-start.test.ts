@@ -142,7 +142,7 @@ describe('the demo account', () => {
       }),
     );
     await gateway.whenReady();
-    const open = () => openDemoAccount(context, log, { gateway, trial: TRIAL });
+    const open = () => openDemoAccount(context, log, { gateway, trial: TRIAL, product: 'gateway' });
     const ask = async (key: string | null | undefined): Promise<number> => {
       const body = JSON.stringify({ model: 'svc-mock', max_tokens: 5, messages: [{ role: 'user', content: 'hello' }] });
       const headers = { 'x-api-key': String(key) };

@@ -11,6 +11,7 @@ import {
 } from '../../contracts/event-forms.ts';
 import { downcast, FORM_STEPS, type FormSteps, upcast } from '../../contracts/event-upcasters.ts';
 import { EVENT_SCHEMAS, type EventType } from '../../contracts/events.ts';
+import { memberEvents } from '../../contracts/member-events.ts';
 import { paymentEvents } from '../../contracts/payment-events.ts';
 import { reloadEvents } from '../../contracts/reload-events.ts';
 
@@ -19,7 +20,8 @@ describe('the forms that every program reads', () => {
   it('are those of before claims named theirs, and no more', () => {
     const after = new Set([
       ...['FormsAdopted', 'ProviderReconciled', 'LedgerSealed', 'SealKeyIntroduced', 'LedgerMoved'],
-      ...Object.keys({ ...correctionEvents, ...paymentEvents, ...reloadEvents }),
+      ...Object.keys({ ...correctionEvents, ...paymentEvents, ...reloadEvents, ...memberEvents }),
+      'ApiKeyRotated',
     ]);
     expect(new Set(Object.keys(BASE_FORMS))).toEqual(
       new Set(Object.keys(EVENT_SCHEMAS).filter((type) => !after.has(type))),

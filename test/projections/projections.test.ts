@@ -164,9 +164,9 @@ describe('projections', () => {
 describe('an event of the catalog that cannot be folded', () => {
   test('because it does not belong there stops the projections, and is told', async () => {
     const log = logOf(0, 9);
-    const [template] = log.events;
-    if (template === undefined) throw new Error('an empty log');
-    log.write(CATALOG_STREAM, [{ ...template, type: 'PlanChanged', data: '{"plan":"team"}' }]);
+    const granted = log.events.find(({ type }) => type === 'CreditsGranted');
+    if (granted === undefined) throw new Error('nothing is granted');
+    log.write(CATALOG_STREAM, [{ ...granted, type: 'PlanChanged', data: '{"plan":"team"}' }]);
     const { projections, stopped } = await start(log, viewsFile());
     await expect(passing(projections.whenCaughtUp())).rejects.toThrow(/catalog: PlanChanged does not belong there/);
     expect(stopped).toHaveLength(1);

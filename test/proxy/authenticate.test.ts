@@ -152,7 +152,7 @@ describe('two accounts', () => {
 /** Where the log is away a key that is not known may be newer than the views: then it is told so. */
 it('what cannot be a key of ours is told as one that is not known, and is known to be no newer key', () => {
   const { accounts } = gateway.gateway.process.projections;
-  const found = (key: string) => authenticate({ 'x-api-key': key }, accounts, nowMs);
+  const found = (key: string) => authenticate({ 'x-api-key': key }, accounts, 'gateway', nowMs);
   expect(found(unknownKey())).toBe(UNKNOWN_KEY);
   expect(found('sk-other-1')).toEqual(UNKNOWN_KEY);
   expect(found('sk-other-1')).not.toBe(UNKNOWN_KEY);

@@ -4,10 +4,12 @@ import { type AccountId, accountId, grantId } from '../../../contracts/ids.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
+import type { UsedKey } from '../../../ledger/account/last-uses.ts';
+import { memberOfKey } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
-import { accountArgument, emailArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
+import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
 import { facts, show, showWritten, table } from '../show.ts';
 import { readAccount, runAccountCommand } from './run-account-command.ts';
@@ -36,6 +38,7 @@ interface OpenOptions {
   readonly email: string;
   readonly id?: AccountId;
   readonly trialUsd?: MicroUsd;
+  readonly product?: string;
 }
 
 /** `gateway account open|show|suspend|reinstate`. (`account list` and `account usage` read the views, in files of their own.) */
@@ -46,6 +49,7 @@ export function addAccountCommands(account: Command, context: CommandContext): v
     .requiredOption('--email <address>', "the owner's e-mail", emailArgument)
     .addOption(new Option('--kind <kind>', 'what it is').choices(['personal', 'organization']).default('personal'))
     .option('--id <account>', 'an id of your own; made up otherwise', accountArgument)
+    .option('--product <name>', "which product it is of; the configuration's otherwise", productArgument)
     .option('--trial-usd <amount>', "trial credits in USD instead of the configuration's; 0 for none", usdArgument)
     .addHelpText(
       'after',
@@ -87,10 +91,12 @@ function addSuspension(account: Command, context: CommandContext, word: keyof ty
     });
 }
 
-async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: Command, context: CommandContext) {
+async function openAccount(options: OpenOptions, command: Command, context: CommandContext) {
+  const { kind, email, id, trialUsd } = options;
   await withBegunLog(context, command, async (log, configuration) => {
     const opened = id ?? accountId(`acct_${randomBytes(8).toString('hex')}`);
     const trial = trialUsd ?? configuration.trialUsd;
+    const product = options.product ?? configuration.product;
     const { recordedAt } = await runAccountCommand(context, log, opened, {
       type: 'OpenAccount',
       accountId: opened,
@@ -98,10 +104,11 @@ async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: 
       email,
       trial,
       trialGrantId: grantId('grant_trial'),
+      product,
       nowMs: context.clock(),
     });
     showWritten(context, command, recordedAt, {
-      json: { accountId: opened, kind, email, trialMicroUsd: trial },
+      json: { accountId: opened, kind, email, product, trialMicroUsd: trial },
       text: `opened ${opened} (${kind}, ${email}) with ${groupedUsd(trial)} USD of trial credits for 30 days\n\nnext: gateway key issue ${opened}`,
     });
   });
@@ -109,14 +116,20 @@ async function openAccount({ kind, email, id, trialUsd }: OpenOptions, command: 
 
 async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
   await withReadLog(context, command, async (log, { data, expiry: { lateMs } }) => {
-    const { state, revision } = await readAccount(context, log, id, 'ShowAccount');
+    const { state, revision, keys } = await readAccount(context, log, id, 'ShowAccount');
     const nowMs = context.clock();
     const aside = accountsAsideIn(data).find((one) => one.accountId === id);
     const setAside = aside === undefined ? null : { cause: aside.cause, revision: aside.revision, why: aside.why };
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
     show(context, command, {
-      json: { ...state, revision, availableMicroUsd: available, setAside },
-      text: () => textOf(state, available, { nowMs, lateMs, setAside }),
+      json: {
+        ...state,
+        keys: Object.fromEntries(keys.map((key) => [key.keyId, key])),
+        revision,
+        availableMicroUsd: available,
+        setAside,
+      },
+      text: () => textOf(state, keys, available, { nowMs, lateMs, setAside }),
     });
   });
 }
@@ -131,12 +144,18 @@ function stateOf(grant: Grant, { nowMs, lateMs }: Omit<ShownAt, 'setAside'>): st
   return `over; what is left is written off from ${instant(grant.expiresAtMs + lateMs)} on`;
 }
 
-function textOf(state: OpenAccount, available: MicroUsd, { nowMs, lateMs, setAside }: ShownAt): string {
+function textOf(
+  state: OpenAccount,
+  keysUsed: readonly UsedKey[],
+  available: MicroUsd,
+  { nowMs, lateMs, setAside }: ShownAt,
+): string {
   const month = monthOf(nowMs);
   const { accountLimit } = state.spend;
   const limit = accountLimit === null ? 'no limit' : `of ${groupedUsd(accountLimit)} USD`;
   const head = facts([
     ['account', `${state.accountId} (${state.kind}, ${state.email})`],
+    ['product', state.organization.product],
     ['plan', state.suspended === null ? state.plan : `${state.plan}, suspended: ${state.suspended}`],
     ...(setAside === null ? [] : [['set aside', asideInWords(state.accountId, setAside)] as const]),
     ['available', `${groupedUsd(available)} USD`],
@@ -152,15 +171,19 @@ function textOf(state: OpenAccount, available: MicroUsd, { nowMs, lateMs, setAsi
     grant.expiresAtMs === null ? 'never' : instant(grant.expiresAtMs),
     stateOf(grant, { nowMs, lateMs }),
   ]);
-  const keys = Object.values(state.keys).map((key) => [
+  const keys = keysUsed.map((key) => [
     key.keyId,
     key.name,
     `…${key.last4}`,
+    memberOfKey(state, key),
     key.revokedAtMs === null ? 'in use' : 'revoked',
+    key.lastUsedAt ?? 'never',
   ]);
+  const members = Object.values(state.organization.members).map(({ email, role }) => [email, role]);
   return [
     head,
     `grants, in the order in which they burn:\n${table(['grant', 'source', 'USD', 'left', 'expired', 'expires', 'state'], grants)}`,
-    `keys:\n${table(['key', 'name', 'ends in', 'state'], keys)}`,
+    ...(state.kind === 'personal' ? [] : [`members:\n${table(['member', 'role'], members)}`]),
+    `keys:\n${table(['key', 'name', 'ends in', 'whose', 'state', 'last used'], keys)}`,
   ].join('\n\n');
 }

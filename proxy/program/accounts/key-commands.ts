@@ -1,12 +1,31 @@
 import type { Command } from 'commander';
 import type { EventLog } from '../../../contracts/event-log.ts';
-import { type AccountId, keyId } from '../../../contracts/ids.ts';
+import { type AccountId, type KeyId, keyId } from '../../../contracts/ids.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
 import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { nearName } from '../../../contracts/near-name.ts';
+import type { UsedKey } from '../../../ledger/account/last-uses.ts';
+import { memberOfKey } from '../../../ledger/account/members.ts';
 import { newKey } from '../../../ledger/account/new-key.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
-import { accountArgument, instantArgument, listArgument, nameArgument, usdArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
+import {
+  accountArgument,
+  durationArgument,
+  emailArgument,
+  instantArgument,
+  listArgument,
+  nameArgument,
+  usdArgument,
+} from '../command-arguments.ts';
+import {
+  actorOf,
+  type CommandContext,
+  CommandError,
+  EXIT,
+  recordingOf,
+  withEventLog,
+  withReadLog,
+} from '../command-context.ts';
 import { show, showWritten, table } from '../show.ts';
 import { readAccount, runAccountCommand } from './run-account-command.ts';
 
@@ -15,6 +34,12 @@ interface IssueOptions {
   readonly expires?: number;
   readonly models?: string[];
   readonly monthlyLimitUsd?: MicroUsd;
+  readonly member?: string;
+  readonly keyOnly?: boolean;
+}
+
+interface RotateOptions {
+  readonly overlap: number;
   readonly keyOnly?: boolean;
 }
 
@@ -27,12 +52,37 @@ export function addKeyCommands(key: Command, context: CommandContext): void {
     .option('--expires <instant>', 'when it ends; never otherwise', instantArgument)
     .option('--models <ids>', 'the only models that it may call, with commas between', listArgument)
     .option('--monthly-limit-usd <amount>', 'how much it may spend in a calendar month (UTC)', usdArgument)
+    .option(
+      '--member <email>',
+      "whose it is: a member of the account; who is acting as one, else the first owner's",
+      emailArgument,
+    )
     .option('--key-only', 'print the key and nothing else (with --json as one JSON string), for scripts')
     .addHelpText(
       'after',
       '\nExamples:\n  gateway key issue acct_demo --name laptop\n  gateway key issue acct_demo --models opal-medium,svc-mock --monthly-limit-usd 20\n  KEY=$(gateway key issue acct_demo --key-only)',
     )
     .action(async (id: AccountId, options: IssueOptions, command: Command) => issue(id, options, command, context));
+
+  key
+    .command('rotate')
+    .description('give a key another secret, which is shown once; the one before works for a while longer')
+    .argument('<account>', 'account id', accountArgument)
+    .argument('<key>', 'key id, as `key list` shows it')
+    .option(
+      '--overlap <time>',
+      'how long both secrets work, such as 90m, 24h or 7d; 0 for not at all',
+      durationArgument,
+      LIMITS.keyOverlapMs,
+    )
+    .option('--key-only', 'print the key and nothing else (with --json as one JSON string), for scripts')
+    .addHelpText(
+      'after',
+      '\nThe key stays one key: its limit, models, end and usage go on. Of several rotations only the newest old secret works.\n\nExamples:\n  gateway key rotate acct_demo key_1a2b3c4d5e6f7081\n  gateway key rotate acct_demo key_1a2b3c4d5e6f7081 --overlap 0',
+    )
+    .action(async (id: AccountId, rotated: string, options: RotateOptions, command: Command) =>
+      rotate(id, keyId(rotated), options, command, context),
+    );
 
   key
     .command('revoke')
@@ -61,7 +111,7 @@ export function addKeyCommands(key: Command, context: CommandContext): void {
 async function issue(id: AccountId, options: IssueOptions, command: Command, context: CommandContext): Promise<void> {
   await withEventLog(context, command, async (log) => {
     const { secret, keyId: issued, sha256, last4 } = newKey();
-    const { name, models = null, monthlyLimitUsd = null, expires = null } = options;
+    const { name, member, models = null, monthlyLimitUsd = null, expires = null } = options;
     if (models !== null) await assertModelsKnown(log, models);
     const { recordedAt } = await runAccountCommand(context, log, id, {
       type: 'IssueKey',
@@ -70,6 +120,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
       sha256,
       last4,
       issuer: recordingOf(context).actor,
+      member: member ?? memberActing(context),
       expiresAtMs: expires,
       models,
       monthlyLimit: monthlyLimitUsd,
@@ -84,6 +135,37 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
       text: `${secret}\n\n${issued} of ${id}. This is the only time that the key is shown.`,
     });
   });
+}
+
+async function rotate(
+  id: AccountId,
+  rotated: KeyId,
+  { overlap, keyOnly = false }: RotateOptions,
+  command: Command,
+  context: CommandContext,
+): Promise<void> {
+  await withEventLog(context, command, async (log) => {
+    const { secret, sha256, last4 } = newKey();
+    const by = recordingOf(context).actor;
+    const nowMs = context.clock();
+    const rotating = { type: 'RotateKey', keyId: rotated, sha256, last4, overlapMs: overlap, by, nowMs } as const;
+    const { recordedAt } = await runAccountCommand(context, log, id, rotating);
+    if (keyOnly) {
+      show(context, command, { json: secret, text: secret });
+      return;
+    }
+    const previousUntil = new Date(nowMs + overlap).toISOString();
+    showWritten(context, command, recordedAt, {
+      json: { accountId: id, keyId: rotated, key: secret, previousUntil },
+      text: `${secret}\n\n${rotated} of ${id}; its secret before works until ${previousUntil}. This is the only time that the key is shown.`,
+    });
+  });
+}
+
+/** Null where it is none. */
+function memberActing(context: CommandContext): string | null {
+  const actor = actorOf(context);
+  return actor.type === 'member' ? actor.email : null;
 }
 
 /** A key for a model that there is not would refuse each of its requests. @throws CommandError */
@@ -109,21 +191,35 @@ async function assertModelsKnown(log: EventLog, models: readonly string[]): Prom
 
 async function list(id: AccountId, command: Command, context: CommandContext): Promise<void> {
   await withReadLog(context, command, async (log) => {
-    const { state } = await readAccount(context, log, id, 'ListKeys');
-    const keys = Object.values(state.keys).map((key) => ({
+    const { state, keys: seen } = await readAccount(context, log, id, 'ListKeys');
+    const keys = seen.map(({ previous, ...key }) => ({
       ...key,
+      member: memberOfKey(state, key),
+      previousUntilMs: previous?.untilMs ?? null,
       monthlyLimitMicroUsd: state.spend.keyLimits[key.keyId] ?? null,
     }));
     const rows = keys.map((key) => [
       key.keyId,
       key.name,
       `…${key.last4}`,
-      key.revokedAtMs === null ? 'in use' : `revoked ${new Date(key.revokedAtMs).toISOString()}`,
+      key.member,
+      stateOf(key, context.clock()),
       key.expiresAtMs === null ? 'never' : new Date(key.expiresAtMs).toISOString(),
       key.models?.join(', ') ?? 'all',
       key.monthlyLimitMicroUsd === null ? 'none' : groupedUsd(key.monthlyLimitMicroUsd),
+      key.lastUsedAt ?? 'never',
     ]);
-    const head = ['key', 'name', 'ends in', 'state', 'expires', 'models', 'USD a month'];
+    const head = ['key', 'name', 'ends in', 'whose', 'state', 'expires', 'models', 'USD a month', 'last used'];
     show(context, command, { json: keys.map(({ sha256: _hash, ...key }) => key), text: () => table(head, rows) });
   });
+}
+
+function stateOf(
+  key: Pick<UsedKey, 'revokedAtMs'> & { readonly previousUntilMs: number | null },
+  nowMs: number,
+): string {
+  if (key.revokedAtMs !== null) return `revoked ${new Date(key.revokedAtMs).toISOString()}`;
+  const { previousUntilMs } = key;
+  if (previousUntilMs === null || previousUntilMs <= nowMs) return 'in use';
+  return `in use; its secret before until ${new Date(previousUntilMs).toISOString()}`;
 }

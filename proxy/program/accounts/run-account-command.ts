@@ -3,10 +3,11 @@ import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId, Revision } from '../../../contracts/ids.ts';
 import { isAsideReason } from '../../../ledger/account/account-repository.ts';
 import type { AccountState, OpenAccount } from '../../../ledger/account/account-state.ts';
-import { type Asked, authorize, decideAs } from '../../../ledger/account/authorize.ts';
+import { type Asked, authorize, decideAs, keysFor } from '../../../ledger/account/authorize.ts';
 import { type AccountCommand, accountNotFound, type CommandRefusal } from '../../../ledger/account/commands.ts';
 import { type CommandResult, executeCommand } from '../../../ledger/account/execute-command.ts';
-import { loadAccount } from '../../../ledger/account/load-account.ts';
+import { LastUses, type UsedKey } from '../../../ledger/account/last-uses.ts';
+import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 
 /** By which option each value of an account's command is given, wherever it is. */
@@ -15,6 +16,7 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['expiresAt', '--expires'],
   ['id', '--id'],
   ['reason', '--reason'],
+  ['overlap', '--overlap'],
 ]);
 
 export type Done = Extract<CommandResult, { type: 'done' }>;
@@ -55,17 +57,27 @@ export async function decideAccountCommand(
   return { before, events: decision };
 }
 
+interface ReadAccount {
+  readonly state: OpenAccount;
+  readonly revision: Revision;
+  /** Those that the actor may see. */
+  readonly keys: readonly UsedKey[];
+}
+
 /** An account, for a reading of it by whoever gives this command line. @throws CommandError */
 export async function readAccount(
   context: CommandContext,
   log: EventLog,
   accountId: AccountId,
   reading: Asked['type'],
-): Promise<{ readonly state: OpenAccount; readonly revision: Revision }> {
-  const { state, revision } = await hiddenFrom(context, accountId, () => loadAccount(log, accountId));
+): Promise<ReadAccount> {
+  const lastUses = new LastUses();
+  const { state, revision } = await hiddenFrom(context, accountId, () =>
+    loadAccount(log, accountId, UNOPENED, (event) => lastUses.take(event)),
+  );
   assertMayRead(context, accountId, reading, state);
   if (state.type === 'unopened') throw refusedAs(accountId, accountNotFound());
-  return { state, revision };
+  return { state, revision, keys: keysFor(actorOf(context), state).map((key) => lastUses.of(key)) };
 }
 
 /** @throws CommandError */

@@ -260,12 +260,12 @@ function serverOf(
   built: BuiltParts & Pick<GatewayProcess, 'fleet' | 'threads'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
-  const { unknownBetas, browserOrigins, connections, chargeInterrupted, clientStallMs } = configuration;
+  const { product, unknownBetas, browserOrigins, connections, chargeInterrupted, clientStallMs } = configuration;
   const { claim, accounting, drains } = built;
   const intake = new IntakeTurns();
   return buildServer({
     ...built,
-    ...{ clock, logger, projections, unknownBetas, browserOrigins, connections },
+    ...{ clock, logger, projections, product, unknownBetas, browserOrigins, connections },
     claimDoubt: () => claim?.doubt() ?? null,
     intake,
     trustedProxies: new TrustedProxies(configuration.trustedProxies),

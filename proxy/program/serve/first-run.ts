@@ -26,7 +26,7 @@ const OF_ITS_START: ReadonlySet<string> = new Set(['LedgerIdentified', 'CatalogP
 export async function openDemoAccount(
   context: CommandContext,
   log: EventLog,
-  { gateway, trial }: { readonly gateway: Gateway; readonly trial: MicroUsd },
+  { gateway, trial, product }: { readonly gateway: Gateway; readonly trial: MicroUsd; readonly product: string },
 ): Promise<DemoAccount | null> {
   const { projections } = gateway.process;
   const run = async (command: AccountCommand): Promise<void> => {
@@ -39,7 +39,8 @@ export async function openDemoAccount(
       if (!OF_ITS_START.has(type)) return null;
     const { accountId, email } = DEMO;
     const trialGrantId = grantId('grant_trial');
-    await run({ type: 'OpenAccount', accountId, kind: 'personal', email, trial, trialGrantId, nowMs: context.clock() });
+    const opening = { accountId, kind: 'personal', email, trial, trialGrantId, product } as const;
+    await run({ type: 'OpenAccount', ...opening, nowMs: context.clock() });
   }
   const account = read();
   if (account.type === 'unopened' || account.email !== DEMO.email) return null;

@@ -95,8 +95,9 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
     stopped.catch(() => undefined);
     const told = async (): Promise<void> => {
       await gateway.whenReady();
-      const { trialUsd: trial } = configuration;
-      const demo = configuration.file === null ? await openDemoAccount(context, log, { gateway, trial }) : null;
+      const { trialUsd: trial, product } = configuration;
+      const demo =
+        configuration.file === null ? await openDemoAccount(context, log, { gateway, trial, product }) : null;
       context.write((json === true ? readyLine : banner)(gateway.url, configuration, { begun, demo, catalog }));
     };
     await Promise.race([told(), stopped]).catch(async (error: unknown) => {

@@ -44,7 +44,10 @@ async function openOne(log: EventLog, repository: AccountRepository, id: Account
 }
 
 const birthOf = (id: AccountId, at: string): AccountEvent[] => [
-  { type: 'AccountOpened', data: { accountId: id, kind: 'organization', email: 'bench@example.com', openedAt: at } },
+  {
+    type: 'AccountOpened',
+    data: { accountId: id, kind: 'organization', email: 'bench@example.com', openedAt: at, product: 'gateway' },
+  },
   {
     type: 'CreditsGranted',
     data: {

@@ -19,7 +19,7 @@ const faultsOf = (...written: readonly Written[]): readonly string[] => {
   return accountBooks('acct_x', events, new Map()).faults;
 };
 
-const OPENED: Written = ['AccountOpened', { accountId: 'acct_x' }];
+const OPENED: Written = ['AccountOpened', { accountId: 'acct_x', kind: 'personal', email: 'x@example.com' }];
 const granted: Written = [
   'CreditsGranted',
   { grantId: 'g', amount: '100', costBasis: '0', priority: 1, effectiveAt: BEFORE, expiresAt: ENDS },

@@ -12,7 +12,7 @@ const faultsOf = (...written: readonly Written[]): readonly string[] => {
   return accountBooks('acct_x', events, new Map()).faults;
 };
 
-const OPENED: Written = ['AccountOpened', { accountId: 'acct_x' }];
+const OPENED: Written = ['AccountOpened', { accountId: 'acct_x', kind: 'personal', email: 'x@example.com' }];
 const begun: Written = ['PurchaseStarted', { attemptId: 'a', provider: 'manual', amount: '20', price: '18' }];
 const paid = (change: object = {}): Written => [
   'PaymentSucceeded',

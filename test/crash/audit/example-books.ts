@@ -64,7 +64,7 @@ export const grantData = (grantId: string, amount: string, more: object = {}): o
 export type Written = readonly [type: string, data: object];
 /** An account that is open and has a key. */
 const BEGUN: readonly Written[] = [
-  ['AccountOpened', { accountId: 'acct_x' }],
+  ['AccountOpened', { accountId: 'acct_x', kind: 'personal', email: 'x@example.com' }],
   ['ApiKeyIssued', { keyId: 'key_1', expiresAt: null, models: null, monthlyLimit: null }],
 ];
 export const stored = (written: readonly Written[]): StoredEvent[] =>

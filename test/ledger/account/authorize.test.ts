@@ -1,32 +1,103 @@
 import { describe, expect, it } from 'vitest';
-import { type Action, type Actor, PERMISSIONS, reachOf, SYSTEM } from '../../../contracts/permissions.ts';
+import { keyId } from '../../../contracts/ids.ts';
+import {
+  type Action,
+  type Actor,
+  PERMISSIONS,
+  ROLES,
+  type Role,
+  reachOf,
+  SYSTEM,
+} from '../../../contracts/permissions.ts';
 import { INITIAL_ACCOUNT } from '../../../ledger/account/account-state.ts';
-import { type Asked, authorize } from '../../../ledger/account/authorize.ts';
+import { type Asked, authorize, keysFor } from '../../../ledger/account/authorize.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { OPERATOR } from '../../fixtures/ledger/actors.ts';
-import { fold } from '../../fixtures/ledger/decider-specification.ts';
-import { opened } from '../../fixtures/ledger/example-account.ts';
+import { KEY, keyIssued, openAccount } from '../../fixtures/ledger/example-account.ts';
+import { memberAdded, OWNER, organization } from '../../fixtures/ledger/example-organization.ts';
 
 const ACTIONS = Object.keys(PERMISSIONS) as Action[];
-const account = fold([opened]);
+const EMAILS: Readonly<Record<Role, string>> = { owner: OWNER, admin: 'adm@example.com', member: 'mem@example.com' };
+const keyOf = (role: Role) => keyId(`key_${role}`);
+const account = openAccount([
+  organization,
+  memberAdded(EMAILS.admin, 'admin'),
+  memberAdded(EMAILS.member, 'member'),
+  ...ROLES.map((role) => keyIssued({ keyId: keyOf(role), member: role === 'owner' ? null : EMAILS[role] })),
+]);
 const member = (email: string): Actor => ({ type: 'member', email });
-const asked = (type: Action): Asked => ({ type }) as Asked;
+/** Of what is the member's own, and of nobody else: what every reach reaches. */
+const asked = (type: Action, role: Role): Asked =>
+  ({ type, keyId: keyOf(role), member: EMAILS[role], role: 'member', email: EMAILS.member }) as unknown as Asked;
 
 describe.each(ACTIONS)('%s', (action) => {
-  it.each([
-    ['operator', OPERATOR],
-    ['system', SYSTEM],
-    ['owner', member('OWNER@example.com')],
-  ] as const)('is for the %s exactly where the table says so', (holder, actor) => {
-    const refused = authorize(actor, asked(action), account);
-    if (reachOf(action, holder) !== null) expect(refused).toBeNull();
-    else
-      expect(refused).toMatchObject({ code: 'not_permitted', message: expect.stringMatching(`^${holder} may not `) });
+  it.each([['operator', OPERATOR] as const, ['system', SYSTEM] as const])(
+    'is for the %s where the table says so',
+    (holder, actor) => {
+      expectAllowed(authorize(actor, asked(action, 'owner'), account), holder, reachOf(action, holder) !== null);
+    },
+  );
+
+  it.each(ROLES)('is for the %s where the table says so', (role) => {
+    const actor = member(EMAILS[role].toUpperCase());
+    expectAllowed(authorize(actor, asked(action, role), account), role, reachOf(action, role) !== null);
   });
 
   it('tells nobody else whether there is such an account', () => {
-    const toStranger = authorize(member('eve@example.com'), asked(action), account);
+    const toStranger = authorize(member('eve@example.com'), asked(action, 'member'), account);
     expect(toStranger).toEqual(decide({ type: 'SuspendAccount', reason: 'x' }, INITIAL_ACCOUNT));
-    expect(authorize(member('eve@example.com'), asked(action), INITIAL_ACCOUNT)).toEqual(toStranger);
+    expect(authorize(member('eve@example.com'), asked(action, 'member'), INITIAL_ACCOUNT)).toEqual(toStranger);
+  });
+});
+
+function expectAllowed(refused: unknown, who: string, isAllowed: boolean): void {
+  if (isAllowed) expect(refused).toBeNull();
+  else expect(refused).toMatchObject({ code: 'not_permitted', message: expect.stringMatching(`^${who} may not `) });
+}
+
+const OF_MEMBERS = ['AddMember', 'ChangeMemberRole', 'RemoveMember'] as const;
+
+describe.each(OF_MEMBERS)('%s', (type) => {
+  const concerns = (change: object): Asked => ({ ...asked(type, 'member'), ...change }) as Asked;
+  const byAdmin = (change: object) => authorize(member(EMAILS.admin), concerns(change), account);
+
+  it('by an admin concerns no owner, and makes none', () => {
+    expect(byAdmin({ email: EMAILS.admin, role: 'admin' })).toBeNull();
+    for (const change of [{ email: OWNER.toUpperCase() }, { role: 'owner' }])
+      expect(byAdmin(change)).toMatchObject({
+        code: 'not_permitted',
+        message: expect.stringMatching(/^admin may not .* owner/),
+      });
+  });
+
+  it('by an owner concerns owners, too', () => {
+    expect(authorize(member(OWNER), concerns({ email: OWNER, role: 'owner' }), account)).toBeNull();
+  });
+});
+
+describe('keys of others', () => {
+  it.each(['RevokeKey', 'RotateKey'] as const)('are to a member as keys that there are not: %s', (type) => {
+    const by = (email: string, id: string) =>
+      authorize(member(email), { ...asked(type, 'member'), keyId: keyId(id) } as Asked, account);
+    const ofNone = by(EMAILS.member, 'key_owner_');
+    expect(ofNone).toEqual(decide({ type: 'RevokeKey', keyId: keyId('key_owner_'), nowMs: 0 }, account));
+    expect(by(EMAILS.member, keyOf('owner'))).toEqual({ ...ofNone, message: 'the account has no key key_owner' });
+    expect(by(EMAILS.admin, keyOf('owner'))).toBeNull();
+  });
+
+  it('are not issued by a member, and not seen', () => {
+    const by = (email: string, whose: string | null) =>
+      authorize(member(email), { ...asked('IssueKey', 'member'), member: whose } as Asked, account);
+    for (const whose of [null, EMAILS.admin]) expect(by(EMAILS.member, whose)).toMatchObject({ code: 'not_permitted' });
+    expect(by(EMAILS.admin, null)).toBeNull();
+    const seen = (actor: Actor) => keysFor(actor, account).map(({ keyId: id }) => id);
+    expect(seen(member(EMAILS.member.toUpperCase()))).toEqual([keyOf('member')]);
+    expect(seen(member('eve@example.com'))).toEqual([]);
+    for (const actor of [OPERATOR, member(OWNER), member(EMAILS.admin)]) expect(seen(actor)).toEqual(ROLES.map(keyOf));
+  });
+
+  it('of the first owner are those that name nobody', () => {
+    const own = openAccount([organization, memberAdded(OWNER.replace('owner', 'x'), 'owner'), keyIssued()]);
+    expect(keysFor(member(OWNER), own).map(({ keyId: id }) => id)).toEqual([KEY]);
   });
 });

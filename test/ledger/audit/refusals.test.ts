@@ -25,6 +25,7 @@ import {
 } from '../../fixtures/ledger/example-account.ts';
 import { type Case, dearer, faultsOf, ofOutcome } from './account-faults.ts';
 import { CORRECTION_CASES } from './refused-corrections.ts';
+import { KEY_CASES, MEMBER_CASES } from './refused-members.ts';
 import { PAYMENT_CASES } from './refused-payments.ts';
 
 const AT = '2026-11-20T10:00:00.000Z';
@@ -132,6 +133,7 @@ const CASES = {
     },
   ],
   IssueKey: [
+    ...KEY_CASES,
     {
       ...{ refused: 'key_exists', life: begun, command: issue({}), written: [keyIssued()] },
       fault: /^key_a: issued twice$/,
@@ -321,6 +323,7 @@ const CASES = {
     },
   ],
   ...CORRECTION_CASES,
+  ...MEMBER_CASES,
   SuspendAccount: [
     {
       ...{ refused: 'already_suspended', life: [...begun, suspended] },

@@ -17,7 +17,7 @@ it('of key and account the one is told that is in the way for longest', () => {
   const callerBy = (keyId: typeof KEY): Caller => {
     const key = account.keys[keyId];
     if (key === undefined) throw new Error('it was issued');
-    return { type: 'caller', accountId: ACCOUNT, account, key };
+    return { type: 'caller', accountId: ACCOUNT, account, key, sha256: key.sha256 };
   };
   const limits = new RateLimits({
     configuration: rateLimitsSchema.parse({ paid: { requestsPerMinute: 20 }, keyPercent: 50 }),

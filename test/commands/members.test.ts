@@ -1,0 +1,98 @@
+import { beforeEach, expect, it } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { accountId, accountStream, commandOfRequest, keyId } from '../../contracts/ids.ts';
+import { loadAccount } from '../../ledger/account/load-account.ts';
+import { EXIT } from '../../proxy/program/command-error.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { usageOf } from '../fixtures/ledger/example-account.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+
+const ORG = 'acct_org';
+let program: ProgramInProcess;
+beforeEach(async () => {
+  program = endedLater(await programInProcess());
+  await program.run('account', 'open', '--kind', 'organization', '--email', 'ada@example.com', '--id', ORG);
+});
+
+const refused = (message: RegExp) => ({ exitCode: EXIT.refused, message: expect.stringMatching(message) });
+
+it('gateway member adds, changes, lists and removes members, and says which keys have ended with one', async () => {
+  expect(await program.run('member', 'add', ORG, 'Ben@example.com')).toMatch(/^acct_org: Ben@example\.com is member\n/);
+  expect(await program.run('member', 'add', ORG, 'ben@example.com')).toMatch(/nothing was written/);
+  expect(await program.json('member', 'role', ORG, 'ben@example.com', 'admin')).toMatchObject({
+    ...{ accountId: ORG, email: 'ben@example.com', role: 'admin', by: 'operator' },
+    recordedAt: expect.stringMatching(/Z$/),
+  });
+  const { keyId: id } = await program.json('key', 'issue', ORG, '--member', 'BEN@example.com');
+  expect(await program.json('member', 'list', ORG)).toEqual([
+    expect.objectContaining({ email: 'ada@example.com', role: 'owner', keysInUse: 0 }),
+    expect.objectContaining({ email: 'Ben@example.com', role: 'admin', keysInUse: 1 }),
+  ]);
+  expect(await program.run('account', 'show', ORG)).toMatch(/Ben@example\.com[^\n]*admin/);
+  expect(await program.run('member', 'remove', ORG, 'ben@example.com')).toContain(
+    `is no member any more; ended: ${id}\n`,
+  );
+  expect(await program.json('key', 'list', ORG)).toMatchObject([{ keyId: id, revokedAtMs: expect.any(Number) }]);
+  expect(await program.run('ledger', 'verify', ORG)).toMatch(/no fault/);
+  expect(await program.run('ledger', 'replay', ORG)).toMatch(/operator removed ben@example\.com/);
+});
+
+it('the last owner stays, and a personal account has nobody else', async () => {
+  await expect(program.run('member', 'remove', ORG, 'ADA@example.com')).rejects.toMatchObject(refused(/last owner/));
+  await program.run('account', 'open', '--email', 'eve@example.com', '--id', 'acct_eve');
+  await expect(program.run('member', 'add', 'acct_eve', 'ben@example.com')).rejects.toMatchObject(
+    refused(/^acct_eve: a personal account has one person/),
+  );
+});
+
+it('gateway key rotate shows the new secret and how long the one before works', async () => {
+  const { keyId: id, key } = await program.json('key', 'issue', ORG);
+  program.clock = () => Date.parse('2027-01-01T00:00:00.000Z');
+  const rotate = ['--trust-clock', 'key', 'rotate', ORG, String(id)];
+  const rotated = await program.json(...rotate, '--overlap', '90m');
+  expect(rotated).toMatchObject({ keyId: id, previousUntil: '2027-01-01T01:30:00.000Z' });
+  expect(rotated.key).toMatch(/^sk-svc-/);
+  expect(rotated.key).not.toBe(key);
+  expect(await program.run('key', 'list', ORG)).toContain('in use; its secret before until 2027-01-01T01:30:00.000Z');
+  expect(await program.json(...rotate, '--key-only')).toMatch(/^sk-svc-/);
+  await expect(program.run(...rotate, '--overlap', '31d')).rejects.toMatchObject(refused(/--overlap: at most 30 days/));
+  for (const wrong of ['1', 'h', '-1h', '1w'])
+    await expect(program.run(...rotate, `--overlap=${wrong}`)).rejects.toThrow(/expected how long, such as 90m/);
+});
+
+it('when a key was last used is told from the account’s events, whatever the order of their ends', async () => {
+  const { keyId: id } = await program.json('key', 'issue', ORG);
+  expect(await program.run('key', 'list', ORG)).toMatch(/never[^\n]*never/);
+  for (const [number, startedAt] of ['2026-11-06T12:00:00.000Z', '2026-11-06T11:59:00.000Z'].entries()) {
+    const usage = usageOf(number + 1, 0, { keyId: keyId(String(id)), startedAt, billable: false });
+    const recording = {
+      commandId: commandOfRequest(usage.requestId),
+      actor: usage.keyId,
+      recordedAt: usage.finishedAt,
+    };
+    const { revision } = await loadAccount(program.log, accountId(ORG));
+    const events = encodeEvents([{ type: 'UsageRecorded', data: usage }], recording);
+    await program.log.append(accountStream(accountId(ORG)), revision, events);
+  }
+  const lastUsedAt = '2026-11-06T12:00:00.000Z';
+  expect(await program.json('key', 'list', ORG)).toMatchObject([{ keyId: id, lastUsedAt }]);
+  expect(await program.json('account', 'show', ORG)).toMatchObject({ keys: { [String(id)]: { lastUsedAt } } });
+});
+
+it('accounts of two products have an owner in common and nothing else', async () => {
+  const open = ['account', 'open', '--email', 'ada@example.com', '--product', 'images', '--id', 'acct_images'];
+  expect(await program.json(...open)).toMatchObject({ product: 'images' });
+  await program.run('credits', 'grant', 'acct_images', '--usd', '7');
+  const listed = async (...more: string[]) =>
+    ((await program.json('account', 'list', ...more)) as unknown as { accountId: string }[]).map(
+      (one) => one.accountId,
+    );
+  expect(await listed()).toEqual([ORG]);
+  expect(await listed('--product', 'images')).toEqual(['acct_images']);
+  expect(await listed('--product', 'none')).toEqual([]);
+  expect(await program.json('account', 'show', ORG)).toMatchObject({
+    organization: { product: 'gateway' },
+    grants: [{ grantId: 'grant_trial' }],
+  });
+  await expect(program.run('account', 'list', '--product', 'No Product')).rejects.toThrow(/expected a product/);
+});

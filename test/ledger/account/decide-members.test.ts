@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { downcast, upcast } from '../../../contracts/event-upcasters.ts';
+import { keyId } from '../../../contracts/ids.ts';
+import type { CommandOf } from '../../../ledger/account/commands.ts';
+import { memberOfKey, roleOf } from '../../../ledger/account/members.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import { KEY, keyIssued, ms, OTHER_KEY, openAccount, opened } from '../../fixtures/ledger/example-account.ts';
+import {
+  BEN,
+  keyRotated,
+  memberAdded,
+  memberRemoved,
+  OWNER,
+  organization,
+  roleChanged,
+} from '../../fixtures/ledger/example-organization.ts';
+
+const AT = '2026-11-20T10:00:00.000Z';
+const NOW = ms(AT);
+const BY = { by: 'operator', nowMs: NOW };
+const add: CommandOf<'AddMember'> = { type: 'AddMember', email: BEN, role: 'member', ...BY };
+
+const issue = (member: string | null): CommandOf<'IssueKey'> => ({
+  ...{ type: 'IssueKey', keyId: OTHER_KEY, name: 'ci', sha256: 'b'.repeat(64), last4: 'wxyz' },
+  ...{ issuer: 'owner@example.com', expiresAtMs: null, models: null, monthlyLimit: null, member, nowMs: NOW },
+});
+const issued = (member: string | null) => keyIssued({ keyId: OTHER_KEY, sha256: 'b'.repeat(64), member });
+
+describe('members', () => {
+  it('are the opener, who is an owner, and those that were added, whatever the letters of their e-mails', () => {
+    given(organization).decides(add, memberAdded());
+    const account = openAccount([organization, memberAdded('Ben@Example.com', 'admin')]);
+    expect(roleOf(account, 'OWNER@example.com')).toBe('owner');
+    expect(roleOf(account, 'ben@example.COM')).toBe('admin');
+    expect(roleOf(account, 'eve@example.com')).toBeNull();
+    expect(roleOf(account, '__proto__')).toBeNull();
+  });
+
+  it('are added once, with one role, and not to a personal account', () => {
+    given(organization, memberAdded()).decides({ ...add, email: 'BEN@EXAMPLE.COM' });
+    given(organization, memberAdded()).refuses(
+      { ...add, role: 'admin' },
+      'member_exists',
+      /as member: change the role/,
+    );
+    given(opened).refuses(add, 'personal_account');
+  });
+
+  it('become another role, and what they are already changes nothing', () => {
+    const role = { type: 'ChangeMemberRole', email: BEN, role: 'admin', by: 'operator' } as const;
+    given(organization, memberAdded()).decides(role, roleChanged(BEN, 'admin'));
+    given(organization, memberAdded(BEN, 'admin')).decides(role);
+    given(organization).refuses(role, 'member_not_found', /ben@example\.com is no member/);
+  });
+
+  it('leave, but for the last owner, who stays one', () => {
+    const remove = { type: 'RemoveMember', email: BEN, ...BY } as const;
+    given(organization, memberAdded()).decides(remove, memberRemoved());
+    const leave = { ...remove, email: OWNER };
+    given(organization, memberAdded(BEN, 'admin')).refuses(leave, 'last_owner', /make somebody else an owner first/);
+    given(organization, memberAdded(BEN, 'owner')).decides(leave, memberRemoved(OWNER));
+    given(organization, memberAdded(BEN, 'owner'), memberRemoved(OWNER)).refuses(remove, 'last_owner');
+  });
+});
+
+describe('the keys of a member', () => {
+  const life = [organization, memberAdded(), keyIssued(), issued(BEN)];
+
+  it('are of whom they name, and of the first owner where they name nobody', () => {
+    const { keys, ...account } = openAccount(life);
+    const whose = [KEY, OTHER_KEY].map((id) => memberOfKey(account, keys[id] ?? { member: 'nobody' }));
+    expect(whose).toEqual([OWNER, BEN]);
+    given(organization, memberAdded()).decides(issue(BEN), issued(BEN));
+    given(organization).refuses(issue(BEN), 'member_not_found');
+  });
+
+  it('of the first owner are written as those of before there were members', () => {
+    given(organization).decides(issue('Owner@example.com'), issued(null));
+    given(organization).decides(issue(null), issued(null));
+  });
+
+  it('end as the member leaves, those of others go on, and who comes again needs new ones', () => {
+    const ended = (events: Parameters<typeof openAccount>[0]) =>
+      Object.values(openAccount(events).keys).flatMap(({ keyId: id, revokedAtMs }) =>
+        revokedAtMs === null ? [] : [id],
+      );
+    expect(ended([...life, memberRemoved('BEN@example.com')])).toEqual([OTHER_KEY]);
+    expect(ended([...life, memberRemoved(), memberAdded()])).toEqual([OTHER_KEY]);
+    expect(ended([...life, roleChanged(BEN, 'owner'), memberRemoved(OWNER)])).toEqual([KEY]);
+    expect(openAccount([...life, memberRemoved()]).keys[OTHER_KEY]?.revokedAtMs).toBe(NOW);
+  });
+
+  it('that were revoked before keep their end', () => {
+    const revokedAt = '2026-11-19T00:00:00.000Z';
+    const { keys } = openAccount([
+      ...life,
+      { type: 'ApiKeyRevoked', data: { keyId: OTHER_KEY, revokedAt } },
+      memberRemoved(),
+    ]);
+    expect(keys[OTHER_KEY]?.revokedAtMs).toBe(ms(revokedAt));
+  });
+});
+
+describe('a key that is rotated', () => {
+  const rotate: CommandOf<'RotateKey'> = {
+    ...{ type: 'RotateKey', keyId: KEY, sha256: 'b7'.repeat(32), last4: 'new1', overlapMs: 24 * 3_600_000, ...BY },
+  };
+
+  it('has its new secret, and the one before until the overlap is over', () => {
+    given(organization, keyIssued()).decides(rotate, keyRotated());
+    given(organization, keyIssued()).decides({ ...rotate, overlapMs: 0 }, keyRotated({ previousUntil: AT }));
+    expect(openAccount([organization, keyIssued(), keyRotated()]).keys[KEY]).toMatchObject({
+      ...{ sha256: 'b7'.repeat(32), last4: 'new1', name: 'ci' },
+      previous: { sha256: 'a3'.repeat(32), last4: 'wxyz', untilMs: NOW + 24 * 3_600_000 },
+    });
+  });
+
+  it('again keeps of its old secrets the newest alone', () => {
+    const again = keyRotated({ sha256: 'c'.repeat(64), last4: 'new2' });
+    expect(openAccount([organization, keyIssued(), keyRotated(), again]).keys[KEY]).toMatchObject({
+      ...{ sha256: 'c'.repeat(64), previous: { sha256: 'b7'.repeat(32), last4: 'new1' } },
+    });
+  });
+
+  it('is one that may be used', () => {
+    given(organization).refuses({ ...rotate, keyId: keyId('none') }, 'key_not_found');
+    given(organization, keyIssued({ expiresAt: AT })).refuses(rotate, 'key_ended', /issue a new one/);
+    given(organization, keyIssued()).refuses(
+      { ...rotate, overlapMs: 31 * 86_400_000 },
+      'invalid_period',
+      /at most 30 days/,
+    );
+  });
+});
+
+describe('forms of before there were products and members', () => {
+  const { type: _opened, ...opening } = organization.data as object & { type?: string };
+  it.each([
+    ['AccountOpened', { ...opening, product: 'gateway' }, 'product', 'images'],
+    ['ApiKeyIssued', { keyId: KEY, name: 'ci', member: null }, 'member', BEN],
+  ] as const)('%s is what it was, and what they cannot say is not written in them', (type, data, name, other) => {
+    const { [name as never]: _left, ...before } = data as Record<string, unknown>;
+    expect(upcast(type, 1, before)).toEqual(data);
+    expect(downcast(type, 1, data as never)).toEqual(before);
+    expect(downcast(type, 1, { ...data, [name]: other } as never)).toBeNull();
+  });
+});
