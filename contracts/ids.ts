@@ -78,8 +78,6 @@ export function uuidV7(nowMs: number, random: Uint8Array): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hex.slice(0, 3)}-${variant}${hex.slice(4, 7)}-${hex.slice(7, 19)}`;
 }
 
-export const requestIdFromUuid = (uuid: string): RequestId => requestId(`req_${uuid.replaceAll('-', '')}`);
-
 /** When it was made: its first 48 bits are milliseconds since 1970. */
 export const timeOfRequest = (id: RequestId): number => Number.parseInt(id.slice(4, 16), 16);
 

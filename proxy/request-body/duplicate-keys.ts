@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { LIMITS } from '../../contracts/limits.ts';
+import { messageRequestSchema } from '../../contracts/messages.ts';
 import { DATA_FIELDS, DECIDING_FIELDS } from '../../contracts/nested-fields.ts';
 import { isOpening, skipSpace, skipString, skipValue, TopLevelScan } from './json-scan.ts';
 import { type TopLevel, TopLevelPlaces } from './top-level.ts';
@@ -27,8 +28,9 @@ export function readTopLevel(body: Buffer): DuplicateKey | TopLevel {
   const places = new TopLevelPlaces();
   const scan = new TopLevelScan(body);
   while (scan.next()) {
-    const name = scan.key;
-    const key = folded(name);
+    const field = fieldAt(body, scan);
+    const name = field ?? scan.key;
+    const key = field ?? folded(name);
     if (seen.has(key)) return { key: key.slice(0, KEY_SHOWN_MAX), within: null };
     seen.add(key);
     places.see(name, scan);
@@ -48,6 +50,14 @@ const CLOSE_ARRAY = 0x5d;
 
 /** Both ways, because some letters meet in one case alone, such as s and the long s. */
 const folded = (key: string): string => key.toUpperCase().toLowerCase();
+
+/** The key on top where it is a field that we know, and is folded already: of most requests no text is made of any key. */
+function fieldAt(body: Buffer, { keyStart, keyEnd }: TopLevelScan): string | null {
+  const [from, to] = [keyStart + 1, keyEnd - 1];
+  const hash = to - from > FIELD_LENGTH_MAX ? null : hashOfPlain(body, from, to);
+  const field = hash === null ? undefined : FIELDS_BY_HASH.get(hash);
+  return field !== undefined && isNameAt(field, body, from, to) ? field : null;
+}
 
 /** A name that is looked for. */
 interface WatchedName {
@@ -135,13 +145,19 @@ function hashOfPlain(body: Buffer, from: number, to: number): number | null {
 
 const IS_PLAIN = new Uint8Array(256);
 for (const byte of Buffer.from('abcdefghijklmnopqrstuvwxyz0123456789_')) IS_PLAIN[byte] = 1;
-const BY_HASH: ReadonlyMap<number, WatchedName> = new Map(
-  [...WATCHED.values()].map((watched) => [
-    hashOfPlain(Buffer.from(watched.name), 0, watched.name.length) ?? 0,
-    watched,
-  ]),
-);
-assert(BY_HASH.size === WATCHED.size, 'each name has a hash of its own');
+
+/** @throws AssertionError where two names, which are plain, have one hash */
+function byHash<T>(named: ReadonlyMap<string, T>): ReadonlyMap<number, T> {
+  const hashed = new Map<number, T>();
+  for (const [name, one] of named) hashed.set(hashOfPlain(Buffer.from(name), 0, name.length) ?? 0, one);
+  assert(hashed.size === named.size, 'each name has a hash of its own');
+  return hashed;
+}
+
+const BY_HASH = byHash(WATCHED);
+const FIELDS = Object.keys(messageRequestSchema.shape);
+const FIELDS_BY_HASH = byHash(new Map(FIELDS.map((name) => [name, name])));
+const FIELD_LENGTH_MAX = Math.max(...FIELDS.map((name) => name.length));
 
 function isNameAt(name: string, body: Buffer, from: number, to: number): boolean {
   if (to - from !== name.length) return false;

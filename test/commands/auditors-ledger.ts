@@ -10,7 +10,6 @@ import {
   CATALOG_STREAM,
   NO_STREAM,
   position,
-  requestIdFromUuid,
   revision,
   uuidV7,
 } from '../../contracts/ids.ts';
@@ -30,6 +29,7 @@ import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { ACCOUNT, granted, keyIssued, ms, usageOf } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { recordedLife } from '../fixtures/ledger/recorded-life.ts';
+import { requestIdFromUuid } from '../fixtures/ledger/request-of-uuid.ts';
 import { sealLog } from '../fixtures/ledger/seal-log.ts';
 import { type Row, rowsOf, writeRows } from '../fixtures/ledger/sealed-rows.ts';
 

@@ -9,9 +9,9 @@ import {
   commandId,
   commandOfRequest,
   eventIdOf,
-  requestIdFromUuid,
   uuidV7,
 } from '../../contracts/ids.ts';
+import { requestIdFromUuid } from '../fixtures/ledger/request-of-uuid.ts';
 
 const times = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 const randoms = fc.uint8Array({ minLength: 10, maxLength: 10 });

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { grantId, keyId, leaseId, proxyId, requestIdFromUuid } from '../../contracts/ids.ts';
+import { grantId, keyId, leaseId, proxyId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
@@ -9,6 +9,7 @@ import { ExpirySweeper } from '../../proxy/expiry-sweeper.ts';
 import { Holds } from '../../proxy/holds.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { requestIdFromUuid } from '../fixtures/ledger/request-of-uuid.ts';
 
 const BORN_MS = Date.parse('2026-11-21T12:00:00.000Z');
 const EXPIRES_MS = BORN_MS + 60_000;

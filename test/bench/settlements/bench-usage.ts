@@ -1,7 +1,8 @@
 import type { UsageRecorded } from '../../../contracts/events.ts';
-import { type KeyId, requestIdFromUuid, uuidV7 } from '../../../contracts/ids.ts';
+import { type KeyId, uuidV7 } from '../../../contracts/ids.ts';
 import { rate } from '../../../contracts/money.ts';
 import { rateCard, ratesFrom } from '../../../contracts/rate-card.ts';
+import { requestIdFromUuid } from '../../fixtures/ledger/request-of-uuid.ts';
 
 const RATES = ratesFrom(rate(3_000_000n), rate(15_000_000n));
 if (RATES === null) throw new Error('the prices of the benchmark have whole cache rates');

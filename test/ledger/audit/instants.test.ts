@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
-import { requestIdFromUuid, uuidV7 } from '../../../contracts/ids.ts';
+import { uuidV7 } from '../../../contracts/ids.ts';
 import { auditInstants } from '../../../ledger/audit/audit-instants.ts';
 import { instantMs, uuidMs } from '../../../ledger/audit/own-times.ts';
+import { requestIdFromUuid } from '../../fixtures/ledger/request-of-uuid.ts';
 import { type Data, faultsOf, ledger } from './damaged-ledger.ts';
 
 /** What stands in ids of when something was, beside what an event says of it: each of a real ledger, moved in time. */

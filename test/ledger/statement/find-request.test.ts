@@ -7,13 +7,13 @@ import {
   accountStream,
   commandOfRequest,
   type RequestId,
-  requestIdFromUuid,
   revision,
   uuidV7,
 } from '../../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { findRequests } from '../../../ledger/statement/find-request.ts';
 import { usageOf } from '../../fixtures/ledger/example-account.ts';
+import { requestIdFromUuid } from '../../fixtures/ledger/request-of-uuid.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const FROM_MS = Date.UTC(2026, 10, 5);

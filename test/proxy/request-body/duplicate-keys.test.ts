@@ -28,6 +28,9 @@ describe('duplicate keys', () => {
     ['{"model":"dear","MODEL":"cheap"}', 'model'],
     ['{"messages":[],"me\u017f\u017fages":[]}', 'messages'],
     ['{"a":1,"a":2,"model":"x"}', 'a'],
+    // As long as it, and with its hash.
+    ['{"model":"x","o1del":"y"}', null],
+    ['{"o1del":"x","model":"y","o1del":"z"}', 'o1del'],
     ['{"model":"x","metadata":{"model":"y","model":"z"}}', null],
     ['{"model":"x","note":"\\",\\"model\\":\\"y"}', null],
     ['{"a":{"stream":true},"stream":1 , "speed":2, "speed":3,"stream":4}', 'speed'],
