@@ -114,6 +114,8 @@ export const LIMITS = Object.freeze({
    */
   expiryLateMs: 7 * DAY_MS,
   expiryLateMsMin: 2 * HOUR_MS,
+  /** How often it is asked what became of payments that are open. */
+  paymentsLookMs: MINUTE_MS / 2,
   /** How often that is looked for, and for how many accounts at a time. */
   expirySweepMs: 10 * MINUTE_MS,
   expirySweepAccountsMax: 1_000,

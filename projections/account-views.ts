@@ -10,6 +10,7 @@ import { BalanceView } from './balance-view.ts';
 import { KeyIndex } from './key-index.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { MonthlyView } from './monthly-view.ts';
+import { PayingAccounts } from './paying-accounts.ts';
 import { SpendLimits } from './spend-limits.ts';
 import type { View } from './view.ts';
 import { ViewGapError } from './view-gap-error.ts';
@@ -22,6 +23,7 @@ export class AccountViews implements AccountRepository {
   readonly spendLimits = new SpendLimits(this.balance);
   readonly monthly = new MonthlyView();
   readonly keys = new KeyIndex();
+  readonly paying = new PayingAccounts();
   readonly setAside = new AccountsSetAside();
   readonly all: readonly View[] = [this.balance, this.monthly];
   #mirror: Fold | null = null;
@@ -89,6 +91,7 @@ export class AccountViews implements AccountRepository {
       }
     }
     this.keys.observe(accountId, event);
+    this.paying.observe(accountId, event);
     for (const listener of this.#listeners) listener(accountId, event);
     this.#mirror?.(accountId, revision, event);
   }
@@ -125,6 +128,7 @@ export class AccountViews implements AccountRepository {
     this.balance.adopt(other.balance);
     this.monthly.adopt(other.monthly);
     this.keys.adopt(other.keys);
+    this.paying.adopt(other.paying);
     // Last, because whoever is told of an account that is served again reads it.
     this.setAside.adopt(other.setAside);
   }
@@ -156,7 +160,10 @@ export class AccountViews implements AccountRepository {
   }
 
   #surveying(): Generator<void> {
-    return this.balance.survey((accountId, state) => this.keys.addFrom(accountId, state));
+    return this.balance.survey((accountId, state) => {
+      this.keys.addFrom(accountId, state);
+      this.paying.addFrom(accountId, state);
+    });
   }
 
   #foldOrLeave(accountId: AccountId, recorded: RecordedEvent): void {

@@ -284,6 +284,7 @@ export class Projections {
     this.#disk?.closeRows();
     for (const view of this.#views) view.clear();
     this.accounts.keys.clear();
+    this.accounts.paying.clear();
   }
 
   #takeRestored({ checkpoint, currentAtMs }: StoredCheckpoint): void {

@@ -35,6 +35,7 @@ const GROUPS: readonly Group[] = [
       (await import('./accounts/reinstate-command.ts')).addReinstateCommand(credits, context);
       (await import('./accounts/revoke-commands.ts')).addRevokeCommands(credits, context);
       (await import('./payments/purchase-command.ts')).addPurchaseCommand(credits, context);
+      (await import('./payments/reload-command.ts')).addReloadCommand(credits, context);
     },
   },
   {
@@ -43,6 +44,7 @@ const GROUPS: readonly Group[] = [
     add: async (payment, context) => {
       (await import('./payments/payment-commands.ts')).addPaymentCommands(payment, context);
       (await import('./payments/refund-commands.ts')).addRefundCommands(payment, context);
+      (await import('./payments/reload-command.ts')).addMethodCommands(payment, context);
     },
   },
   {

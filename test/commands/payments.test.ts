@@ -72,6 +72,25 @@ it('gateway payment refund and dispute take the credits of money that went back,
   );
 });
 
+it('gateway credits auto-reload is turned on with consent and off, and payment save-method says of what', async () => {
+  const reload = ['credits', 'auto-reload', 'acct_ada'];
+  await expect(program.run(...reload, '--off')).rejects.toMatchObject({ exitCode: EXIT.usage });
+  const terms = ['--threshold-usd', '5', '--target-usd', '20', '--monthly-cap-usd', '100'];
+  await expect(program.run(...reload, ...terms)).rejects.toMatchObject({ exitCode: EXIT.usage });
+  await expect(program.run(...reload, ...terms.with(3, '5'), '--consent')).rejects.toMatchObject(
+    refused(/--target-usd: must be at least 0\.50 USD above/),
+  );
+  expect(await program.run(...reload, ...terms, '--consent')).toMatch(
+    /auto-reload is on, at 5\.00 USD up to 20\.00 USD, at most 100\.00 USD a month\nwritten at /,
+  );
+  const method = ['acct_ada', '--id', 'mandate-7', '--brand', 'sepa', '--last4', '3000'];
+  expect(await program.run('payment', 'save-method', ...method)).toMatch(/sepa xxxx3000 may be charged\nwritten at /);
+  expect(await program.run('payment', 'save-method', ...method)).toMatch(/nothing was written/);
+  expect(await program.run(...reload, '--off')).toMatch(/auto-reload is off\nwritten at /);
+  expect(await program.run('payment', 'remove-method', 'acct_ada')).toMatch(/written at /);
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
+});
+
 it('refuses what is not there, in words', async () => {
   await expect(program.run('payment', 'confirm', 'acct_ada', 'x')).rejects.toMatchObject(
     refused(/no payment attempt x/),

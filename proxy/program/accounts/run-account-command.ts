@@ -17,6 +17,8 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['id', '--id'],
   ['reason', '--reason'],
   ['overlap', '--overlap'],
+  ['target', '--target-usd'],
+  ['monthlyCap', '--monthly-cap-usd'],
 ]);
 
 export type Done = Extract<CommandResult, { type: 'done' }>;

@@ -3,6 +3,7 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import type { RequestId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
+import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
 import type { Sealer } from '../../../ledger/seals/sealer.ts';
 import type { Settlement } from '../../../ledger/settlement/settlement.ts';
 import { readUpcastFrom } from '../../../projections/known-views.ts';
@@ -26,6 +27,7 @@ import { RequestFigures } from '../../observation/request-figures.ts';
 import { RequestObserver } from '../../observation/request-observer.ts';
 import { carryOut } from '../../operator-requests/carry-out.ts';
 import { OperatorDesk } from '../../operator-requests/operator-desk.ts';
+import { PaymentsUpkeep } from '../../payments-upkeep.ts';
 import { RateLimits } from '../../rate-limits/rate-limits.ts';
 import { RecoveredRequests } from '../../recovered-requests.ts';
 import { RequestAccounting } from '../../request-accounting.ts';
@@ -68,6 +70,7 @@ export interface GatewayProcess extends OpenedGateway, BuiltParts {
   readonly threads: BodyThreads;
   readonly server: FastifyInstance;
   readonly sweeper: ExpirySweeper;
+  readonly payments: PaymentsUpkeep;
   readonly formsAdoption: FormsAdoption;
   /** Where commands ask something of it. */
   readonly desk: OperatorDesk;
@@ -121,8 +124,9 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
   const server = serverOf(opened, { ...built, fleet, threads });
   const sweeper = sweeperOf(opened, built);
+  const payments = paymentsOf(opened, built);
   const formsAdoption = formsAdoptionOf(opened, built);
-  const parts = { recovered, fleet, metrics, unserved, threads, server, sweeper, formsAdoption, ...renewed };
+  const parts = { recovered, fleet, metrics, unserved, threads, server, sweeper, payments, formsAdoption, ...renewed };
   return { ...opened, ...built, ...parts, desk: deskOf(opened) };
 }
 
@@ -279,6 +283,19 @@ function formsAdoptionOf({ options }: OpenedGateway, { availability }: BuiltPart
   const { kafka, eventForms } = configuration;
   const topic = kafka?.topic ?? null;
   return new FormsAdoption({ log, clock, logger, mayWrite, topic, afterMs: eventForms.adoptAfterMs });
+}
+
+function paymentsOf({ options, projections }: OpenedGateway, { availability }: BuiltParts): PaymentsUpkeep {
+  const { log, clock, logger } = options;
+  const mayWrite = (): boolean => availability.refuse() === null;
+  return new PaymentsUpkeep({
+    log,
+    accounts: projections.accounts,
+    provider: MANUAL_PROVIDER,
+    clock,
+    mayWrite,
+    logger,
+  });
 }
 
 function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: BuiltParts): ExpirySweeper {

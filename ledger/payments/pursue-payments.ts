@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { type AccountId, attemptId } from '../../contracts/ids.ts';
+import { SYSTEM } from '../../contracts/permissions.ts';
+import type { AccountRepository } from '../account/account-repository.ts';
+import type { AccountCommand } from '../account/commands.ts';
+import { executeOnRepository } from '../account/execute-command.ts';
+import { openAttempts } from '../account/payments.ts';
+import { recordingBy } from '../recording-by.ts';
+import type { Timing } from '../timing.ts';
+import type { PaymentProvider } from './payment-provider.ts';
+import { commandOfOutcome } from './record-outcome.ts';
+
+interface PursuedPayments {
+  readonly log: EventLog;
+  readonly accounts: AccountRepository;
+  readonly provider: PaymentProvider;
+  readonly clock: () => number;
+  /** False is after an event: then the provider is asked of what is begun here alone. */
+  readonly asksOpen: boolean;
+  /** An attempt of which nothing could be told: it stays open, and is asked of again. */
+  readonly onUnknown: (error: unknown) => void;
+  readonly timing?: Timing;
+}
+
+/**
+ * Begins an auto-reload where it is time, asks the provider what became of what is open, and writes that down. It may be ended at
+ * any instant, and done by several at once: the claim stands in the log before the provider is asked, who is asked under the
+ * attempt's own key, and what it says counts once. @throws as `executeOnRepository`
+ */
+export async function pursuePayments(accountId: AccountId, pursued: PursuedPayments): Promise<void> {
+  const { accounts, provider, clock, asksOpen, onUnknown } = pursued;
+  const begun = attemptId(`reload_${randomBytes(8).toString('hex')}`);
+  await run(accountId, pursued, { type: 'StartAutoReload', attemptId: begun, provider: provider.name, nowMs: clock() });
+  const { state } = accounts.read(accountId);
+  if (state.type === 'unopened') return;
+  for (const attempt of openAttempts(state.billing.payments)) {
+    if (attempt.provider !== provider.name || !(asksOpen || attempt.attemptId === begun)) continue;
+    try {
+      const outcome = await provider.ask({ accountId, attempt });
+      const told = { attemptId: attempt.attemptId, provider: provider.name, nowMs: clock() };
+      const command = commandOfOutcome(outcome, told);
+      if (command !== null) await run(accountId, pursued, command);
+    } catch (error) {
+      onUnknown(error);
+    }
+  }
+}
+
+async function run(
+  accountId: AccountId,
+  { log, accounts, clock, timing }: PursuedPayments,
+  command: AccountCommand,
+): Promise<void> {
+  const recording = recordingBy('payments', clock());
+  const result = await executeOnRepository(log, accounts, accountId, command, SYSTEM, recording, timing);
+  if (result.type === 'refused') throw new Error(`${command.type} was refused: ${result.message}`);
+}

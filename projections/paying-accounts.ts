@@ -1,0 +1,33 @@
+import type { AccountEvent } from '../contracts/events.ts';
+import type { AccountId } from '../contracts/ids.ts';
+import type { OpenAccount } from '../ledger/account/account-state.ts';
+import { openAttempts } from '../ledger/account/payments.ts';
+
+/** Accounts that have a payment open, or auto-reload: the few that are looked at by themselves. */
+export class PayingAccounts {
+  #ids = new Set<AccountId>();
+
+  has(accountId: AccountId): boolean {
+    return this.#ids.has(accountId);
+  }
+
+  ids(): AccountId[] {
+    return [...this.#ids];
+  }
+
+  addFrom(accountId: AccountId, { billing: { payments } }: Pick<OpenAccount, 'billing'>): void {
+    if (payments.reload !== null || openAttempts(payments).length > 0) this.#ids.add(accountId);
+  }
+
+  observe(accountId: AccountId, { type }: AccountEvent): void {
+    if (type === 'PurchaseStarted' || type === 'AutoReloadConfigured') this.#ids.add(accountId);
+  }
+
+  adopt(other: PayingAccounts): void {
+    this.#ids = other.#ids;
+  }
+
+  clear(): void {
+    this.#ids.clear();
+  }
+}

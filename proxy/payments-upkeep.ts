@@ -1,0 +1,102 @@
+import type { Logger } from 'pino';
+import type { EventLog } from '../contracts/event-log.ts';
+import type { AccountId } from '../contracts/ids.ts';
+import { LIMITS } from '../contracts/limits.ts';
+import type { PaymentProvider } from '../ledger/payments/payment-provider.ts';
+import { pursuePayments } from '../ledger/payments/pursue-payments.ts';
+import type { AccountViews } from '../projections/account-views.ts';
+
+interface UpkeepOptions {
+  readonly log: EventLog;
+  readonly accounts: AccountViews;
+  readonly provider: PaymentProvider;
+  readonly clock: () => number;
+  /** Whether anything final may be written now: not while the clock is in doubt, or the views are old. */
+  readonly mayWrite: () => boolean;
+  readonly logger: Logger;
+}
+
+/**
+ * Looks after accounts that pay by themselves, or have begun to pay: after each of their events whether credits are to be bought
+ * (the level counts, so it does not matter which event it was, nor whether one was missed), and now and then what became of what
+ * is open. Nothing waits for it. Several gateways may do so on one log: the claim of an attempt is an append.
+ */
+export class PaymentsUpkeep {
+  readonly #options: UpkeepOptions;
+  readonly #timer: NodeJS.Timeout;
+  /** What is under way, by account, and whether more has come meanwhile. */
+  readonly #underWay = new Map<AccountId, UnderWay>();
+  readonly #done = new Set<Promise<void>>();
+  #isOver = false;
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.look(), LIMITS.paymentsLookMs);
+    options.accounts.onFolded((accountId) => {
+      if (options.accounts.paying.has(accountId)) this.#begin(accountId, { asksOpen: false });
+    });
+  }
+
+  /** Looks at all of them, and asks what became of what is open. */
+  async look(): Promise<void> {
+    for (const accountId of this.#options.accounts.paying.ids()) this.#begin(accountId, { asksOpen: true });
+    await this.whenIdle();
+  }
+
+  /** Until nothing is under way. */
+  async whenIdle(): Promise<void> {
+    while (this.#done.size > 0) await Promise.all(this.#done);
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true;
+    clearInterval(this.#timer);
+    await this.whenIdle();
+  }
+
+  #begin(accountId: AccountId, { asksOpen }: { readonly asksOpen: boolean }): void {
+    const { mayWrite, accounts } = this.#options;
+    if (this.#isOver || !mayWrite() || accounts.whyAside(accountId) !== null) return;
+    const before = this.#underWay.get(accountId);
+    if (before !== undefined) {
+      before.again = true;
+      before.asksOpen ||= asksOpen;
+      return;
+    }
+    const one = { again: false, asksOpen };
+    this.#underWay.set(accountId, one);
+    // Not in the turn of the fold that has told of it: all of its views have taken the event then.
+    const work = Promise.resolve().then(() => this.#pursue(accountId, one));
+    const done = work.finally(() => {
+      this.#done.delete(done);
+    });
+    this.#done.add(done);
+  }
+
+  async #pursue(accountId: AccountId, one: UnderWay): Promise<void> {
+    const { logger } = this.#options;
+    const onUnknown = (error: unknown): void =>
+      logger.warn({ err: error, accountId }, 'what became of a payment could not be found out; it is asked again');
+    try {
+      do {
+        const { asksOpen } = one;
+        one.again = false;
+        one.asksOpen = false;
+        await pursuePayments(accountId, { ...this.#options, asksOpen, onUnknown });
+      } while (one.again && !this.#isOver);
+    } catch (error) {
+      logger.error(
+        { err: error, accountId },
+        'the payments of an account could not be looked after; it is tried again',
+      );
+    } finally {
+      this.#underWay.delete(accountId);
+    }
+  }
+}
+
+interface UnderWay {
+  /** Something has come since it was begun. */
+  again: boolean;
+  asksOpen: boolean;
+}

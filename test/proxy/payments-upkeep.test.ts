@@ -1,0 +1,105 @@
+import pino from 'pino';
+import { expect, it } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { accountStream, attemptId, paymentId } from '../../contracts/ids.ts';
+import { SYSTEM } from '../../contracts/permissions.ts';
+import { catchUpAccount } from '../../ledger/account/account-repository.ts';
+import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { executeOnRepository } from '../../ledger/account/execute-command.ts';
+import type { AskedPayment, PaymentOutcome } from '../../ledger/payments/payment-provider.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
+import { AccountViews } from '../../projections/account-views.ts';
+import { PaymentsUpkeep } from '../../proxy/payments-upkeep.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { ACCOUNT, granted, keyIssued, ms, opened, record, usageOf, usd } from '../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+
+const NOW = ms('2026-11-20T10:00:00.000Z');
+const configure: AccountCommand = {
+  ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000) },
+  ...{ monthlyCap: usd(60_000_000), consentedAtMs: NOW, by: 'owner@example.com' },
+};
+const save: AccountCommand = {
+  ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'c', paymentMethodId: 'pm', brand: 'visa' },
+  ...{ last4: '4242', consentedAtMs: NOW, by: 'owner@example.com' },
+};
+
+async function scene() {
+  const log = new MemoryEventLog();
+  const start = [opened, keyIssued(), granted('g', 6_000_000)];
+  log.write(accountStream(ACCOUNT), encodeEvents(start, recordingBy('test', NOW)));
+  const accounts = new AccountViews();
+  await catchUpAccount(log, accounts, ACCOUNT);
+  const asked: AskedPayment[] = [];
+  const outcomes: PaymentOutcome[] = [];
+  const made = { mayWrite: true };
+  const provider = {
+    name: 'stripe',
+    ask: async (one: AskedPayment): Promise<PaymentOutcome> => {
+      asked.push(one);
+      return outcomes.shift() ?? { type: 'waits', url: null };
+    },
+  };
+  const upkeep = endedLater(
+    new PaymentsUpkeep({
+      ...{ log, accounts, provider, clock: () => NOW, mayWrite: () => made.mayWrite },
+      logger: pino({ level: 'silent' }),
+    }),
+  );
+  const run = async (command: AccountCommand): Promise<void> => {
+    const result = await executeOnRepository(
+      log,
+      accounts,
+      ACCOUNT,
+      command,
+      await actorOf(command),
+      recordingBy('test', NOW),
+    );
+    if (result.type === 'refused') throw new Error(result.message);
+    await upkeep.whenIdle();
+  };
+  return { log, upkeep, asked, outcomes, made, run, types: () => log.events.map(({ type }) => type) };
+}
+
+const actorOf = async (command: AccountCommand) =>
+  command.type === 'ConfigureAutoReload' ? ({ type: 'operator', name: 'x' } as const) : SYSTEM;
+
+const paid = (id: string): PaymentOutcome => ({
+  ...{ type: 'paid', paymentId: paymentId(id), amount: usd(15_010_000), paidAtMs: NOW },
+});
+
+it('credits are bought as a debit brings the level down, and by the configuration where it is down already', async () => {
+  const { run, asked, outcomes, types } = await scene();
+  await run(configure);
+  await run(save);
+  expect(asked).toEqual([]);
+  outcomes.push({ ...paid('pi_1'), amount: usd(15_000_000) } as PaymentOutcome);
+  await run(record(usageOf(1, 1_000_000)));
+  expect(asked).toMatchObject([{ attempt: { kind: 'reload', price: 15_000_000n } }]);
+  expect(types().slice(-3)).toEqual(['AutoReloadStarted', 'PaymentSucceeded', 'CreditsGranted']);
+
+  const low = await scene();
+  await low.run(record(usageOf(1, 5_000_000)));
+  await low.run(save);
+  await low.run(configure);
+  expect(low.asked.length).toBe(1);
+});
+
+it('what is open is asked of again by the clock, not by each event, and nothing is written while nothing may be', async () => {
+  const { run, asked, outcomes, types, upkeep, made } = await scene();
+  await run(save);
+  await run(configure);
+  made.mayWrite = false;
+  await run(record(usageOf(1, 1_000_000)));
+  await upkeep.look();
+  expect(asked).toEqual([]);
+  made.mayWrite = true;
+  await upkeep.look();
+  await run(record(usageOf(2, 1_000)));
+  expect(asked.length).toBe(1);
+  outcomes.push({ ...paid('pi_1'), amount: usd(15_000_000) } as PaymentOutcome);
+  await upkeep.look();
+  expect(new Set(asked.map(({ attempt }) => attempt.attemptId)).size).toBe(1);
+  expect(types().filter((type) => type === 'PaymentSucceeded')).toEqual(['PaymentSucceeded']);
+  expect(attemptId(asked[0]?.attempt.attemptId ?? '')).toMatch(/^reload_[0-9a-f]{16}$/);
+});
