@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { text } from './bounded-length.ts';
-import { balanceField, grantIdField, instantField, microUsdField } from './event-fields.ts';
+import {
+  balanceField,
+  grantIdField,
+  instantField,
+  keyIdField,
+  laneField,
+  microUsdField,
+  monthField,
+  requestIdField,
+} from './event-fields.ts';
 
 /** Why, and by whom: no correction is without. */
 const said = { reason: text, actor: text };
@@ -17,6 +26,8 @@ const comesBack = {
     z.strictObject({ grantId: grantIdField, amount: microUsdField, expiresAt: instantField.nullable() }),
   ),
 };
+
+const shares = z.array(z.strictObject({ grantId: grantIdField, amount: microUsdField }));
 
 /** Events of an account that undo others, or put something right. */
 export const correctionEvents = {
@@ -44,6 +55,37 @@ export const correctionEvents = {
     cause: z.enum(['refund', 'dispute', 'fraud', 'administration']),
     ...comesBack,
     restoredAt: instantField,
+    ...said,
+    balanceAfter: balanceField,
+  }),
+  /** A request need not be paid for, or not all of it. */
+  DebitReversed: z.strictObject({
+    reversalId: text,
+    requestId: requestIdField,
+    keyId: keyIdField,
+    model: text,
+    lane: laneField,
+    ...comesBack,
+    reversedAt: instantField,
+    ...said,
+    balanceAfter: balanceField,
+    /** The month of the request, in which so much less is spent. */
+    month: monthField,
+    monthToDateAfter: microUsdField,
+    keyMonthToDateAfter: microUsdField,
+  }),
+  /**
+   * What no other event puts right. Upwards it is a grant of its own, under the adjustment's id, that nobody paid for and
+   * that never ends; downwards it takes from what can be spent.
+   */
+  BalanceAdjusted: z.strictObject({
+    adjustmentId: grantIdField,
+    direction: z.enum(['up', 'down']),
+    amount: microUsdField,
+    /** Downwards: what it took of which grants, and what of it they do not hold, which is owed. */
+    shares,
+    uncovered: microUsdField,
+    adjustedAt: instantField,
     ...said,
     balanceAfter: balanceField,
   }),

@@ -1,4 +1,4 @@
-import type { AccountEvent, CreditsDebited, ExceptionApproved, UsageRecorded } from '../contracts/events.ts';
+import type { AccountEvent, CreditsDebited, EventData, ExceptionApproved, UsageRecorded } from '../contracts/events.ts';
 import { type AccountId, NO_STREAM, type Revision } from '../contracts/ids.ts';
 import { PICO_PER_MICRO, type PicoUsd, picoUsd } from '../contracts/money.ts';
 import { type Lane, TOKEN_CLASSES, type TokenClass } from '../contracts/usage.ts';
@@ -40,8 +40,8 @@ const REVISIONS: ViewTable = {
   keyColumns: 1,
 };
 
-/** A token class, a use, or what debits left out (negative) and approvals took: lines add up to the debits. */
-type MonthlyItem = TokenClass | `use:${string}` | 'exceptions';
+/** A token class, a use, what debits left out (negative) and approvals took, or what was reversed: lines add up to what was debited. */
+type MonthlyItem = TokenClass | `use:${string}` | 'exceptions' | 'reversals';
 
 export interface MonthlyLine {
   readonly month: string;
@@ -114,6 +114,7 @@ export class MonthlyView implements View {
     if (event.type === 'LateUsageReported') addUsage(entry, event.data.usage);
     if (event.type === 'CreditsDebited') addCost(entry, event.data);
     if (event.type === 'ExceptionApproved') addApproved(entry, event.data);
+    if (event.type === 'DebitReversed') addReversed(entry, event.data);
     return true;
   }
 
@@ -205,6 +206,9 @@ function addApproved(entry: Entry, { month, model, lane, cost }: ExceptionApprov
   if (cost > 0n) addAmount(groupOf(entry, { month, model, lane }), 'exceptions', cost);
 }
 
+const addReversed = (entry: Entry, { month, model, lane, amount }: EventData<'DebitReversed'>): void =>
+  addAmount(groupOf(entry, { month, model, lane }), 'reversals', -amount * PICO_PER_MICRO);
+
 function addCount(group: Group, item: MonthlyItem, count: number): void {
   const line = changing(group, item);
   line.requests += 1;
@@ -258,7 +262,7 @@ function lineOf([, month, model, item, lane, requests, count, amount]: readonly 
 }
 
 function itemOf(item: string): MonthlyItem {
-  if (item === 'exceptions' || item.startsWith('use:')) return item as MonthlyItem;
+  if (item === 'exceptions' || item === 'reversals' || item.startsWith('use:')) return item as MonthlyItem;
   const known = TOKEN_CLASSES.find((name) => name === item);
   if (known === undefined) throw new Error(`${ROWS.name}: unknown item ${item}`);
   return known;

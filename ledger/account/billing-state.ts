@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { grantIdField, microUsdField } from '../../contracts/event-fields.ts';
+import { grantIdField, microUsdField, requestIdField } from '../../contracts/event-fields.ts';
 import { NO_PAYMENTS, paymentsSchema } from './payments-state.ts';
 
 const revocationSchema = z.strictObject({
@@ -20,8 +20,18 @@ export type Revocation = z.infer<typeof revocationSchema>;
 export const billingSchema = z.strictObject({
   /** Lists, because their ids are an operator's own texts. */
   revocations: z.array(revocationSchema),
+  /** Of debits. */
+  reversals: z.array(z.strictObject({ reversalId: z.string(), requestId: requestIdField, amount: microUsdField })),
+  adjustments: z.array(
+    z.strictObject({ adjustmentId: grantIdField, direction: z.enum(['up', 'down']), amount: microUsdField }),
+  ),
   payments: paymentsSchema,
 });
 export type BillingState = z.infer<typeof billingSchema>;
 
-export const NO_BILLING: BillingState = Object.freeze({ revocations: [], payments: NO_PAYMENTS });
+export const NO_BILLING: BillingState = Object.freeze({
+  revocations: [],
+  reversals: [],
+  adjustments: [],
+  payments: NO_PAYMENTS,
+});

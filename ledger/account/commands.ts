@@ -1,4 +1,4 @@
-import type { EventData, UsageRecorded } from '../../contracts/events.ts';
+import type { AccountEvent, EventData, UsageRecorded } from '../../contracts/events.ts';
 import type {
   AccountId,
   AttemptId,
@@ -238,6 +238,27 @@ export type AccountCommand =
       readonly nowMs: number;
     }
   | { readonly type: 'RemovePaymentMethod'; readonly by: string; readonly nowMs: number }
+  /** `amount` null is all that was not reversed before. */
+  | {
+      readonly type: 'ReverseDebit';
+      readonly reversalId: string;
+      readonly requestId: RequestId;
+      readonly amount: MicroUsd | null;
+      /** What the stream says of the request's money, in its order. */
+      readonly debits: readonly MoneyOfRequest[];
+      readonly reason: string;
+      readonly actor: string;
+      readonly nowMs: number;
+    }
+  | {
+      readonly type: 'AdjustBalance';
+      readonly adjustmentId: GrantId;
+      readonly direction: EventData<'BalanceAdjusted'>['direction'];
+      readonly amount: MicroUsd;
+      readonly reason: string;
+      readonly actor: string;
+      readonly nowMs: number;
+    }
   | { readonly type: 'SuspendAccount'; readonly reason: string }
   | { readonly type: 'ReinstateAccount'; readonly reason: string };
 
@@ -245,6 +266,11 @@ interface OfMember {
   readonly email: string;
   readonly by: string;
 }
+
+export type MoneyOfRequest = Extract<
+  AccountEvent,
+  { readonly type: 'CreditsDebited' | 'ExceptionApproved' | 'DebitReversed' }
+>;
 
 interface EndedException {
   readonly requestId: RequestId;
@@ -284,7 +310,9 @@ export type CommandRefusalCode =
   | 'member_not_found'
   | 'too_many_members'
   | 'last_owner'
-  | 'key_ended';
+  | 'key_ended'
+  | 'debit_not_found'
+  | 'account_changed';
 
 export interface CommandRefusal {
   readonly type: 'refused';

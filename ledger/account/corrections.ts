@@ -83,3 +83,34 @@ export function unrestored({ amount, taken, restored }: Revocation): {
     ? { uncovered: uncovered - restored, taken }
     : { uncovered: 0n, taken: amount - restored };
 }
+
+export const withDebitReversed = (state: OpenAccount, data: EventData<'DebitReversed'>): OpenAccount => {
+  const { reversalId, requestId, amount } = data;
+  const reversals = [...state.billing.reversals, { reversalId, requestId, amount }];
+  return { ...withComeBack(state, data), billing: { ...state.billing, reversals } };
+};
+
+/** What an adjustment upwards grants: nobody paid for it, and it never ends. */
+export const grantOfAdjustment = (data: EventData<'BalanceAdjusted'>): EventData<'CreditsGranted'> => ({
+  ...{ grantId: data.adjustmentId, source: 'adjustment', amount: data.amount, costBasis: microUsd(0n) },
+  ...{ priority: ADJUSTMENT_PRIORITY, effectiveAt: data.adjustedAt, expiresAt: null },
+});
+
+/** As what is bought, by default. */
+const ADJUSTMENT_PRIORITY = 100;
+
+/** In either direction; the money of one upwards is a grant's. */
+export const withAdjustment = (
+  billing: OpenAccount['billing'],
+  { adjustmentId, direction, amount }: EventData<'BalanceAdjusted'>,
+): OpenAccount['billing'] => ({
+  ...billing,
+  adjustments: [...billing.adjustments, { adjustmentId, direction, amount }],
+});
+
+export const withLessBalance = (state: OpenAccount, data: EventData<'BalanceAdjusted'>): OpenAccount => ({
+  ...state,
+  grants: withoutShares(state.grants, data.shares),
+  uncovered: keptAmount(state.uncovered + data.uncovered),
+  balance: keptAmount(state.balance - data.amount),
+});

@@ -1,10 +1,14 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import type { GrantId } from '../../contracts/ids.ts';
 import { formatUsd, microUsd } from '../../contracts/money.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
 import { comingBack } from './coming-back.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { unrestored } from './corrections.ts';
-import { isExpired } from './grants.ts';
+import { endOfException } from './exceptions.ts';
+import { burnAt, isExpired } from './grants.ts';
+import { haveRoom } from './shares-room.ts';
+import { monthOfSpend, spentByKey } from './spend.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
@@ -86,6 +90,130 @@ export function restoreGrant(command: CommandOf<'RestoreGrant'>, state: OpenAcco
   };
   return [...back.writtenOff, { type: 'GrantRestored', data: restored }];
 }
+
+/**
+ * Undoes what a request was debited, and what of it was approved later, from the last of it to the first: each debit by what
+ * was not covered, and then its grants from the last.
+ */
+export function reverseDebit(command: CommandOf<'ReverseDebit'>, state: OpenAccount): Decision {
+  const { reversalId, requestId, debits, reason, actor, nowMs } = command;
+  if (reason.trim() === '') return unreasoned();
+  const known = state.billing.reversals.find((one) => one.reversalId === reversalId);
+  if (known !== undefined)
+    return known.requestId === requestId && (command.amount ?? known.amount) === known.amount
+      ? []
+      : commandRefused(
+          'id_reused',
+          `id: reversal ${reversalId} was made before, and was another one: a further one has an id of its own`,
+        );
+  const debit = debits.findLast(({ type }) => type !== 'DebitReversed')?.data;
+  if (debit === undefined)
+    return commandRefused('debit_not_found', `request ${requestId} was not debited in this account`);
+  if (!areAll(debits, requestId, state))
+    return commandRefused('account_changed', `what request ${requestId} was debited has changed meanwhile: try again`);
+  const left = leftOfDebits(debits);
+  const all = left.reduce((sum, part) => sum + part.amount, 0n);
+  const amount = command.amount ?? microUsd(all);
+  if (amount <= 0n || amount > all)
+    return commandRefused('invalid_amount', `amount: ${formatUsd(all)} USD of request ${requestId} can be reversed`);
+  const { uncovered, shares } = lastOf(left, amount);
+  const back = comingBack(state, { uncovered, shares, isHeld: false }, nowMs);
+  if ('code' in back) return back;
+  const { keyId, model, lane, month } = debit;
+  const spent = monthOfSpend(state.spend, month);
+  const reversed: EventData<'DebitReversed'> = {
+    ...{ reversalId, requestId, keyId, model, lane, amount, uncovered: microUsd(uncovered), owedLess: back.owedLess },
+    ...{ reinstated: back.reinstated, reversedAt: instant(nowMs), reason, actor },
+    ...{ balanceAfter: microUsd(back.balance + amount), month },
+    monthToDateAfter: microUsd(spent.account - amount),
+    keyMonthToDateAfter: microUsd(spentByKey(spent, keyId) - amount),
+  };
+  return [...back.writtenOff, { type: 'DebitReversed', data: reversed }];
+}
+
+/** Whoever has read the request's events has read them before the account that this is decided on. */
+function areAll(debits: CommandOf<'ReverseDebit'>['debits'], requestId: string, state: OpenAccount): boolean {
+  const reversals = debits.filter(({ type }) => type === 'DebitReversed').length;
+  const isApproved = endOfException(state.exceptions, requestId) === 'approved';
+  return (
+    debits.every(({ data }) => data.requestId === requestId) &&
+    reversals === state.billing.reversals.filter((one) => one.requestId === requestId).length &&
+    isApproved === debits.some(({ type }) => type === 'ExceptionApproved')
+  );
+}
+
+/** Of a debit: a grant's share, or with null what was not covered. */
+interface Part {
+  readonly grantId: GrantId | null;
+  readonly amount: bigint;
+}
+
+/** What of the debits is not reversed, in the order in which it was taken. */
+function leftOfDebits(debits: CommandOf<'ReverseDebit'>['debits']): Part[] {
+  let left: Part[] = [];
+  for (const { type, data } of debits) {
+    if (type === 'DebitReversed') left = divided(left, data.amount).before;
+    else left = [...left, ...data.grants, { grantId: null, amount: data.uncovered }];
+  }
+  return left;
+}
+
+function lastOf(parts: readonly Part[], amount: bigint) {
+  const { last } = divided(parts, amount);
+  const shares = last.flatMap((part) =>
+    part.grantId === null ? [] : [{ grantId: part.grantId, amount: part.amount }],
+  );
+  return { uncovered: amount - shares.reduce((sum, share) => sum + share.amount, 0n), shares };
+}
+
+/** The last so much of it, its last part first, and what is before that. */
+function divided(parts: readonly Part[], amount: bigint): { readonly before: Part[]; readonly last: Part[] } {
+  const [before, last] = [[...parts], [] as Part[]];
+  let left = amount;
+  for (let part = before.pop(); part !== undefined; part = before.pop()) {
+    if (part.amount > left) before.push({ ...part, amount: part.amount - left });
+    if (left > 0n) last.push({ ...part, amount: part.amount < left ? part.amount : left });
+    left -= part.amount;
+    if (left < 0n) break;
+  }
+  return { before, last: last.filter((part) => part.amount > 0n) };
+}
+
+/** Upwards a grant, downwards from what can be spent now; whatever that does not hold is owed. */
+export function adjustBalance(command: CommandOf<'AdjustBalance'>, state: OpenAccount): Decision {
+  const { adjustmentId, direction, amount, reason, actor, nowMs } = command;
+  if (reason.trim() === '') return unreasoned();
+  const known = state.billing.adjustments.find((one) => one.adjustmentId === adjustmentId);
+  if (known !== undefined)
+    return known.direction === direction && known.amount === amount
+      ? []
+      : commandRefused(
+          'id_reused',
+          `id: adjustment ${adjustmentId} was made before, and was another one: a further one has an id of its own`,
+        );
+  if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
+  if (direction === 'up' && state.grants.some(({ grantId }) => grantId === adjustmentId))
+    return commandRefused('grant_exists', `grant ${adjustmentId} was already made`);
+  if (
+    direction === 'up' &&
+    state.uncovered === 0n &&
+    !haveRoom([...unspentOf(state), { grantId: adjustmentId, amount }])
+  )
+    return commandRefused(
+      'too_many_grants',
+      'the account has as many grants with something left as one debit can name',
+    );
+  const { shares, uncovered } = direction === 'up' ? NOT_TAKEN : burnAt(state.grants, amount, nowMs);
+  const adjusted: EventData<'BalanceAdjusted'> = {
+    ...{ adjustmentId, direction, amount, shares: [...shares], uncovered, adjustedAt: instant(nowMs), reason, actor },
+    balanceAfter: microUsd(direction === 'up' ? state.balance + amount : state.balance - amount),
+  };
+  return [{ type: 'BalanceAdjusted', data: adjusted }];
+}
+
+const NOT_TAKEN = { shares: [], uncovered: NOTHING } as const;
+
+const unspentOf = ({ grants }: OpenAccount) => grants.filter(({ remaining }) => remaining > 0n);
 
 /** What a grant gave and nobody has revoked, whether it holds it still or not. */
 export function revocableOf({ billing, grants }: OpenAccount, grantId: string): bigint {

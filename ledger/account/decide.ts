@@ -10,7 +10,7 @@ import {
   type CommandRefusal,
   commandRefused,
 } from './commands.ts';
-import { restoreGrant, revokeGrant } from './decide-corrections.ts';
+import { adjustBalance, restoreGrant, reverseDebit, revokeGrant } from './decide-corrections.ts';
 import { approveException, dropException, endExceptions, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
 import { issueKey, keyNotFound, revokeKey, rotateKey } from './decide-keys.ts';
@@ -104,17 +104,30 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return configureAutoReload(command, state);
     case 'StartAutoReload':
       return startAutoReload(command, state);
+    case 'ReverseDebit':
+      return reverseDebit(command, state);
+    case 'AdjustBalance':
+      return adjustBalance(command, state);
     case 'SuspendAccount':
-      return state.suspended === null
-        ? [{ type: 'AccountSuspended', data: { reason: command.reason } }]
-        : commandRefused('already_suspended', `the account is already suspended: ${state.suspended}`);
     case 'ReinstateAccount':
-      return state.suspended === null
-        ? commandRefused('not_suspended', 'the account is not suspended')
-        : [{ type: 'AccountReinstated', data: { reason: command.reason } }];
+      return changeSuspension(command, state);
     default:
       return command satisfies never;
   }
+}
+
+function changeSuspension(
+  { type, reason }: CommandOf<'SuspendAccount' | 'ReinstateAccount'>,
+  { suspended }: OpenAccount,
+): Decision {
+  if (reason.trim() === '') return commandRefused('reason_missing', 'reason: say why; it stands in the ledger');
+  if (type === 'ReinstateAccount')
+    return suspended === null
+      ? commandRefused('not_suspended', 'the account is not suspended')
+      : [{ type: 'AccountReinstated', data: { reason } }];
+  return suspended === null
+    ? [{ type: 'AccountSuspended', data: { reason } }]
+    : commandRefused('already_suspended', `the account is already suspended: ${suspended}`);
 }
 
 const instant = (ms: number): string => new Date(ms).toISOString();

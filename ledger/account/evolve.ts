@@ -11,7 +11,14 @@ import {
   type OpenAccount,
 } from './account-state.ts';
 import { NO_BILLING } from './billing-state.ts';
-import { withGrantRestored, withGrantRevoked } from './corrections.ts';
+import {
+  grantOfAdjustment,
+  withAdjustment,
+  withDebitReversed,
+  withGrantRestored,
+  withGrantRevoked,
+  withLessBalance,
+} from './corrections.ts';
 import { evolveExceptions } from './exceptions.ts';
 import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
@@ -97,6 +104,10 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
       return withGrantRevoked(state, event.data);
     case 'GrantRestored':
       return withGrantRestored(state, event.data);
+    case 'DebitReversed':
+      return withDebitReversed(state, event.data);
+    case 'BalanceAdjusted':
+      return adjusted(state, event.data);
     case 'AccountSuspended':
       return { ...state, suspended: event.data.reason };
     case 'AccountReinstated':
@@ -125,6 +136,11 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
       return event satisfies never;
   }
 }
+
+const adjusted = (state: OpenAccount, data: EventData<'BalanceAdjusted'>): OpenAccount => ({
+  ...(data.direction === 'up' ? granted(state, grantOfAdjustment(data)) : withLessBalance(state, data)),
+  billing: withAdjustment(state.billing, data),
+});
 
 const lessBy = ({ balance }: OpenAccount, { amount }: { readonly amount: MicroUsd }): MicroUsd =>
   keptAmount(balance - amount);

@@ -45,6 +45,10 @@ export function burnFor(
   return { shares: [...atStart.shares, ...atEnd.shares, ...later.shares], uncovered: later.uncovered };
 }
 
+/** Takes an amount from what can be spent at an instant. */
+export const burnAt = (grants: readonly Grant[], amount: MicroUsd, atMs: number): ReturnType<typeof burn> =>
+  burn(grants, amount, new SharesRoom(), (grant) => isUsable(grant, atMs));
+
 /** Takes an amount from some of the grants, in burn order, as far as there is room to say so. */
 function burn(
   grants: readonly Grant[],

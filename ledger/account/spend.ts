@@ -28,6 +28,10 @@ export function evolveSpend(spend: SpendState, event: AccountEvent): SpendState 
       const { month, keyId, amount } = event.data;
       return withSpent(spend, month, keyId, amount);
     }
+    case 'DebitReversed': {
+      const { month, keyId, amount } = event.data;
+      return withSpent(spend, month, keyId, -amount);
+    }
     case 'SpendThresholdCrossed': {
       const { month, keyId, thresholdPercent } = event.data;
       const before = monthOfSpend(spend, month);

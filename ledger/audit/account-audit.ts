@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../contracts/events.ts';
-import { takeRestored, takeRevoked } from './audit-corrections.ts';
+import { takeAdjusted, takeRestored, takeReversed, takeRevoked } from './audit-corrections.ts';
 import { auditApproved, auditDebit, compareLines } from './audit-debit.ts';
 import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from './audit-exceptions.ts';
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
@@ -17,6 +17,7 @@ import { takeFromLease, takeLeased, takeNarrowed, takeReleased } from './own-lea
 import { ownPrice } from './own-price.ts';
 import { isBefore } from './own-times.ts';
 import type {
+  AdjustedData,
   ApprovedData,
   CardOf,
   CrossedData,
@@ -43,6 +44,7 @@ import type {
   ReloadStartedData,
   RemovedData,
   RestoredData,
+  ReversedData,
   RevokedData,
   RevokedGrantData,
   RotatedData,
@@ -176,6 +178,9 @@ export class AccountAudit {
     CreditsReinstated: ({ books }, event) => takeReinstated(books, event.data as ReinstatedData, recordedMs(event)),
     GrantRevoked: ({ books }, { data }) => takeRevoked(books, data as RevokedGrantData),
     GrantRestored: ({ books }, { data }) => takeRestored(books, data as RestoredData),
+    DebitReversed: ({ books }, { data }) => takeReversed(books, data as ReversedData),
+    BalanceAdjusted: ({ books }, event) =>
+      takeAdjusted(books, event.data as AdjustedData, (grant) => takeGrant(books, grant, event)),
     CreditsLeased: ({ books }, event) => takeLeased(books, event.data as LeasedData, recordedMs(event)),
     LeaseReleased: ({ books }, { data }) => takeReleased(books, data as ReleasedData),
     LeaseNarrowed: ({ books }, { data }) => takeNarrowed(books, data as NarrowedData),

@@ -1,10 +1,11 @@
 import { LIMITS } from '../../contracts/limits.ts';
-import { burnsBefore, type OwnGrant } from './burn-own.ts';
-import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
+import { burnsBefore } from './burn-own.ts';
+import type { Unit } from './fault.ts';
+import { type AccountBooks, compareAmount, type OwnStanding, tell } from './own-account.ts';
 import type { ComeBackData } from './stored-event.ts';
 
 /** What was taken once and is to come back now. */
-interface OwnReturn {
+export interface OwnReturn {
   readonly uncovered: bigint;
   /** In the order in which they come back. */
   readonly shares: readonly { readonly grantId: string; readonly amount: bigint }[];
@@ -17,31 +18,45 @@ interface Back {
   readonly expiresAt: string | null;
 }
 
-/** Compares where an amount goes that comes back, and goes on from what is stated. */
-export function auditComeBack(books: AccountBooks, id: string, stated: ComeBackData, own: OwnReturn): void {
-  compareAmount(books, `${id}: what of it no grant had covered`, stated.uncovered, own.uncovered);
-  const owedLess = own.uncovered > books.uncovered ? books.uncovered : own.uncovered;
-  compareAmount(books, `${id}: what is owed less`, stated.owedLess, owedLess);
-  const due = backTo(books.grants, own.uncovered - owedLess, own);
-  const backs = stated.reinstated.map(({ grantId, amount, expiresAt }) => ({
-    grantId,
-    amount: BigInt(amount),
-    expiresAt,
-  }));
-  compare(books, `${id}: what comes back`, textOf(backs), textOf(due));
+export const standingOf = ({ grants, uncovered }: AccountBooks): OwnStanding => ({
+  owed: uncovered,
+  grants: grants.map(({ grantId, amount, remaining, expired, held, expiresAtMs }) => ({
+    ...{ grantId, expiresAtMs, place: amount - remaining - expired - held },
+  })),
+});
+
+type Told = (what: string, found: unknown, expected: unknown, unit?: Unit) => void;
+
+/** Compares where an amount goes that comes back. */
+export function compareReturn(before: OwnStanding, stated: ComeBackData, own: OwnReturn, told: Told): void {
+  const owedLess = own.uncovered > before.owed ? before.owed : own.uncovered;
+  const due = backTo(before.grants, own.uncovered - owedLess, own);
+  const [found, expected] = [textOf(backsIn(stated)), textOf(due)];
+  if (BigInt(stated.uncovered) !== own.uncovered)
+    told('what of it no grant had covered', stated.uncovered, own.uncovered, 'micro-USD');
+  if (BigInt(stated.owedLess) !== owedLess) told('what is owed less', stated.owedLess, owedLess, 'micro-USD');
+  if (found !== expected) told('what comes back', found, expected);
+}
+
+/** Goes on from what is stated, as far as it can be. */
+export function takeReturn(books: AccountBooks, id: string, stated: ComeBackData, at: string): void {
+  const backs = backsIn(stated);
   const sum = backs.reduce((all, { amount }) => all + amount, BigInt(stated.owedLess));
   compareAmount(books, `${id}: all that comes back`, stated.amount, sum);
   books.uncovered -= BigInt(stated.owedLess);
   for (const { grantId, amount, expiresAt } of backs) {
     const grant = books.grants.find((one) => one.grantId === grantId);
     if (grant === undefined) continue;
-    if (isOver(grant, own.at) && grant.remaining > 0n)
+    if (grant.expiresAtMs !== null && grant.expiresAtMs <= Date.parse(at) && grant.remaining > 0n)
       tell(books, `${id}: ${grantId} is over, and what was left of it is not written down`);
     grant.remaining = grant.remaining + amount > grant.amount ? grant.amount : grant.remaining + amount;
     grant.expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt);
   }
   books.grants.sort(burnsBefore);
 }
+
+const backsIn = ({ reinstated }: ComeBackData): Back[] =>
+  reinstated.map(({ grantId, amount, expiresAt }) => ({ grantId, amount: BigInt(amount), expiresAt }));
 
 /** Every correction says why. */
 export function tellUnreasoned(books: AccountBooks, id: string, { reason }: { readonly reason: string }): void {
@@ -52,10 +67,8 @@ export function tellUnreasoned(books: AccountBooks, id: string, { reason }: { re
  * What has filled a debt since comes from the grants that burn last, those that are over behind all others; before that each
  * share has its place in its own grant kept, and after it what finds none there goes the same way.
  */
-function backTo(grants: readonly OwnGrant[], filled: bigint, { shares, at }: OwnReturn): Back[] {
-  const place = new Map(
-    grants.map((grant) => [grant.grantId, grant.amount - grant.remaining - grant.expired - grant.held]),
-  );
+function backTo(grants: OwnStanding['grants'], filled: bigint, { shares, at }: OwnReturn): Back[] {
+  const place = new Map(grants.map((grant) => [grant.grantId, grant.place]));
   const kept: [string, bigint][] = [];
   let homeless = 0n;
   const takePlace = (grantId: string, wanted: bigint): bigint => {
@@ -89,7 +102,7 @@ function backTo(grants: readonly OwnGrant[], filled: bigint, { shares, at }: Own
     });
 }
 
-const isOver = ({ expiresAtMs }: OwnGrant, at: string): boolean =>
+const isOver = ({ expiresAtMs }: OwnStanding['grants'][number], at: string): boolean =>
   expiresAtMs !== null && expiresAtMs <= Date.parse(at);
 
 const textOf = (backs: readonly Back[]): string =>

@@ -1,6 +1,8 @@
-import { auditComeBack, tellUnreasoned } from './audit-coming-back.ts';
+import { compareReturn, standingOf, takeReturn, tellUnreasoned } from './audit-coming-back.ts';
+import { areSame, isSameShare, monthOf, takeShares, textOfShares } from './audit-debit.ts';
+import { burnNow } from './burn-own.ts';
 import { type AccountBooks, balanceOf, compare, compareAmount, tell } from './own-account.ts';
-import type { RestoredData, RevokedGrantData } from './stored-event.ts';
+import type { AdjustedData, GrantData, RestoredData, ReversedData, RevokedGrantData } from './stored-event.ts';
 
 /** What was paid may go back where it is spent already; the rest is then owed. */
 const OWING: readonly string[] = ['refund', 'dispute'];
@@ -52,17 +54,59 @@ export function takeRestored(books: AccountBooks, restored: RestoredData): void 
   const grant = books.grants.find((one) => one.grantId === grantId);
   const back = amount - uncovered;
   if (grant !== undefined) grant.held = back > grant.held ? 0n : grant.held - back;
-  auditComeBack(books, restorationId, restored, {
-    uncovered,
-    shares: [{ grantId, amount: back }],
-    at: restored.restoredAt,
-  });
+  const own = { uncovered, shares: [{ grantId, amount: back }], at: restored.restoredAt };
+  compareReturn(standingOf(books), restored, own, (what, found, expected, unit) =>
+    tell(books, `${restorationId}: ${what}`, found, expected, unit),
+  );
+  takeReturn(books, restorationId, restored, restored.restoredAt);
   books.removed -= amount;
   if (revocation !== undefined) {
     revocation.uncovered -= uncovered;
     revocation.taken = back > taken ? 0n : taken - back;
   }
   followBalance(books, restorationId, restored.balanceAfter);
+}
+
+/** What the debit was is compared when it is looked up (audit-reversals.ts): here what follows from the reversal alone. */
+export function takeReversed(books: AccountBooks, reversed: ReversedData): void {
+  const { reversalId, keyId, month } = reversed;
+  const amount = BigInt(reversed.amount);
+  tellUnreasoned(books, reversalId, reversed);
+  if (books.reversals.some(({ data }) => data.reversalId === reversalId)) tell(books, `${reversalId}: is made twice`);
+  if (amount === 0n) tell(books, `${reversalId}: reverses nothing`);
+  books.reversals.push({ revision: books.revision, data: reversed, before: standingOf(books) });
+  takeReturn(books, reversalId, reversed, reversed.reversedAt);
+  const spent = monthOf(books, month);
+  const ofKey = (spent.keys.get(keyId) ?? 0n) - amount;
+  compareAmount(books, `${reversalId}: month to date`, reversed.monthToDateAfter, spent.account - amount);
+  compareAmount(books, `${reversalId}: key's month to date`, reversed.keyMonthToDateAfter, ofKey);
+  spent.account = BigInt(reversed.monthToDateAfter);
+  spent.keys.set(keyId, BigInt(reversed.keyMonthToDateAfter));
+  books.reversed += amount;
+  followBalance(books, reversalId, reversed.balanceAfter);
+}
+
+/** Upwards it is a grant, on the terms that all of them have. */
+export function takeAdjusted(books: AccountBooks, adjusted: AdjustedData, takeGrant: (grant: GrantData) => void): void {
+  const { adjustmentId, direction, amount, adjustedAt } = adjusted;
+  tellUnreasoned(books, adjustmentId, adjusted);
+  if (books.adjustments.has(adjustmentId)) tell(books, `${adjustmentId}: is made twice`);
+  books.adjustments.add(adjustmentId);
+  if (amount === '0') tell(books, `${adjustmentId}: adjusts nothing`);
+  const isUp = direction === 'up';
+  const own = isUp ? { shares: [], uncovered: 0n } : burnNow(books.grants, BigInt(amount), adjustedAt);
+  if (!areSame(adjusted.shares, own.shares, isSameShare))
+    tell(books, `${adjustmentId}: what it takes`, textOfShares(adjusted.shares), textOfShares(own.shares));
+  compareAmount(books, `${adjustmentId}: what it makes owed`, adjusted.uncovered, own.uncovered);
+  if (isUp) {
+    const terms = { source: 'adjustment', costBasis: '0', priority: 100, effectiveAt: adjustedAt, expiresAt: null };
+    takeGrant({ grantId: adjustmentId, amount, ...terms });
+  } else {
+    takeShares(books, adjusted.shares);
+    books.uncovered += BigInt(adjusted.uncovered);
+    books.removed += BigInt(amount);
+  }
+  followBalance(books, adjustmentId, adjusted.balanceAfter);
 }
 
 /** It goes on from what is stated. */

@@ -84,7 +84,7 @@ function moveBooks(
 }
 
 /** What is stated was taken, as far as it can be: that it should not have been is told already. */
-function takeShares({ grants }: AccountBooks, shares: DebitData['grants']): void {
+export function takeShares({ grants }: AccountBooks, shares: DebitData['grants']): void {
   for (const { grantId, amount } of shares) {
     const grant = grants.find((one) => one.grantId === grantId);
     if (grant === undefined) continue;
@@ -115,7 +115,7 @@ class Figures {
   }
 }
 
-function areSame<T, O>(found: readonly T[], own: readonly O[], isSame: (one: T, other: O) => boolean): boolean {
+export function areSame<T, O>(found: readonly T[], own: readonly O[], isSame: (one: T, other: O) => boolean): boolean {
   if (found.length !== own.length) return false;
   for (const [index, one] of found.entries()) if (!isSame(one, own[index] as O)) return false;
   return true;
@@ -133,7 +133,7 @@ const isSameLine = (found: StatedLine, own: OwnPrice['lines'][number]): boolean 
 const isSameUse = (found: OwnUse, own: OwnUse): boolean =>
   found.use === own.use && found.count === own.count && found.rate === own.rate && found.cost === own.cost;
 
-const isSameShare = (found: StatedShare, own: OwnShare): boolean =>
+export const isSameShare = (found: StatedShare, own: OwnShare): boolean =>
   found.grantId === own.grantId && BigInt(found.amount) === own.amount;
 
 const textOf = (lines: readonly { tokenClass: string; tokens: number; rate: unknown; cost: unknown }[]): string =>
@@ -144,10 +144,10 @@ const textOf = (lines: readonly { tokenClass: string; tokens: number; rate: unkn
 const textOfUses = (uses: readonly OwnUse[]): string =>
   uses.map(({ use, count, rate, cost }) => `${use} ${count} x ${rate} pico-USD = ${cost} pico-USD`).join(', ');
 
-const textOfShares = (shares: readonly (StatedShare | OwnShare)[]): string =>
+export const textOfShares = (shares: readonly (StatedShare | OwnShare)[]): string =>
   shares.map(({ grantId, amount }) => `${grantId} ${amount} micro-USD`).join(', ') || 'none';
 
-function monthOf({ months }: AccountBooks, name: string): OwnMonth {
+export function monthOf({ months }: AccountBooks, name: string): OwnMonth {
   const month = months.get(name) ?? { account: 0n, keys: new Map() };
   months.set(name, month);
   return month;

@@ -49,6 +49,8 @@ const INSTANT: Readonly<Record<EventType, Said | OtherCommand>> = {
   AutoReloadStarted: says('startedAt'),
   AutoReloadSkipped: says('at'),
   AutoReloadPaused: says('at'),
+  DebitReversed: says('reversedAt'),
+  BalanceAdjusted: says('adjustedAt'),
   CreditsLeased: says('requestsFrom'),
   LeaseReleased: NOTHING,
   LeaseNarrowed: NOTHING,

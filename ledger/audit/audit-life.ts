@@ -2,7 +2,15 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { auditKeyOwner, openMembers } from './audit-members.ts';
 import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
 import { noteKeyLimit } from './own-leases.ts';
-import type { GrantData, IssuedData, LimitSetData, OpenedData, RevokedData, StoredEvent } from './stored-event.ts';
+import type {
+  GrantData,
+  IssuedData,
+  LimitSetData,
+  OpenedData,
+  RevokedData,
+  StoredEvent,
+  SuspensionData,
+} from './stored-event.ts';
 
 /*
  * What no decision ever wrote: opened or suspended twice, a key that is not there, a limit that was so already.
@@ -38,8 +46,10 @@ export function auditTrial(books: AccountBooks, grant: GrantData, { metadata }: 
   compareAmount(books, `${grantId}: what was paid for the trial`, costBasis, 0n);
 }
 
-export function takeSuspension(books: AccountBooks, isSuspended: boolean, { metadata }: StoredEvent): void {
+export function takeSuspension(books: AccountBooks, isSuspended: boolean, { data, metadata }: StoredEvent): void {
   const { life } = books;
+  if ((data as SuspensionData).reason.trim() === '')
+    tell(books, isSuspended ? 'suspended without a reason' : 'reinstated without a reason');
   if (life.isSuspended === isSuspended)
     tell(books, isSuspended ? 'suspended, and it is suspended already' : 'reinstated, and it is not suspended');
   life.isSuspended = isSuspended;

@@ -69,7 +69,7 @@ export function auditViews(books: AccountBooks, seen: SeenFigures): void {
       books,
       'what the views have billed',
       seen.billed,
-      books.exact - books.leftOut * PICO_PER_MICRO,
+      books.exact - (books.leftOut + books.reversed) * PICO_PER_MICRO,
       'pico-USD',
     );
 }

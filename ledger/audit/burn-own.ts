@@ -66,6 +66,16 @@ export function burnOwn(
   return { shares, uncovered: left };
 }
 
+/** What an amount takes at an instant of what can be spent then. */
+export function burnNow(
+  grants: readonly OwnGrant[],
+  amount: bigint,
+  at: string,
+): { shares: OwnShare[]; uncovered: bigint } {
+  const usable = grants.filter((grant) => isUsableAt(grant, instantMs(at)));
+  return burnOwn(usable, amount, { startedAt: at, finishedAt: at });
+}
+
 export const isUsableAt = ({ effectiveAtMs, expiresAtMs }: OwnGrant, atMs: number): boolean =>
   effectiveAtMs <= atMs && (expiresAtMs === null || atMs < expiresAtMs);
 

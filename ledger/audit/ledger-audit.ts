@@ -10,6 +10,7 @@ import {
 } from '../../contracts/ids.ts';
 import { AccountAudit } from './account-audit.ts';
 import { auditInstants } from './audit-instants.ts';
+import type { ReversalOfStream } from './audit-reversals.ts';
 import type { SeenFigures } from './audit-views.ts';
 import type { Fault } from './fault.ts';
 import { LeftBehind } from './left-behind.ts';
@@ -34,6 +35,8 @@ export interface Audited {
   readonly prints: BigUint64Array<ArrayBuffer>;
   /** Where the ledger has gone on, which has left this log. */
   readonly movedTo?: string;
+  /** What is to be compared with the debits that it names, by a second look (audit-reversals.ts). */
+  readonly reversals: readonly ReversalOfStream[];
 }
 
 /**
@@ -91,16 +94,21 @@ export class LedgerAudit {
 
   /** When there are no more. */
   end(): Audited {
+    const reversals: ReversalOfStream[] = [];
     for (const [stream, account] of this.#accounts) {
       if (account === null) continue;
       account.end();
+      reversals.push(...account.books.reversals.map((one) => ({ ...one, stream })));
       this.#hand(stream, account);
     }
     for (const { event, more } of this.#leftBehind.all()) {
       const others = more === 0 ? '' : ` and ${more} more behind it`;
       this.#tellOf(event, `${event.type}${others} of a ledger that has moved to another log`);
     }
-    return { events: this.events, accounts: this.#accountCount, prints: this.#prints.all(), ...this.#movedTo };
+    return {
+      ...{ events: this.events, accounts: this.#accountCount, prints: this.#prints.all(), reversals },
+      ...this.#movedTo,
+    };
   }
 
   /** The last revision of an account's stream that was looked at; null where there was none. */

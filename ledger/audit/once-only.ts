@@ -62,6 +62,9 @@ export class Repeats {
     if (requestId !== null) this.#look(event, 'request', requestId);
   }
 
+  /** Each is told as it is met. */
+  end(): void {}
+
   #look({ stream, revision }: RecordedEvent, what: string, text: string): void {
     if (!this.#prints.has(printOf(text))) return;
     const before = this.#places.get(text);

@@ -1,6 +1,6 @@
 import type { OwnGrant } from './burn-own.ts';
 import type { Fault, Unit } from './fault.ts';
-import type { CrossedData, UsageData } from './stored-event.ts';
+import type { CrossedData, ReversedData, UsageData } from './stored-event.ts';
 
 /** What a proxy has set aside and has neither given back nor debited; its end is exclusive. */
 export interface OwnLease {
@@ -94,6 +94,20 @@ export interface OwnException {
   ended: 'approved' | 'dropped' | null;
 }
 
+/** What an account was before something came back to it. */
+export interface OwnStanding {
+  readonly owed: bigint;
+  /** In burn order: each grant's end, and how much can come back to it. */
+  readonly grants: readonly { readonly grantId: string; readonly expiresAtMs: number | null; readonly place: bigint }[];
+}
+
+/** A reversal, before which it stood so. */
+export interface PendingReversal {
+  readonly revision: number;
+  readonly data: ReversedData;
+  readonly before: OwnStanding;
+}
+
 /** Credit that was taken back, as far as it has not come back. */
 export interface OwnRevocation {
   readonly grantId: string;
@@ -147,8 +161,10 @@ export interface AccountBooks {
   /** In burn order. */
   readonly grants: OwnGrant[];
   readonly revocations: Map<string, OwnRevocation>;
-  /** By whatever corrections there were. */
   readonly restorations: Set<string>;
+  readonly adjustments: Set<string>;
+  /** What is to be compared with the debits that they name, which may be long before. */
+  readonly reversals: PendingReversal[];
   readonly leases: OwnLeases;
   /** Of all leases that there ever were: a proxy's have the same ones for ever. */
   readonly leaseTerms: Map<string, OwnLeaseTerms>;
@@ -178,6 +194,8 @@ export interface AccountBooks {
   granted: bigint;
   /** Expired or revoked, as far as that is written down. */
   removed: bigint;
+  /** Of what was debited. */
+  reversed: bigint;
   /** With what was approved later. */
   debited: bigint;
   /** What no grant has covered yet. */
@@ -189,12 +207,14 @@ export interface AccountBooks {
   carry: bigint;
 }
 
-/** Granted, less what is gone and what was debited. */
+/** Granted, less what is gone and what was debited and not reversed. */
 export const balanceOf = ({
   granted,
   removed,
   debited,
-}: Pick<AccountBooks, 'granted' | 'removed' | 'debited'>): bigint => granted - removed - debited;
+  reversed,
+}: Pick<AccountBooks, 'granted' | 'removed' | 'debited' | 'reversed'>): bigint =>
+  granted - removed - debited + reversed;
 
 export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']): AccountBooks => ({
   accountId,
@@ -203,6 +223,8 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   grants: [],
   revocations: new Map(),
   restorations: new Set(),
+  adjustments: new Set(),
+  reversals: [],
   leases: new Map(),
   leaseTerms: new Map(),
   leasedUntil: '',
@@ -231,6 +253,7 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   revision: -1,
   granted: 0n,
   removed: 0n,
+  reversed: 0n,
   debited: 0n,
   uncovered: 0n,
   exact: 0n,

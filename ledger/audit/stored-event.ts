@@ -286,7 +286,27 @@ export interface ComeBackData {
   readonly balanceAfter: string;
 }
 
+/** A debit that is undone, or a part of it. */
+export interface ReversedData
+  extends ComeBackData,
+    Pick<DebitData, 'requestId' | 'keyId' | 'model' | 'lane' | 'month' | 'monthToDateAfter' | 'keyMonthToDateAfter'> {
+  readonly reversalId: string;
+  readonly reversedAt: string;
+}
+
+export interface AdjustedData extends Pick<DebitData, 'amount' | 'uncovered' | 'balanceAfter'> {
+  readonly adjustmentId: string;
+  readonly direction: string;
+  readonly shares: DebitData['grants'];
+  readonly adjustedAt: string;
+  readonly reason: string;
+}
+
 export interface RestoredData extends ComeBackData, Pick<RevokedGrantData, 'revocationId' | 'grantId' | 'cause'> {
   readonly restorationId: string;
   readonly restoredAt: string;
+}
+
+export interface SuspensionData {
+  readonly reason: string;
 }

@@ -14,6 +14,7 @@ export function factsOf(event: BookedEvent): EntryFacts {
   switch (event.type) {
     case 'CreditsDebited':
     case 'ExceptionApproved':
+    case 'DebitReversed':
       return { ...NONE, request: event.data.requestId, key: event.data.keyId, model: event.data.model };
     case 'CreditsGranted':
     case 'CreditsExpired':
@@ -21,6 +22,8 @@ export function factsOf(event: BookedEvent): EntryFacts {
     case 'GrantRevoked':
     case 'GrantRestored':
       return { ...NONE, grant: event.data.grantId };
+    case 'BalanceAdjusted':
+      return { ...NONE, grant: event.data.adjustmentId };
     default:
       return event satisfies never;
   }

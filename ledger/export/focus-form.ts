@@ -79,6 +79,8 @@ export function focusForm(): BooksForm {
           });
         case 'GrantRevoked':
         case 'GrantRestored':
+        case 'DebitReversed':
+        case 'BalanceAdjusted':
           return rows.correction(entry, event.data.reason, atOnce);
         default:
           return rows.others(entry, atOnce);

@@ -70,7 +70,12 @@ export class CustomerBooks {
   }
 
   /** How much of a new grant's amount is paid for; the rest is given away. */
-  add({ grantId, source, amount, costBasis }: EventData<'CreditsGranted'>): Parts {
+  add({
+    grantId,
+    source,
+    amount,
+    costBasis,
+  }: Pick<EventData<'CreditsGranted'>, 'grantId' | 'source' | 'amount' | 'costBasis'>): Parts {
     if (this.#grants.has(grantId)) throw new UnbookableError(`grant ${grantId} was given before`);
     const paid = costBasis < amount ? costBasis : amount;
     this.#grants.set(grantId, { source, amount, paid, remaining: 0n, lacking: 0n });

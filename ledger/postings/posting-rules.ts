@@ -1,6 +1,8 @@
 import type { DomainEvent, EventData, EventType } from '../../contracts/events.ts';
+import { microUsd } from '../../contracts/money.ts';
 import {
   BREAKAGE,
+  CORRECTIONS,
   clearing,
   givenAway,
   PREMIUM,
@@ -48,6 +50,8 @@ export const POSTING_RULES = {
   CreditsReinstated: { post: reinstate },
   GrantRevoked: { post: revoke },
   GrantRestored: { post: restore },
+  DebitReversed: { post: reverse },
+  BalanceAdjusted: { post: adjust },
   UsageRecorded: { none: 'the debit that follows it in its append books what it costs' },
   CreditsDebited: { post: debit },
   LateUsageReported: { none: 'a request is billed once: nothing is debited until an operator approves it' },
@@ -150,12 +154,7 @@ function debit(
   books: CustomerBooks,
   { grants, uncovered, amount }: EventData<'CreditsDebited' | 'ExceptionApproved'>,
 ): Posting[] {
-  const taken: Parts = { paid: 0n, free: 0n };
-  for (const share of grants) {
-    const { paid, free } = books.take(share.grantId, share.amount);
-    taken.paid += paid;
-    taken.free += free;
-  }
+  const taken = takenOf(books, grants);
   books.owe(uncovered);
   if (taken.paid + taken.free + uncovered !== amount)
     throw new UnbookableError(
@@ -202,6 +201,39 @@ function restore(books: CustomerBooks, data: EventData<'GrantRestored'>): Postin
   );
 }
 
+/** A debit turned back, as far as it goes. */
+function reverse(books: CustomerBooks, data: EventData<'DebitReversed'>): Posting[] {
+  const { filled, taken } = comeBack(books, data);
+  return booked(
+    { account: USAGE_PAID, microUsd: taken.paid },
+    { account: USAGE_FREE, microUsd: taken.free },
+    { account: USAGE_OWED, microUsd: data.uncovered },
+    { account: books.receivable, microUsd: -data.owedLess },
+    { account: books.paidCredits, microUsd: -filled.paid - taken.paid },
+    { account: books.freeCredits, microUsd: -filled.free - taken.free },
+  );
+}
+
+function adjust(books: CustomerBooks, data: EventData<'BalanceAdjusted'>): Posting[] {
+  const { adjustmentId: grantId, direction, amount, shares, uncovered } = data;
+  const mends = givenAway('adjustment');
+  if (direction === 'up') {
+    const parts = books.add({ grantId, source: 'adjustment', amount, costBasis: NOTHING });
+    return booked({ account: mends, microUsd: amount }, ...brought(books, { grantId, amount }, parts));
+  }
+  const taken = takenOf(books, shares);
+  books.owe(uncovered);
+  if (taken.paid + taken.free + uncovered !== amount)
+    throw new UnbookableError(`of ${amount} micro-USD ${taken.paid + taken.free + uncovered} are accounted for`);
+  return booked(
+    { account: books.paidCredits, microUsd: taken.paid },
+    { account: books.freeCredits, microUsd: taken.free },
+    { account: books.receivable, microUsd: uncovered },
+    { account: CORRECTIONS, microUsd: -taken.paid - uncovered },
+    { account: mends, microUsd: -taken.free },
+  );
+}
+
 /** What grants have again: in the place of what had filled what was owed, and of what was taken of them. */
 function comeBack(
   books: CustomerBooks,
@@ -228,6 +260,18 @@ function comeBack(
   if (before !== amount) throw new UnbookableError(`of ${amount} micro-USD that come back ${before} are accounted for`);
   return { filled, taken };
 }
+
+function takenOf(books: CustomerBooks, shares: EventData<'CreditsDebited'>['grants']): Parts {
+  const taken: Parts = { paid: 0n, free: 0n };
+  for (const share of shares) {
+    const { paid, free } = books.take(share.grantId, share.amount);
+    taken.paid += paid;
+    taken.free += free;
+  }
+  return taken;
+}
+
+const NOTHING = microUsd(0n);
 
 /** Without lines of nothing. */
 const booked = (...postings: readonly Posting[]): Posting[] => postings.filter(({ microUsd }) => microUsd !== 0n);

@@ -1,6 +1,7 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { AccountId, GrantId } from '../../contracts/ids.ts';
-import { PICO_PER_MICRO } from '../../contracts/money.ts';
+import { microUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
+import { grantOfAdjustment } from '../account/corrections.ts';
 import { type GrantSource, isMoney } from '../postings/chart-of-accounts.ts';
 import { CustomerBooks, type Parts, UnbookableError } from '../postings/customer-books.ts';
 import { isBooked, type Posting, postingsOf } from '../postings/posting-rules.ts';
@@ -34,7 +35,7 @@ interface Posted extends Pick<Booked, 'recordedAt'> {
   readonly postings: readonly Posting[];
 }
 
-type Debit = EventData<'CreditsDebited'> | EventData<'ExceptionApproved'>;
+type Debit = Pick<EventData<'CreditsDebited'>, 'model' | 'lane' | 'amount' | 'balanceAfter'>;
 
 /** What of one grant is outstanding: of what was paid for, and of what was given. Amounts are micro-USD. */
 interface GrantBook {
@@ -79,6 +80,8 @@ export class AccountBooks {
    */
   take(event: EventOfAccount, books: TimeBooks | null, booked: Booked): void {
     if (event.type === 'CreditsGranted') this.#addGrant(event.data);
+    if (event.type === 'BalanceAdjusted' && event.data.direction === 'up')
+      this.#addGrant(grantOfAdjustment(event.data));
     this.#moves = [];
     const postings = isBooked(event) ? postingsOf(this.#customer, event) : [];
     if (books === null) return;
@@ -124,6 +127,17 @@ export class AccountBooks {
         this.#takeCorrection(movements, postings);
         this.#takeEnds(event.data);
         break;
+      case 'DebitReversed':
+        movements.reversed += event.data.amount;
+        this.#takeCorrection(movements, postings);
+        this.#takeEnds(event.data);
+        if (month !== undefined)
+          this.#takeDebit({ ...event.data, amount: microUsd(-event.data.amount) }, month, { recordedAt, postings });
+        break;
+      case 'BalanceAdjusted':
+        movements[event.data.direction === 'up' ? 'adjustedUp' : 'adjustedDown'] += event.data.amount;
+        if (event.data.direction === 'down') this.#takeCorrection(movements, postings);
+        break;
       case 'UsageRecorded':
         month?.models.addUsage(event.data);
         break;
@@ -143,6 +157,9 @@ export class AccountBooks {
       case 'ExceptionDropped':
         this.openExceptions?.delete(event.data.requestId);
         break;
+      case 'AccountSuspended':
+      case 'AccountReinstated':
+        break;
       default:
         event satisfies never;
     }
@@ -160,6 +177,8 @@ export class AccountBooks {
   }
 
   #takeCorrection(movements: Movements, postings: readonly Posting[]): void {
+    // What came back of what usage had earned is told by what it has earned less.
+    movements.taken -= incomeOf(postings).fromPaid;
     for (const [, { paid }] of this.#moves) movements.taken -= paid;
     for (const { account, microUsd } of postings) if (isMoney(account)) movements.paidBack -= microUsd;
   }
@@ -229,6 +248,22 @@ function noteOn(
     case 'GrantRevoked': {
       const { grantId, amount, cause, reason, actor: by } = event.data;
       note(`credits revoked, ${cause} (${grantId})`, { amount, why: `${reason} (${by})` });
+      break;
+    }
+    case 'DebitReversed': {
+      const { requestId, amount, reason, actor: by } = event.data;
+      note('debit reversed', { requestId, amount, why: `${reason} (${by})` });
+      break;
+    }
+    case 'BalanceAdjusted': {
+      const { adjustmentId, direction, amount, reason, actor: by } = event.data;
+      note(`balance adjusted ${direction}wards (${adjustmentId})`, { amount, why: `${reason} (${by})` });
+      break;
+    }
+    case 'AccountSuspended':
+    case 'AccountReinstated': {
+      const what = event.type === 'AccountSuspended' ? 'account suspended' : 'account reinstated';
+      note(what, { why: `${event.data.reason} (${actor})` });
       break;
     }
     case 'GrantRestored': {

@@ -3,7 +3,7 @@ import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import type { GrantSource } from '../postings/chart-of-accounts.ts';
 import type { AccountBooks, TimeBooks } from './account-books.ts';
 import type { ModelBook } from './model-books.ts';
-import { GRANT_SOURCES, type Movements, netCredits, netDeferred } from './movements.ts';
+import { GRANT_SOURCES, type Movements, netCredits, netDeferred, spentBy } from './movements.ts';
 import type { Notes } from './notes.ts';
 import type { SealCoverage } from './seal-coverage.ts';
 
@@ -108,7 +108,7 @@ export function booksOf(parts: BookParts): Books {
     deferredOpening,
     deferredClosing: deferredOpening + netDeferred(moved),
   };
-  const spent = moved.debited + moved.approved;
+  const spent = spentBy(moved);
   return {
     ...{
       month,

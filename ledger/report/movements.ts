@@ -76,6 +76,10 @@ export interface Movements extends Income {
   approved: bigint;
   revoked: bigint;
   restored: bigint;
+  /** Of what was debited. */
+  reversed: bigint;
+  adjustedUp: bigint;
+  adjustedDown: bigint;
   /** Of what was paid for grants, what went back, or is disputed. */
   paidBack: bigint;
   /** Of credit that was paid for, what corrections took, less what came back by them. */
@@ -98,6 +102,9 @@ export const noMovements = (): Movements => ({
   approved: 0n,
   revoked: 0n,
   restored: 0n,
+  reversed: 0n,
+  adjustedUp: 0n,
+  adjustedDown: 0n,
   paidBack: 0n,
   taken: 0n,
   settled: 0n,
@@ -108,13 +115,14 @@ const noGrants = (): Granted => ({ count: 0, amount: 0n, paid: 0n });
 
 /** What the movements have added to the credits that customers have. */
 export const netCredits = (moved: Movements): bigint =>
-  sumGranted(moved, 'amount') +
-  moved.reinstated +
-  moved.restored -
-  moved.expired -
-  moved.revoked -
-  moved.debited -
-  moved.approved;
+  sumGranted(moved, 'amount') + moved.reinstated + correctedBy(moved) - moved.expired - spentBy(moved);
+
+/** By requests, less what was undone of them. */
+export const spentBy = ({ debited, approved, reversed }: Movements): bigint => debited + approved - reversed;
+
+/** By what operators, refunds and disputes have taken and given, beside what was undone of requests. */
+export const correctedBy = ({ restored, revoked, adjustedUp, adjustedDown }: Movements): bigint =>
+  restored - revoked + adjustedUp - adjustedDown;
 
 /** What they have added to the credit that was paid for and can still be spent. */
 export const netDeferred = (moved: Movements): bigint =>

@@ -6,7 +6,7 @@ import { type AccountOfMonth, AGES, agree, type Books, type Liability, sumOf } f
 import { columnChart, rowChart } from './charts.ts';
 import { Html, html } from './html.ts';
 import type { ModelBook } from './model-books.ts';
-import { earnedOf, GRANT_SOURCES, type Movements } from './movements.ts';
+import { earnedOf, GRANT_SOURCES, type Movements, spentBy } from './movements.ts';
 import { STYLE } from './style.ts';
 import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
 
@@ -39,7 +39,7 @@ function tiles({ closing, owed, moved, deferredClosing }: Books): Html {
   const sold = moved.granted.purchase.amount + moved.granted.plan.amount;
   const all: [string, bigint][] = [
     ['credits sold', sold],
-    ['credits spent', moved.debited + moved.approved],
+    ['credits spent', spentBy(moved)],
     ['credits expired, less reinstated', moved.expired - moved.reinstated],
     ['outstanding at the end', closing + owed],
     ['paid for and not earned yet', deferredClosing],
@@ -72,9 +72,12 @@ ${table(
     line('+ reinstated after expiry', moved.reinstated),
     line('− spent by requests', -moved.debited),
     line('− spent by approved exceptions', -moved.approved),
+    line('+ reversed of either', moved.reversed),
     line('− expired', -moved.expired),
     line('− revoked', -moved.revoked),
     line('+ restored after that', moved.restored),
+    line('+ adjusted upwards', moved.adjustedUp),
+    line('− adjusted downwards', -moved.adjustedDown),
     sumRow(['Closing balance', '', groupedUsd(closing)]),
   ],
 )}`;

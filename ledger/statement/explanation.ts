@@ -29,6 +29,7 @@ export interface Explanation {
   readonly late: readonly Stated<EventData<'LateUsageReported'>>[];
   readonly approved: Stated<EventData<'ExceptionApproved'>> | null;
   readonly dropped: Stated<EventData<'ExceptionDropped'>> | null;
+  readonly reversals: readonly Stated<EventData<'DebitReversed'>>[];
   /** What else its settlement has written: limits of which it reached a part. */
   readonly thresholds: readonly EventData<'SpendThresholdCrossed'>[];
   /** What is amiss with its own events, or missing, for that may have been its. */
@@ -47,6 +48,7 @@ export class RequestExplainer {
   readonly #leases = new Map<string, EventData<'CreditsLeased'>>();
   readonly #thresholds: EventData<'SpendThresholdCrossed'>[] = [];
   readonly #late: Stated<EventData<'LateUsageReported'>>[] = [];
+  readonly #reversals: Stated<EventData<'DebitReversed'>>[] = [];
   readonly #faults: string[] = [];
   readonly #unreadable: string[] = [];
   #next = 0;
@@ -98,6 +100,7 @@ export class RequestExplainer {
       ...{ grants: this.#granted, lease: leaseId === undefined ? null : (this.#leases.get(leaseId) ?? null) },
       ...this.#balances,
       ...{ late: this.#late, approved: this.#approved, dropped: this.#dropped, thresholds: this.#thresholds },
+      reversals: this.#reversals,
       ...{ faults: this.#faults, unreadable: this.#unreadable },
     };
   }
@@ -150,6 +153,9 @@ export class RequestExplainer {
       case 'ExceptionDropped':
         again(this.#dropped);
         this.#dropped = { data: event.data, revision, recordedAt };
+        break;
+      case 'DebitReversed':
+        this.#reversals.push({ data: event.data, revision, recordedAt });
         break;
       default:
         event satisfies never;

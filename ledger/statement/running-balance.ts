@@ -39,12 +39,15 @@ export function movementOf(event: AccountEvent): bigint | null {
     case 'CreditsGranted':
     case 'CreditsReinstated':
     case 'GrantRestored':
+    case 'DebitReversed':
       return event.data.amount;
     case 'CreditsExpired':
     case 'CreditsDebited':
     case 'ExceptionApproved':
     case 'GrantRevoked':
       return -event.data.amount;
+    case 'BalanceAdjusted':
+      return event.data.direction === 'up' ? event.data.amount : -event.data.amount;
     case 'AccountOpened':
     case 'ApiKeyIssued':
     case 'ApiKeyRotated':

@@ -89,6 +89,10 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${owed(uncovered)}: ${reason}`,
   GrantRestored: ({ revocationId, grantId, reinstated, owedLess, reason, actor }) =>
     `${actor} gave credits of ${grantId} back that were revoked (${revocationId})${backTo(reinstated, owedLess)}: ${reason}`,
+  DebitReversed: ({ requestId, reversalId, reinstated, owedLess, reason, actor }) =>
+    `${actor} reversed what was debited for ${requestId} (${reversalId})${backTo(reinstated, owedLess)}: ${reason}`,
+  BalanceAdjusted: ({ adjustmentId, direction, uncovered, reason, actor }) =>
+    `${actor} adjusted the balance ${direction}wards (${adjustmentId})${owed(uncovered)}: ${reason}`,
   UsageRecorded: (usage) => {
     const notes = [...notesOn(usage), ...(usage.billable ? [] : ['not charged'])];
     return `${used(

@@ -16,6 +16,8 @@ const COUNTED: ReadonlySet<string> = new Set<EventType>([
   'CreditsExpired',
   'GrantRevoked',
   'GrantRestored',
+  'DebitReversed',
+  'BalanceAdjusted',
   'CreditsDebited',
   'ExceptionApproved',
 ]);
@@ -35,6 +37,10 @@ function added({ type, data }: AccountEvent): Readonly<MoneySums> {
     case 'CreditsExpired':
     case 'GrantRevoked':
       return { balanceMicroUsd: -data.amount, billedPicoUsd: 0n };
+    case 'BalanceAdjusted':
+      return { balanceMicroUsd: data.direction === 'up' ? data.amount : -data.amount, billedPicoUsd: 0n };
+    case 'DebitReversed':
+      return { balanceMicroUsd: data.amount, billedPicoUsd: -data.amount * PICO_PER_MICRO };
     case 'CreditsDebited':
       return { balanceMicroUsd: -data.amount, billedPicoUsd: billedBy(data) };
     case 'ExceptionApproved':

@@ -48,6 +48,20 @@ const GROUPS: readonly Group[] = [
     },
   },
   {
+    name: 'debit',
+    description: 'what requests were debited',
+    add: async (debit, context) => {
+      (await import('./accounts/debit-commands.ts')).addDebitCommands(debit, context);
+    },
+  },
+  {
+    name: 'balance',
+    description: 'balances of accounts',
+    add: async (balance, context) => {
+      (await import('./accounts/balance-commands.ts')).addBalanceCommands(balance, context);
+    },
+  },
+  {
     name: 'key',
     description: 'service keys',
     add: async (key, context) => {

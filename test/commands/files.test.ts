@@ -111,6 +111,8 @@ describe('a folder in which there is no ledger', () => {
     ['credits', 'reinstate', 'acct_x', '--grant', 'grant_trial', ...WHY],
     ['credits', 'revoke', 'acct_x', '--grant', 'grant_trial', ...WHY],
     ['credits', 'restore', 'acct_x', '--revocation', 'revocation_1', ...WHY],
+    ['debit', 'reverse', REQUEST, ...WHY],
+    ['balance', 'adjust', 'acct_x', '--up', '1', ...WHY],
     ['key', 'issue', 'acct_x'],
     ['key', 'list', 'acct_x'],
     ['key', 'revoke', 'acct_x', 'key_0123456789abcdef'],

@@ -20,6 +20,8 @@ const COMMANDS = [
   'credits reinstate {acct_ada} --grant {grant_trial} --usd {1} --expires {2099-01-01} --reason {why}',
   'credits revoke {acct_ada} --grant {grant_trial} --usd {1} --cause {refund} --payment {pi_1} --id {r1} --reason {why}',
   'credits restore {acct_ada} --revocation {r1} --usd {1} --id {b1} --reason {why}',
+  'debit reverse {req_019a5b3c000070008000000000000001} --account {acct_ada} --usd {1} --id {r1} --reason {why}',
+  'balance adjust {acct_ada} --up {1} --id {a1} --reason {why}',
   'key issue {acct_ada} --name {laptop} --expires {2099-01-01} --models {svc-mock} --monthly-limit-usd {1}',
   'key issue {acct_ada} --expires {2099-01-01} --key-only',
   'key revoke {acct_ada} {key_0123456789abcdef}',

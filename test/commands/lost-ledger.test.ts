@@ -27,6 +27,8 @@ const WRITING: readonly (readonly [string, readonly string[]])[] = [
   ['payment refund', ['acct_ada', 'pi_1', '--usd', '1']],
   ['payment dispute', ['acct_ada', 'pi_1', '--usd', '1', '--id', 'd']],
   ['payment close-dispute', ['acct_ada', 'pi_1', '--id', 'd', '--outcome', 'won']],
+  ['debit reverse', ['req_0123', '--account', 'acct_ada', ...REASON]],
+  ['balance adjust', ['acct_ada', '--up', '5', ...REASON]],
   ['key issue', ['acct_ada']],
   ['key rotate', ['acct_ada', 'key_0123456789abcdef']],
   ['member add', ['acct_ada', 'ben@example.com']],

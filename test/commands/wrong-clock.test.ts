@@ -20,6 +20,8 @@ const WRITING: readonly (readonly string[])[] = [
   ['credits', 'reinstate', 'acct_ada', '--grant', 'grant_trial', ...REASON],
   ['credits', 'revoke', 'acct_ada', '--grant', 'grant_trial', ...REASON],
   ['credits', 'restore', 'acct_ada', '--revocation', 'revocation_1', ...REASON],
+  ['debit', 'reverse', 'req_0123', '--account', 'acct_ada', ...REASON],
+  ['balance', 'adjust', 'acct_ada', '--down', '5', ...REASON],
   ['key', 'issue', 'acct_ada'],
   ['key', 'revoke', 'acct_ada', 'key_0123456789abcdef'],
   ['limit', 'set', 'acct_ada', '--usd', '5'],

@@ -123,6 +123,7 @@ describe('an account’s month', () => {
           const usage = type === 'UsageRecorded' ? data : type === 'LateUsageReported' ? data.usage : null;
           for (const [name, count] of Object.entries(usage?.tokens ?? {}))
             add(usage?.startedAt.slice(0, 7) ?? '', name, count);
+          if (type === 'DebitReversed') costs.set(data.month, (costs.get(data.month) ?? 0n) - data.amount * 1_000_000n);
           if (type !== 'CreditsDebited' && type !== 'ExceptionApproved') continue;
           // What was debited, exact: the amount, and what the carry has become.
           const debited = data.amount * 1_000_000n + data.carryAfter - data.carryBefore;
@@ -133,7 +134,8 @@ describe('an account’s month', () => {
           let cost = 0n;
           for (const line of view.linesOf(ACCOUNT, month)) {
             const at = `${month} ${line.item}`;
-            if (line.item !== 'exceptions') seen.set(at, (seen.get(at) ?? 0n) + line.count);
+            if (line.item !== 'exceptions' && line.item !== 'reversals')
+              seen.set(at, (seen.get(at) ?? 0n) + line.count);
             cost += line.amount;
           }
           expect(cost).toBe(costs.get(month) ?? 0n);

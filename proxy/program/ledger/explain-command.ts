@@ -143,7 +143,7 @@ function jsonOf(explained: Explained): unknown {
   return {
     ...{ accountId, email: account?.email ?? null, kind: account?.kind ?? null, key: keyOf, usage, debit },
     rateCard: typeof named === 'string' ? null : named,
-    ...{ paidFrom: shares, lease, late, approved, dropped, thresholds },
+    ...{ paidFrom: shares, lease, late, approved, dropped, thresholds, reversals: explained.reversals },
     balanceBeforeMicroUsd: explained.balanceBefore,
     balanceAfterMicroUsd: explained.balanceAfter,
     faults: explained.faults,

@@ -204,7 +204,7 @@ function sharesTable(
 }
 
 function whatCameAfter(explained: Explained, context: CommandContext): string {
-  const { usage, debit, late, approved, dropped, thresholds, grants, key } = explained;
+  const { usage, debit, late, approved, dropped, thresholds, grants, key, reversals } = explained;
   const keyName = (keyId: string): string => (key?.keyId === keyId ? `"${key.name}"` : keyId);
   const isException = (debit?.data.leftOut ?? 0n) > 0n || late.length > 0 || usage.data.unpriced.length > 0;
   const line = (text: string): string => wrapped(text, context);
@@ -222,6 +222,7 @@ function whatCameAfter(explained: Explained, context: CommandContext): string {
           sharesTable(approved.data, grants, context),
         ]),
     ...(dropped === null ? [] : [line(told(dropped, sentenceOf({ type: 'ExceptionDropped', data: dropped.data })))]),
+    ...reversals.map((one) => line(told(one, reversedSums(one.data)))),
     ...(isException && approved === null && dropped === null
       ? [line('an exception, open until an operator approves or drops it: gateway exception list')]
       : []),
@@ -230,6 +231,9 @@ function whatCameAfter(explained: Explained, context: CommandContext): string {
 
 const told = ({ recordedAt, revision }: { readonly recordedAt: string; readonly revision: number }, sentence: string) =>
   `${toTheMs(recordedAt)}, revision ${revision}: ${sentence}`;
+
+const reversedSums = (data: EventData<'DebitReversed'>): string =>
+  `${usd(data.amount)}: ${sentenceOf({ type: 'DebitReversed', data })}`;
 
 const approvedSums = ({
   cost,

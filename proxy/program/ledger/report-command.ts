@@ -5,6 +5,7 @@ import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { groupedUsd } from '../../../contracts/money.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import type { Books } from '../../../ledger/report/books.ts';
+import { correctedBy, spentBy } from '../../../ledger/report/movements.ts';
 import { monthArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
 import { facts, show, writeData } from '../show.ts';
@@ -103,9 +104,9 @@ function textOf({ opening, closing, moved, models }: Books, out: string): string
     ['sold', `${groupedUsd(sold)} USD`],
     ['given', `${groupedUsd(given)} USD`],
     ['reinstated', `${groupedUsd(moved.reinstated)} USD`],
-    ['spent', `${groupedUsd(-moved.debited - moved.approved)} USD`],
+    ['spent', `${groupedUsd(-spentBy(moved))} USD`],
     ['expired', `${groupedUsd(-moved.expired)} USD`],
-    ['corrected', `${groupedUsd(moved.restored - moved.revoked)} USD`],
+    ['corrected', `${groupedUsd(correctedBy(moved))} USD`],
     ['closing balance', `${groupedUsd(closing)} USD`],
     ['models', String(models.length)],
     ['written to', out],

@@ -6,6 +6,7 @@ import {
   LEDGER_STREAM,
   type StreamName,
 } from '../../../contracts/ids.ts';
+import { Reversals } from '../../../ledger/audit/audit-reversals.ts';
 import { beyondTheEnd } from '../../../ledger/audit/audit-views.ts';
 import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
 import { Repeats, repeatedPrints } from '../../../ledger/audit/once-only.ts';
@@ -68,9 +69,11 @@ async function verifyEvents(
   }
   views?.close();
   const repeated = repeatedPrints([audited.prints]);
-  const repeats = new Repeats(repeated, onFault);
-  if (repeated.size > 0) for await (const event of read()) repeats.take(event);
-  const { prints: _, ...verified } = audited;
+  const looks = [new Repeats(repeated, onFault), new Reversals(audited.reversals, onFault)];
+  if (repeated.size > 0 || audited.reversals.length > 0)
+    for await (const event of read()) for (const look of looks) look.take(event);
+  for (const look of looks) look.end();
+  const { prints: _, reversals: __, ...verified } = audited;
   return verified;
 }
 

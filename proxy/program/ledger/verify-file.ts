@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { accountStream } from '../../../contracts/ids.ts';
+import { Reversals } from '../../../ledger/audit/audit-reversals.ts';
 import { beyondTheEnd } from '../../../ledger/audit/audit-views.ts';
 import { type Fault, ofLedger } from '../../../ledger/audit/fault.ts';
 import type { Audited } from '../../../ledger/audit/ledger-audit.ts';
@@ -23,7 +24,7 @@ export interface Verification {
   readonly onRead: (events: number, of: number) => void;
 }
 
-export type Verified = Omit<Audited, 'prints'>;
+export type Verified = Omit<Audited, 'prints' | 'reversals'>;
 
 /** Beyond this many more threads read the same file no sooner. */
 const THREADS_MAX = 16;
@@ -51,9 +52,11 @@ export async function verifyFile(path: string, { onFault, onRead, views }: Verif
   }
   if (views !== null) compareEnds(path, views, onFault);
   const repeated = repeatedPrints(audits.map(({ prints }) => prints));
-  if (repeated.size > 0) {
-    const repeats = new Repeats(repeated, onFault);
-    for (const event of scanFile({ path, part: 0, parts: 1, upTo })) repeats.take(event);
+  const reversed = audits.flatMap(({ reversals }) => reversals);
+  if (repeated.size > 0 || reversed.length > 0) {
+    const looks = [new Repeats(repeated, onFault), new Reversals(reversed, onFault)];
+    for (const event of scanFile({ path, part: 0, parts: 1, upTo })) for (const look of looks) look.take(event);
+    for (const look of looks) look.end();
   }
   // The first looks at what is of no account.
   const { movedTo } = audits[0] ?? {};

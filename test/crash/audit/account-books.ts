@@ -1,6 +1,8 @@
+import type { Revision, StreamName } from '../../../contracts/ids.ts';
 import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
+import { Reversals } from '../../../ledger/audit/audit-reversals.ts';
 import { isUsableAt } from '../../../ledger/audit/burn-own.ts';
-import { describeFault } from '../../../ledger/audit/fault.ts';
+import { describeFault, type Fault } from '../../../ledger/audit/fault.ts';
 import type { AccountBooks as OwnBooks } from '../../../ledger/audit/own-account.ts';
 import type { DebitData, LateData, StoredEvent, UsageData } from '../../../ledger/audit/stored-event.ts';
 import type { ModelPrices } from '../crash-catalog.ts';
@@ -27,9 +29,22 @@ export function accountBooks(
   const audit = new AccountAudit(accountId, cardOf, lost);
   for (const event of events) audit.take(event);
   audit.end();
+  const reversed: Fault[] = [];
+  const reversals = new Reversals(
+    audit.books.reversals.map((one) => ({ ...one, stream: 'account' })),
+    (fault) => reversed.push(fault),
+  );
+  for (const { type, revision, data } of events)
+    reversals.take({
+      stream: 'account' as StreamName,
+      type,
+      revision: revision as Revision,
+      data: JSON.stringify(data),
+    });
+  reversals.end();
   const [usages, debits] = [usagesIn(events), debitsIn(events)];
   const faults = [
-    ...audit.books.faults.map(describeFault),
+    ...[...audit.books.faults, ...reversed].map(describeFault),
     ...twice(
       events.map(({ id }) => id),
       (id) => `event id ${id} stands twice`,

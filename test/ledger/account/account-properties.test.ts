@@ -60,7 +60,9 @@ describe('in any life of an account, at every revision', () => {
     fc.assert(
       fc.property(lives, (steps) => {
         follow(live(steps), ({ balance, grants, uncovered }, plain) => {
-          expect(balance).toBe(plain.granted - plain.expired - plain.revoked - plain.debited);
+          expect(balance).toBe(
+            plain.granted + plain.adjusted - plain.expired - plain.revoked - plain.debited + plain.reversed,
+          );
           expect(balance).toBe(sum(grants.map(({ remaining }) => remaining)) - uncovered);
           expect(uncovered).toBe(plain.uncovered);
         });
@@ -106,7 +108,9 @@ describe('in any life of an account', () => {
         let balance = 0n;
         for (const event of live(steps)) {
           if (event.type === 'CreditsGranted' || event.type === 'CreditsReinstated') balance += event.data.amount;
-          if (event.type === 'GrantRestored') balance += event.data.amount;
+          if (event.type === 'GrantRestored' || event.type === 'DebitReversed') balance += event.data.amount;
+          if (event.type === 'BalanceAdjusted')
+            balance += event.data.direction === 'up' ? event.data.amount : -event.data.amount;
           if (event.type === 'CreditsExpired' || event.type === 'GrantRevoked') balance -= event.data.amount;
           if (event.type !== 'CreditsDebited' && event.type !== 'ExceptionApproved') continue;
           balance -= event.data.amount;

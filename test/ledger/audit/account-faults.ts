@@ -1,10 +1,13 @@
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountCommand, CommandRefusalCode } from '../../../ledger/account/commands.ts';
+import { decide } from '../../../ledger/account/decide.ts';
 import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
+import { Reversals } from '../../../ledger/audit/audit-reversals.ts';
 import { describeFault } from '../../../ledger/audit/fault.ts';
 import type { OwnCard } from '../../../ledger/audit/stored-event.ts';
-import { ACCOUNT, CARD, ms } from '../../fixtures/ledger/example-account.ts';
+import { fold } from '../../fixtures/ledger/decider-specification.ts';
+import { ACCOUNT, CARD, grant, granted, ms, opened } from '../../fixtures/ledger/example-account.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
 /**
@@ -26,9 +29,16 @@ export function faultsOf(events: readonly AccountEvent[]): string[] {
   const { rates } = CARD;
   const card: OwnCard = { ...rates, hasFastLane: true, uses: new Map() };
   const audit = new AccountAudit(ACCOUNT, () => card);
-  for (const event of recordedLife(events.map((one) => ({ event: one, atMs: NOW })))) audit.take(storedOf(event));
+  const recorded = recordedLife(events.map((one) => ({ event: one, atMs: NOW })));
+  for (const event of recorded) audit.take(storedOf(event));
   audit.end();
-  return audit.books.faults.map(describeFault);
+  const faults: Parameters<typeof describeFault>[0][] = [...audit.books.faults];
+  const { stream } = recorded[0] ?? { stream: '' };
+  const ofStream = audit.books.reversals.map((one) => ({ ...one, stream }));
+  const reversals = new Reversals(ofStream, (fault) => faults.push(fault));
+  for (const event of recorded) reversals.take(event);
+  reversals.end();
+  return faults.map(describeFault);
 }
 
 const storedOf = (event: RecordedEvent) => ({
@@ -49,4 +59,14 @@ export function dearer(events: readonly AccountEvent[]): AccountEvent[] {
 export function ofOutcome(event: AccountEvent, outcome: 'recovered'): AccountEvent {
   if (event.type !== 'LateUsageReported') return event;
   return { ...event, data: { ...event.data, usage: { ...event.data.usage, outcome } } };
+}
+
+/** As many grants with long ids as one debit could name, and one more. */
+export function manyGrants(): { readonly life: readonly AccountEvent[]; readonly more: string } {
+  const life = [opened];
+  for (let number = 0; ; number++) {
+    const more = `${number}${'g'.repeat(1_990)}`;
+    if ('type' in decide(grant(more, 5), fold(life))) return { life, more };
+    life.push(granted(more, 5));
+  }
 }

@@ -23,7 +23,7 @@ import {
   usageOf,
   usd,
 } from '../../fixtures/ledger/example-account.ts';
-import { type Case, dearer, faultsOf, ofOutcome } from './account-faults.ts';
+import { type Case, dearer, faultsOf, manyGrants, ofOutcome } from './account-faults.ts';
 import { CORRECTION_CASES } from './refused-corrections.ts';
 import { KEY_CASES, MEMBER_CASES } from './refused-members.ts';
 import { PAYMENT_CASES } from './refused-payments.ts';
@@ -85,19 +85,9 @@ const withReason = (events: readonly AccountEvent[], reason: string): AccountEve
   events.map((event) => ({ ...event, data: { ...event.data, reason } }) as AccountEvent);
 
 const revoked: AccountEvent = { type: 'ApiKeyRevoked', data: { keyId: KEY, revokedAt: AT } };
-const suspended: AccountEvent = { type: 'AccountSuspended', data: { reason: 'dispute' } };
 const narrow = { type: 'NarrowLease', leaseId: lease, keyId: KEY, atMost: usd(1) } as const;
 const { type: _narrow, ...narrowed } = narrow;
 
-/** As many grants with long ids as one debit could name, and one more. */
-function manyGrants(): { readonly life: readonly AccountEvent[]; readonly more: string } {
-  const life = [opened];
-  for (let number = 0; ; number++) {
-    const more = `${number}${'g'.repeat(1_990)}`;
-    if ('type' in decide(grant(more, 5), fold(life))) return { life, more };
-    life.push(granted(more, 5));
-  }
-}
 const many = manyGrants();
 
 const CASES = {
@@ -324,20 +314,6 @@ const CASES = {
   ],
   ...CORRECTION_CASES,
   ...MEMBER_CASES,
-  SuspendAccount: [
-    {
-      ...{ refused: 'already_suspended', life: [...begun, suspended] },
-      ...{ command: { type: 'SuspendAccount', reason: 'dispute' }, written: [suspended] },
-      fault: /^suspended, and it is suspended already$/,
-    },
-  ],
-  ReinstateAccount: [
-    {
-      ...{ refused: 'not_suspended', life: begun, command: { type: 'ReinstateAccount', reason: 'paid' } },
-      written: [{ type: 'AccountReinstated', data: { reason: 'paid' } }],
-      fault: /^reinstated, and it is not suspended$/,
-    },
-  ],
   ...PAYMENT_CASES,
 } satisfies Record<AccountCommand['type'], readonly Case[]>;
 

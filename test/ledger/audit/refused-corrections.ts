@@ -1,9 +1,18 @@
-import type { AccountEvent, EventData } from '../../../contracts/events.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
 import { grantId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { granted, keyIssued, lifeWith, ms, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
-import type { Case } from './account-faults.ts';
+import {
+  granted,
+  keyIssued,
+  lifeWith,
+  ms,
+  opened,
+  requestOf,
+  usageOf,
+  usd,
+} from '../../fixtures/ledger/example-account.ts';
+import { type Case, manyGrants } from './account-faults.ts';
 
 /** Corrections that the decider would have refused, and that stand in the stream all the same (refusals.test.ts). */
 
@@ -24,10 +33,25 @@ const restore = (change: Partial<CommandOf<'RestoreGrant'>> = {}): AccountComman
 const revoked = given(...begun).decided(revoke());
 const restored = given(...begun, ...revoked).decided(restore());
 /** What the event says instead. */
-const saying = (
-  events: readonly AccountEvent[],
-  change: Partial<EventData<'GrantRevoked'> & EventData<'GrantRestored'>>,
-): AccountEvent[] => events.map((event) => ({ ...event, data: { ...event.data, ...change } }) as AccountEvent);
+const saying = (events: readonly AccountEvent[], change: Readonly<Record<string, unknown>>): AccountEvent[] =>
+  events.map((event) => ({ ...event, data: { ...event.data, ...change } }) as AccountEvent);
+
+/** Of a thousand four hundred are spent, and reversed. */
+const debited = lifeWith([opened, keyIssued(), granted('g1', 1_000)], usageOf(1, 400));
+const debits = debited.filter((event) => event.type === 'CreditsDebited');
+const reverse = (change: Partial<CommandOf<'ReverseDebit'>> = {}): AccountCommand => ({
+  ...{ type: 'ReverseDebit', reversalId: 'x1', requestId: requestOf(1), amount: null, debits, ...SAID, nowMs: NOW },
+  ...change,
+});
+const reversed = given(...debited).decided(reverse());
+
+const adjust = (change: Partial<CommandOf<'AdjustBalance'>> = {}): AccountCommand => ({
+  ...{ type: 'AdjustBalance', adjustmentId: grantId('a1'), direction: 'down', amount: usd(5), ...SAID, nowMs: NOW },
+  ...change,
+});
+const adjusted = given(...begun).decided(adjust());
+
+const suspended: AccountEvent = { type: 'AccountSuspended', data: { reason: 'dispute' } };
 
 /** Of a hundred that end ten are spent, and revoked; the rest is over, and not written down. */
 const ending = [opened, granted('g1', 100, { expiresAt: '2026-11-20T09:00:00.000Z' })];
@@ -40,6 +64,8 @@ function manyOwed(): AccountEvent[] {
   for (let number = 0; number < 110; number++) owing.push(granted(`h${number}${'g'.repeat(1_990)}`, 1));
   return owing;
 }
+
+const many = manyGrants();
 
 export const CORRECTION_CASES = {
   RevokeGrant: [
@@ -125,6 +151,91 @@ export const CORRECTION_CASES = {
     {
       ...{ refused: 'too_many_grants', life: manyOwed(), command: restore() },
       ...{ written: saying(restored, { cause: 'refund' }), fault: /^b1: what comes back is / },
+    },
+  ],
+  ReverseDebit: [
+    {
+      ...{ refused: 'reason_missing', life: debited, command: reverse({ reason: ' ' }) },
+      ...{ written: saying(reversed, { reason: ' ' }), fault: /^x1: without a reason$/ },
+    },
+    {
+      ...{ refused: 'nothing', life: [...debited, ...reversed], command: reverse(), written: reversed },
+      fault: /^x1: is made twice$/,
+    },
+    {
+      ...{ refused: 'id_reused', life: [...debited, ...reversed], command: reverse({ amount: usd(1) }) },
+      ...{ written: saying(reversed, { amount: usd(1) }), fault: /^x1: is made twice$/ },
+    },
+    {
+      ...{
+        refused: 'debit_not_found',
+        life: [...begun, keyIssued()],
+        command: reverse({ debits: [] }),
+        written: reversed,
+      },
+      fault: /^x1: reverses a request that was not debited before: req_/,
+    },
+    {
+      ...{ refused: 'account_changed', life: [...debited, ...reversed], command: reverse({ reversalId: 'x2' }) },
+      ...{
+        written: saying(reversed, { reversalId: 'x2' }),
+        fault: /^x2: gives back of its request is 0\.000400 USD, /,
+      },
+    },
+    {
+      ...{ refused: 'invalid_amount', life: debited, command: reverse({ amount: usd(401) }) },
+      ...{
+        written: saying(reversed, { amount: usd(401) }),
+        fault: /^x1: gives back of its request is 0\.000401 USD, /,
+      },
+    },
+  ],
+  AdjustBalance: [
+    {
+      ...{ refused: 'reason_missing', life: begun, command: adjust({ reason: ' ' }) },
+      ...{ written: saying(adjusted, { reason: ' ' }), fault: /^a1: without a reason$/ },
+    },
+    {
+      ...{ refused: 'nothing', life: [...begun, ...adjusted], command: adjust(), written: adjusted },
+      fault: /^a1: is made twice$/,
+    },
+    {
+      ...{ refused: 'id_reused', life: [...begun, ...adjusted], command: adjust({ amount: usd(1) }) },
+      ...{ written: saying(adjusted, { amount: usd(1) }), fault: /^a1: is made twice$/ },
+    },
+    {
+      ...{ refused: 'invalid_amount', life: begun, command: adjust({ amount: usd(0) }) },
+      ...{ written: saying(adjusted, { amount: usd(0) }), fault: /^a1: adjusts nothing$/ },
+    },
+    {
+      ...{ refused: 'grant_exists', life: begun, command: adjust({ direction: 'up', adjustmentId: grantId('g1') }) },
+      written: saying(given(...begun).decided(adjust({ direction: 'up' })), { adjustmentId: grantId('g1') }),
+      fault: /^g1: granted twice$/,
+    },
+    {
+      refused: 'too_many_grants',
+      life: many.life,
+      command: adjust({ direction: 'up', adjustmentId: grantId(many.more) }),
+      written: saying(given(opened).decided(adjust({ direction: 'up' })), { adjustmentId: grantId(many.more) }),
+      fault: /: one more than a debit could name$/,
+    },
+  ],
+  SuspendAccount: [
+    {
+      ...{ refused: 'already_suspended', life: [...begun, suspended], written: [suspended] },
+      command: { type: 'SuspendAccount', reason: 'dispute' },
+      fault: /^suspended, and it is suspended already$/,
+    },
+    {
+      ...{ refused: 'reason_missing', life: begun, command: { type: 'SuspendAccount', reason: ' ' } },
+      ...{ written: [{ type: 'AccountSuspended', data: { reason: ' ' } }], fault: /^suspended without a reason$/ },
+    },
+  ],
+  ReinstateAccount: [
+    {
+      ...{ refused: 'not_suspended', life: begun, command: { type: 'ReinstateAccount', reason: 'paid' } },
+      written: [{ type: 'AccountReinstated', data: { reason: 'paid' } }],
+      fault: /^reinstated, and it is not suspended$/,
     },
   ],
 } as const satisfies Record<string, readonly Case[]>;

@@ -133,10 +133,14 @@ describe('the books of a month', () => {
           const costs = state === null ? [] : [...valuesOf(state.exceptions.open)].map(costOfException);
           expect(books.open.amountPicoUsd).toBe(sum(costs));
           expect(books.open.count).toBe(costs.filter((cost) => cost > 0n).length);
-          const { granted: given, debited, approved, expired, reinstated } = books.moved;
+          const { granted: given, debited, approved, reversed, expired, reinstated } = books.moved;
           const ofAccounts = (field: 'granted' | 'spent' | 'expired') => sum(books.accounts.map((one) => one[field]));
           expect([ofAccounts('granted'), ofAccounts('spent'), ofAccounts('expired')]).toEqual([
-            ...[sum(Object.values(given).map(({ amount }) => amount)), debited + approved, expired - reinstated],
+            ...[
+              sum(Object.values(given).map(({ amount }) => amount)),
+              debited + approved - reversed,
+              expired - reinstated,
+            ],
           ]);
           closed = books;
         }
