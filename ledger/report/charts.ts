@@ -1,3 +1,4 @@
+import { type ScaleLinear, scaleBand, scaleLinear } from 'd3-scale';
 import { groupedUsd } from '../../contracts/money.ts';
 import { type Html, html } from './html.ts';
 
@@ -10,47 +11,48 @@ export interface Bar {
   readonly value: bigint;
 }
 
-const COLUMNS = { height: 170, left: 92, top: 12, bottom: 22 };
+const COLUMNS = { height: 170, left: 92, top: 12, bottom: 22, gap: 0.24, ticks: 3 };
 
 /** One column a bar, over an axis from 0. @param title of the plot, for who cannot see it */
 export function columnChart(title: string, bars: readonly Bar[]): Html {
-  const { height, left, top, bottom } = COLUMNS;
-  const most = largest(bars);
-  const room = height - top - bottom;
-  const step = (WIDTH - left) / Math.max(1, bars.length);
+  const { height, left, top, bottom, gap, ticks } = COLUMNS;
+  const across = scaleBand<number>(bars.keys(), [left, WIDTH])
+    .padding(gap / 2)
+    .paddingInner(gap);
+  const up = amountScale(bars, [height - bottom, top]).nice(ticks);
+  const width = across.bandwidth();
   const columns = bars.map(({ label, value }, at) => {
-    const size = share(value, most) * room;
-    const x = left + at * step;
-    return html`<g><title>${label}: ${groupedUsd(value)} USD</title><rect class="bar" x="${place(x + step * 0.12)}" y="${place(top + room - size)}" width="${place(step * 0.76)}" height="${place(size)}"/><text class="label" x="${place(x + step / 2)}" y="${height - 6}" text-anchor="middle">${label}</text></g>`;
+    const x = across(at) ?? left;
+    const y = up(drawn(value));
+    return html`<g><title>${label}: ${groupedUsd(value)} USD</title><rect class="bar" x="${place(x)}" y="${place(y)}" width="${place(width)}" height="${place(height - bottom - y)}"/><text class="label" x="${place(x + width / 2)}" y="${height - 6}" text-anchor="middle">${label}</text></g>`;
   });
-  const lines = [0n, most / 2n, most].map((value) => {
-    const y = place(top + room - share(value, most) * room);
-    return html`<line class="grid" x1="${left}" x2="${WIDTH}" y1="${y}" y2="${y}"/><text class="label" x="${left - 6}" y="${y}" dy="3" text-anchor="end">${shortUsd(value)}</text>`;
+  const lines = up.ticks(ticks).map((value) => {
+    const y = place(up(value));
+    return html`<line class="grid" x1="${left}" x2="${WIDTH}" y1="${y}" y2="${y}"/><text class="label" x="${left - 6}" y="${y}" dy="3" text-anchor="end">${shortUsd(BigInt(Math.round(value)))}</text>`;
   });
   return html`<svg role="img" viewBox="0 0 ${WIDTH} ${height}" aria-label="${title}">${lines}${columns}</svg>`;
 }
 
-const ROWS = { step: 22, left: 210, right: 150 };
+const ROWS = { step: 22, left: 210, right: 150, gap: 8 };
 
 /** One line a bar, with its amount behind it. */
 export function rowChart(title: string, bars: readonly Bar[]): Html {
-  const { step, left, right } = ROWS;
-  const most = largest(bars);
+  const { step, left, right, gap } = ROWS;
+  const along = amountScale(bars, [0, WIDTH - left - right]);
   const rows = bars.map(({ label, value }, at) => {
     const y = at * step;
-    const size = share(value, most) * (WIDTH - left - right);
-    return html`<g><text class="label" x="${left - 8}" y="${y + 15}" text-anchor="end">${shortened(label)}<title>${label}</title></text><rect class="bar" x="${left}" y="${y + 4}" width="${place(size)}" height="${step - 8}"/><text class="label" x="${place(left + size + 6)}" y="${y + 15}">${groupedUsd(value)} USD</text></g>`;
+    const size = along(drawn(value));
+    return html`<g><text class="label" x="${left - 8}" y="${y + 15}" text-anchor="end">${shortened(label)}<title>${label}</title></text><rect class="bar" x="${left}" y="${y + gap / 2}" width="${place(size)}" height="${step - gap}"/><text class="label" x="${place(left + size + 6)}" y="${y + 15}">${groupedUsd(value)} USD</text></g>`;
   });
   return html`<svg role="img" viewBox="0 0 ${WIDTH} ${Math.max(1, bars.length) * step}" aria-label="${title}">${rows}</svg>`;
 }
 
-const largest = (bars: readonly Bar[]): bigint => bars.reduce((most, { value }) => (value > most ? value : most), 0n);
-
-const PARTS = 10_000n;
+/** From nothing to the largest amount, in micro-USD. */
+const amountScale = (bars: readonly Bar[], range: readonly [number, number]): ScaleLinear<number, number> =>
+  scaleLinear([0, Math.max(1, ...bars.map(({ value }) => Number(value)))], range);
 
 /** Of a plot, and so not exact; nothing below 0 is drawn. */
-const share = (value: bigint, most: bigint): number =>
-  most === 0n || value <= 0n ? 0 : Number((value * PARTS) / most) / Number(PARTS);
+const drawn = (value: bigint): number => (value < 0n ? 0 : Number(value));
 
 const place = (value: number): string => value.toFixed(2);
 
