@@ -34,7 +34,7 @@ export function exampleLives(count: number): Map<AccountId, AccountEvent[]> {
 function ownedBy(number: number, event: AccountEvent): AccountEvent {
   if (event.type === 'AccountOpened') return { ...event, data: { ...event.data, accountId: accountId(`a${number}`) } };
   if (event.type !== 'ApiKeyIssued') return event;
-  const sha256 = `${number}${event.data.keyId.at(-1) === 'a' ? 'a' : 'b'}`.repeat(32);
+  const sha256 = `${number}${event.data.keyId.at(-1) === 'a' ? 'a' : 'b'}`.repeat(32).slice(0, 64);
   return { ...event, data: { ...event.data, sha256 } };
 }
 

@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { accountId, commandOfRequest } from '../../contracts/ids.ts';
+import { SYSTEM } from '../../contracts/permissions.ts';
+import { executeCommand } from '../../ledger/account/execute-command.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { CARD, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+
+const ADA = 'acct_ada';
+const WHY = ['--reason', 'the answer was empty', '--actor', 'grace'];
+const AT = '2026-11-06T12:00:00.000Z';
+
+/** An account with five dollars of a purchase, of which a request has taken 0.000400. */
+async function debitedProgram() {
+  const program = endedLater(await programInProcess());
+  program.clock = () => Date.parse(AT);
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', ADA, '--trial-usd', '0');
+  await program.run('credits', 'grant', ADA, '--usd', '5', '--id', 'bought');
+  const command = { type: 'RecordUsage', usage: usageOf(1, 400), card: CARD } as const;
+  const recording = { commandId: commandOfRequest(requestOf(1)), actor: 'gateway', recordedAt: AT };
+  await executeCommand(program.log, accountId(ADA), command, SYSTEM, recording);
+  return program;
+}
+
+it('a request is reversed in parts and once, and stands so in explanation, statement and books', async () => {
+  const program = await debitedProgram();
+  const reverse = ['debit', 'reverse', requestOf(1)];
+  expect(await program.json(...reverse, '--usd', '0.0001', '--id', 'ticket-1', ...WHY)).toMatchObject({
+    ...{ accountId: ADA, requestId: requestOf(1), reversalId: 'ticket-1', amountMicroUsd: '100' },
+    balanceAfterMicroUsd: '4999700',
+  });
+  expect(await program.run(...reverse, ...WHY)).toMatch(/^reversed 0\.000300 USD of req_\w+ \(acct_ada, reversal_req_/);
+  expect(await program.run(...reverse, ...WHY)).toMatch(/reversal_req_\w+ was made before/);
+  await expect(program.run(...reverse, '--usd', '0.0001', '--id', 'x', ...WHY)).rejects.toMatchObject({
+    message: expect.stringContaining('--usd: 0.00 USD of request'),
+  });
+  const explained = await program
+    .run('ledger', 'explain', requestOf(1), '--account', ADA)
+    .catch(({ message }) => message);
+  expect(explained).toContain('rate card');
+  expect(await program.run('ledger', 'replay', ADA)).toMatch(/grace\s+reversed/);
+  expect(await program.json('ledger', 'report', '--month', '2026-11')).toMatchObject({
+    moved: { debited: '400', reversed: '400' },
+    accounts: [{ id: ADA, spent: '0', balance: '5000000' }],
+    notes: [{ what: 'debit reversed', why: 'the answer was empty (grace)' }, { what: 'debit reversed' }],
+  });
+});
+
+it('a balance is adjusted either way, a grant revoked and restored, an account suspended, each by whom it was said', async () => {
+  const program = await debitedProgram();
+  const owed = await program.run('balance', 'adjust', ADA, '--down', '6', '--id', 'a1', ...WHY);
+  expect(owed).toMatch(/downwards by 6\.000000 USD \(a1\), 1\.000400 USD of it owed; balance after it -1\.000400 USD/);
+  expect(await program.run('balance', 'adjust', ADA, '--down', '6', '--id', 'a1', ...WHY)).toContain('was made before');
+  await program.run('balance', 'adjust', ADA, '--up', '6', '--id', 'a2', ...WHY);
+  for (const both of [[], ['--up', '1', '--down', '1']])
+    await expect(program.run('balance', 'adjust', ADA, ...both, ...WHY)).rejects.toMatchObject({ exitCode: 2 });
+  await program.run('credits', 'revoke', ADA, '--grant', 'a2', ...WHY);
+  await program.run('credits', 'restore', ADA, '--revocation', 'revocation_a2', ...WHY);
+  await program.run('account', 'suspend', ADA, ...WHY);
+  await program.run('account', 'reinstate', ADA, ...WHY);
+  expect(await program.json('account', 'show', ADA)).toMatchObject({ balance: '4999600', suspended: null });
+  const { notes } = (await program.json('ledger', 'report', '--month', '2026-11')) as {
+    notes: readonly { what: string; why: string }[];
+  };
+  expect(notes.map(({ what }) => what)).toEqual([
+    ...['balance adjusted downwards (a1)', 'balance adjusted upwards (a2)'],
+    ...[
+      'credits revoked, administration (a2)',
+      'revoked credits restored (a2)',
+      'account suspended',
+      'account reinstated',
+    ],
+  ]);
+  expect(new Set(notes.map(({ why }) => why))).toEqual(new Set(['the answer was empty (grace)']));
+});
