@@ -163,8 +163,8 @@ function takeOverChunks(response: ServerResponse): boolean {
   return isChunked;
 }
 
-/** What is longer is not copied. */
-const COPIED_BYTES_MAX = 16_384;
+/** What is longer is not copied: it would not fit what Node keeps for short buffers, and memory of its own costs more than parts. */
+const COPIED_BYTES_MAX = 1_024;
 const LINE_END = Buffer.from('\r\n');
 const LAST_CHUNK = Buffer.from('0\r\n\r\n');
 
