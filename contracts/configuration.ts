@@ -173,6 +173,10 @@ const sections = z.strictObject({
   expiry: section({
     lateMs: z.int().min(LIMITS.expiryLateMsMin).max(31_536_000_000).default(LIMITS.expiryLateMs),
   }),
+  /** How long after a month's end the statements of accounts are closed; what is written down later is in the next one. */
+  statements: section({
+    graceMs: z.int().min(LIMITS.statementGraceMsMin).max(2_678_400_000).default(LIMITS.statementGraceMs),
+  }),
   /** Values of `anthropic-beta` that the model's entry does not let pass: left out upstream, or answered with 400. */
   unknownBetas: z.enum(['drop', 'refuse']).default('drop'),
   /** Origins whose pages may call with a key ("https://app.example"; "*": all). What is public needs none of it. */

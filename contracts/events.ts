@@ -20,6 +20,7 @@ import { paymentEvents } from './payment-events.ts';
 import { reconciliationEvents } from './reconciliation-events.ts';
 import { reloadEvents } from './reload-events.ts';
 import { sealEvents } from './seal-events.ts';
+import { statementEvents } from './statement-events.ts';
 import { usageEvents } from './usage-events.ts';
 
 /** Every event of the ledger. Amounts are positive, the direction is in the name. */
@@ -116,6 +117,7 @@ const accountEvents = {
   }),
   ...paymentEvents,
   ...reloadEvents,
+  ...statementEvents,
   SpendLimitSet: z.strictObject({
     scope: limitScope,
     keyId: keyIdField.nullable(),

@@ -116,6 +116,13 @@ export const LIMITS = Object.freeze({
   expiryLateMsMin: 2 * HOUR_MS,
   /** How often it is asked what became of payments that are open. */
   paymentsLookMs: MINUTE_MS / 2,
+  /** How long after its end a month is closed by default, and at the least: as with expired credits. */
+  statementGraceMs: 3 * DAY_MS,
+  statementGraceMsMin: 2 * HOUR_MS,
+  /** How often months to close are looked for, for how many accounts at a time, and how often each is tried among others' appends. */
+  statementSweepMs: 10 * MINUTE_MS,
+  statementAccountsMax: 1_000,
+  statementAttemptsMax: 64,
   /** How often that is looked for, and for how many accounts at a time. */
   expirySweepMs: 10 * MINUTE_MS,
   expirySweepAccountsMax: 1_000,

@@ -12,6 +12,7 @@ import { VIEW_LIMITS } from './limits.ts';
 import { MonthlyView } from './monthly-view.ts';
 import { PayingAccounts } from './paying-accounts.ts';
 import { SpendLimits } from './spend-limits.ts';
+import { UnclosedAccounts } from './unclosed-accounts.ts';
 import type { View } from './view.ts';
 import { ViewGapError } from './view-gap-error.ts';
 
@@ -24,6 +25,7 @@ export class AccountViews implements AccountRepository {
   readonly monthly = new MonthlyView();
   readonly keys = new KeyIndex();
   readonly paying = new PayingAccounts();
+  readonly unclosed = new UnclosedAccounts();
   readonly setAside = new AccountsSetAside();
   readonly all: readonly View[] = [this.balance, this.monthly];
   #mirror: Fold | null = null;
@@ -92,6 +94,7 @@ export class AccountViews implements AccountRepository {
     }
     this.keys.observe(accountId, event);
     this.paying.observe(accountId, event);
+    this.unclosed.observe(accountId, event);
     for (const listener of this.#listeners) listener(accountId, event);
     this.#mirror?.(accountId, revision, event);
   }
@@ -129,6 +132,7 @@ export class AccountViews implements AccountRepository {
     this.monthly.adopt(other.monthly);
     this.keys.adopt(other.keys);
     this.paying.adopt(other.paying);
+    this.unclosed.adopt(other.unclosed);
     // Last, because whoever is told of an account that is served again reads it.
     this.setAside.adopt(other.setAside);
   }
@@ -160,9 +164,10 @@ export class AccountViews implements AccountRepository {
   }
 
   #surveying(): Generator<void> {
-    return this.balance.survey((accountId, state) => {
+    return this.balance.survey((accountId, state, revision) => {
       this.keys.addFrom(accountId, state);
       this.paying.addFrom(accountId, state);
+      this.unclosed.addFrom(accountId, { state, revision });
     });
   }
 

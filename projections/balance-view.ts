@@ -106,13 +106,13 @@ export class BalanceView implements View {
    * One look at each account of the file, which each step takes one of, for what is asked of all at once, which `each` may
    * add to. @throws Error where a row is not of its form
    */
-  *survey(each: (id: AccountId, state: OpenAccount) => void): Generator<void> {
+  *survey(each: (id: AccountId, state: OpenAccount, at: Revision) => void): Generator<void> {
     for (const { id, snapshot } of this.#stored?.all(ACCOUNTS, entryOf) ?? []) {
       const { state } = snapshot;
       this.#count(NO_EXCEPTIONS, state.exceptions);
       this.#unreadExpiries.add(id, state.grants);
       if (Object.keys(state.leases).length > 0) this.#load(id);
-      each(id, state);
+      each(id, state, snapshot.revision);
       yield;
     }
     // The start has the time to read many exceptions, and the first request of their account has not.

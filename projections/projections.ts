@@ -285,6 +285,7 @@ export class Projections {
     for (const view of this.#views) view.clear();
     this.accounts.keys.clear();
     this.accounts.paying.clear();
+    this.accounts.unclosed.clear();
   }
 
   #takeRestored({ checkpoint, currentAtMs }: StoredCheckpoint): void {

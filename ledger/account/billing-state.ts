@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { grantIdField, microUsdField, requestIdField } from '../../contracts/event-fields.ts';
+import { balanceField, grantIdField, microUsdField, monthField, requestIdField } from '../../contracts/event-fields.ts';
 import { NO_PAYMENTS, paymentsSchema } from './payments-state.ts';
 
 const revocationSchema = z.strictObject({
@@ -16,6 +16,14 @@ const revocationSchema = z.strictObject({
 });
 export type Revocation = z.infer<typeof revocationSchema>;
 
+const statementSchema = z.strictObject({
+  month: monthField,
+  closing: balanceField,
+  firstRevision: z.int(),
+  lastRevision: z.int(),
+});
+export type ClosedStatement = z.infer<typeof statementSchema>;
+
 /** What became of an account's credit beside grants and debits: no request changes it, so no debit copies it. */
 export const billingSchema = z.strictObject({
   /** Lists, because their ids are an operator's own texts. */
@@ -26,6 +34,8 @@ export const billingSchema = z.strictObject({
     z.strictObject({ adjustmentId: grantIdField, direction: z.enum(['up', 'down']), amount: microUsdField }),
   ),
   payments: paymentsSchema,
+  /** The newest; null before there is one. */
+  statement: statementSchema.nullable(),
 });
 export type BillingState = z.infer<typeof billingSchema>;
 
@@ -34,4 +44,5 @@ export const NO_BILLING: BillingState = Object.freeze({
   reversals: [],
   adjustments: [],
   payments: NO_PAYMENTS,
+  statement: null,
 });

@@ -12,6 +12,7 @@ import type {
 import type { MicroUsd } from '../../contracts/money.ts';
 import type { Role } from '../../contracts/permissions.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
+import type { StatementFigure } from '../../contracts/statement-events.ts';
 
 /** What can be asked of an account. Times and ids are arguments: the decider reads no clock and no randomness. */
 export type AccountCommand =
@@ -259,6 +260,19 @@ export type AccountCommand =
       readonly actor: string;
       readonly nowMs: number;
     }
+  /** What its events add up to, read up to the very revision that it is decided at. */
+  | {
+      readonly type: 'CloseStatement';
+      readonly month: string;
+      readonly sums: Readonly<Record<StatementFigure, MicroUsd>>;
+      /** What later months have added to the balance. */
+      readonly later: bigint;
+      readonly firstRevision: number;
+      readonly lastRevision: number;
+      /** How long after its end at the earliest. */
+      readonly graceMs: number;
+      readonly nowMs: number;
+    }
   | { readonly type: 'SuspendAccount'; readonly reason: string }
   | { readonly type: 'ReinstateAccount'; readonly reason: string };
 
@@ -312,7 +326,9 @@ export type CommandRefusalCode =
   | 'last_owner'
   | 'key_ended'
   | 'debit_not_found'
-  | 'account_changed';
+  | 'account_changed'
+  | 'statement_closed'
+  | 'month_not_over';
 
 export interface CommandRefusal {
   readonly type: 'refused';

@@ -27,6 +27,7 @@ import {
 } from './decide-payments.ts';
 import { closeDispute, recordDispute, recordRefund } from './decide-refunds.ts';
 import { configureAutoReload, startAutoReload } from './decide-reload.ts';
+import { closeStatement } from './decide-statements.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { recordUsage } from './record-usage.ts';
 
@@ -108,6 +109,8 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return reverseDebit(command, state);
     case 'AdjustBalance':
       return adjustBalance(command, state);
+    case 'CloseStatement':
+      return closeStatement(command, state);
     case 'SuspendAccount':
     case 'ReinstateAccount':
       return changeSuspension(command, state);

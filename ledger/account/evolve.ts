@@ -117,6 +117,8 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'ExceptionDropped':
     case 'SpendThresholdCrossed':
       return state;
+    case 'StatementClosed':
+      return { ...state, billing: { ...state.billing, statement: closedStatement(event.data) } };
     case 'PaymentMethodSaved':
     case 'PaymentMethodRemoved':
     case 'PurchaseStarted':
@@ -140,6 +142,18 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
 const adjusted = (state: OpenAccount, data: EventData<'BalanceAdjusted'>): OpenAccount => ({
   ...(data.direction === 'up' ? granted(state, grantOfAdjustment(data)) : withLessBalance(state, data)),
   billing: withAdjustment(state.billing, data),
+});
+
+const closedStatement = ({
+  month,
+  closing,
+  firstRevision,
+  lastRevision,
+}: EventData<'StatementClosed'>): OpenAccount['billing']['statement'] => ({
+  month,
+  closing,
+  firstRevision,
+  lastRevision,
 });
 
 const lessBy = ({ balance }: OpenAccount, { amount }: { readonly amount: MicroUsd }): MicroUsd =>

@@ -9,6 +9,7 @@ import { auditFollowing, takeFailed, takeOutcome, takePaid, takePurchase } from 
 import { takeDispute, takeDisputeClosed, takeRefund } from './audit-refunds.ts';
 import { takePaused, takeReload, takeReloadSet, takeSkipped } from './audit-reload.ts';
 import { auditRequest, auditUnpriced } from './audit-request.ts';
+import { countForStatement, takeStatement } from './audit-statements.ts';
 import { auditCrossings, noteCrossings, takeCrossed } from './audit-thresholds.ts';
 import { auditViews, type SeenFigures } from './audit-views.ts';
 import { burnsBefore, fitOneDebit } from './burn-own.ts';
@@ -49,6 +50,7 @@ import type {
   RevokedGrantData,
   RotatedData,
   SkippedData,
+  StatementData,
   StoredEvent,
   StoredMetadata,
   UnpaidData,
@@ -90,6 +92,7 @@ export class AccountAudit {
     auditFollowing(this.books, event);
     this.#follow(event);
     this.#takeEvent(event);
+    countForStatement(this.books, event);
     if (this.#seen?.revision === event.revision) {
       auditViews(this.books, this.#seen);
       this.#seen = null;
@@ -184,6 +187,7 @@ export class AccountAudit {
     CreditsLeased: ({ books }, event) => takeLeased(books, event.data as LeasedData, recordedMs(event)),
     LeaseReleased: ({ books }, { data }) => takeReleased(books, data as ReleasedData),
     LeaseNarrowed: ({ books }, { data }) => takeNarrowed(books, data as NarrowedData),
+    StatementClosed: ({ books }, event) => takeStatement(books, event.data as StatementData, event),
     UsageRecorded: (audit, event) => audit.#takeUsage(event.data as UsageData, event),
     CreditsDebited: (audit, { data }) => audit.#takeDebit(data as DebitData),
     LateUsageReported: (audit, event) => audit.#takeLate(event.data as LateData, event),

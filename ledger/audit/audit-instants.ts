@@ -28,6 +28,7 @@ const INSTANT: Readonly<Record<EventType, Said | OtherCommand>> = {
   MemberAdded: says('addedAt'),
   MemberRoleChanged: NOTHING,
   MemberRemoved: says('removedAt'),
+  StatementClosed: says('closedAt'),
   SpendLimitSet: NOTHING,
   CreditsGranted: NOTHING,
   CreditsExpired: NOTHING,

@@ -1,3 +1,4 @@
+import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { auditKeyOwner, openMembers } from './audit-members.ts';
 import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
@@ -30,6 +31,8 @@ export function takeOpened(books: AccountBooks, opened: OpenedData, { metadata }
   books.life.isOpen = true;
   books.life.opening = { openedAt, commandId: metadata?.commandId };
   openMembers(books, opened);
+  // Events of earlier versions have none.
+  books.statements.product = opened.product ?? DEFAULT_PRODUCT;
 }
 
 /** A trial is given as the account is opened, and to nobody later; its terms are the same for all. */

@@ -1,3 +1,4 @@
+import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { OwnGrant } from './burn-own.ts';
 import type { Fault, Unit } from './fault.ts';
 import type { CrossedData, ReversedData, UsageData } from './stored-event.ts';
@@ -151,6 +152,17 @@ interface OwnReload {
   skipped: string | null;
 }
 
+/** What statements have closed, and what they have still to count. */
+interface OwnStatements {
+  /** The month of the newest; '' before there is one. */
+  closedUpTo: string;
+  closing: bigint;
+  /** The account's. */
+  product: string;
+  /** By month: its first revision, and what it adds up to by figure. */
+  readonly open: Map<string, { readonly from: number; readonly sums: Map<string, bigint> }>;
+}
+
 /** An account as the auditor counts it. It keeps nothing for each request, but for those that are exceptions. */
 export interface AccountBooks {
   readonly accountId: string;
@@ -184,6 +196,7 @@ export interface AccountBooks {
   following: OwnFollowing | null;
   /** Null where it was never configured. */
   reload: OwnReload | null;
+  readonly statements: OwnStatements;
   readonly exceptions: Map<string, OwnException>;
   /** Of the open ones those without any money; what of such is no exception, because there were too many. */
   withoutCost: number;
@@ -246,6 +259,7 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   attempts: new Map(),
   following: null,
   reload: null,
+  statements: { closedUpTo: '', closing: 0n, product: DEFAULT_PRODUCT, open: new Map() },
   exceptions: new Map(),
   withoutCost: 0,
   unlisted: 0,

@@ -87,6 +87,7 @@ export interface DebitData {
 }
 
 export interface OpenedData {
+  readonly product?: string;
   readonly accountId: string;
   readonly openedAt: string;
   readonly kind: string;
@@ -187,6 +188,31 @@ export interface ReloadSetData {
 export interface ReloadStartedData extends PurchaseData {
   readonly monthTotal: string;
   readonly startedAt: string;
+}
+
+/** A month's statement: what moved the balance, and what it was before and after. */
+export interface StatementData
+  extends Readonly<
+    Record<
+      | 'granted'
+      | 'reinstated'
+      | 'restored'
+      | 'reversed'
+      | 'adjustedUp'
+      | 'debited'
+      | 'expired'
+      | 'revoked'
+      | 'adjustedDown',
+      string
+    >
+  > {
+  readonly month: string;
+  readonly product: string;
+  readonly opening: string;
+  readonly closing: string;
+  readonly firstRevision: number;
+  readonly lastRevision: number;
+  readonly closedAt: string;
 }
 
 export interface SkippedData {

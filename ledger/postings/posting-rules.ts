@@ -74,6 +74,7 @@ export const POSTING_RULES = {
   AutoReloadStarted: { none: UNPAID },
   AutoReloadSkipped: { none: UNPAID },
   AutoReloadPaused: { none: UNPAID },
+  StatementClosed: { none: 'it says what the events before it have booked' },
   SpendLimitSet: { none: WHO },
   SpendThresholdCrossed: { none: WHO },
   AccountSuspended: { none: 'also in a dispute: credit is the customer’s until an event takes it' },

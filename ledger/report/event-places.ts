@@ -42,6 +42,7 @@ const PLACES = {
   AutoReloadStarted: null,
   AutoReloadSkipped: null,
   AutoReloadPaused: null,
+  StatementClosed: null,
   SpendLimitSet: null,
   SpendThresholdCrossed: null,
   AccountSuspended: 'account',

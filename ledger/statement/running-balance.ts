@@ -76,6 +76,7 @@ export function movementOf(event: AccountEvent): bigint | null {
     case 'AutoReloadStarted':
     case 'AutoReloadSkipped':
     case 'AutoReloadPaused':
+    case 'StatementClosed':
     case 'SpendLimitSet':
     case 'SpendThresholdCrossed':
     case 'AccountSuspended':

@@ -142,6 +142,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `auto-reload of ${usd(amount)} for ${usd(price)} at ${provider} began with ${usd(balance)} left (${attemptId})`,
   AutoReloadSkipped: ({ reason }) => `no auto-reload: ${SKIP_WORDS[reason]}`,
   AutoReloadPaused: ({ reason }) => `auto-reload paused: ${reason}`,
+  StatementClosed: ({ month, opening, closing }) =>
+    `statement of ${month} closed: from ${usd(opening)} to ${usd(closing)}`,
   SpendLimitSet: ({ keyId, limit }, keyName) => {
     const whose = keyId === null ? 'the account' : `key ${keyName(keyId)}`;
     return limit === null ? `monthly limit of ${whose} removed` : `monthly limit of ${whose} set to ${usd(limit)}`;

@@ -14,13 +14,14 @@ import { EVENT_SCHEMAS, type EventType } from '../../contracts/events.ts';
 import { memberEvents } from '../../contracts/member-events.ts';
 import { paymentEvents } from '../../contracts/payment-events.ts';
 import { reloadEvents } from '../../contracts/reload-events.ts';
+import { statementEvents } from '../../contracts/statement-events.ts';
 
 describe('the forms that every program reads', () => {
   // What programs read whose claims say nothing of forms. A line that turns red tells that such programs would be stopped.
   it('are those of before claims named theirs, and no more', () => {
     const after = new Set([
       ...['FormsAdopted', 'ProviderReconciled', 'LedgerSealed', 'SealKeyIntroduced', 'LedgerMoved'],
-      ...Object.keys({ ...correctionEvents, ...paymentEvents, ...reloadEvents, ...memberEvents }),
+      ...Object.keys({ ...correctionEvents, ...paymentEvents, ...reloadEvents, ...memberEvents, ...statementEvents }),
       'ApiKeyRotated',
     ]);
     expect(new Set(Object.keys(BASE_FORMS))).toEqual(

@@ -36,6 +36,7 @@ import { BodyThreads } from '../../request-body/body-threads.ts';
 import { IntakeTurns } from '../../request-body/intake-turns.ts';
 import { RequestCounts } from '../../request-counts.ts';
 import { buildServer } from '../../server.ts';
+import { StatementCloser } from '../../statement-closer.ts';
 import { UnservedModels } from '../../unserved-models.ts';
 import { UpstreamDirectory } from '../../upstream/upstream-directory.ts';
 import { ViewsRenewal } from '../../views-renewal.ts';
@@ -70,6 +71,7 @@ export interface GatewayProcess extends OpenedGateway, BuiltParts {
   readonly threads: BodyThreads;
   readonly server: FastifyInstance;
   readonly sweeper: ExpirySweeper;
+  readonly closer: StatementCloser;
   readonly payments: PaymentsUpkeep;
   readonly formsAdoption: FormsAdoption;
   /** Where commands ask something of it. */
@@ -124,9 +126,22 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
   const server = serverOf(opened, { ...built, fleet, threads });
   const sweeper = sweeperOf(opened, built);
+  const closer = closerOf(opened, built);
   const payments = paymentsOf(opened, built);
   const formsAdoption = formsAdoptionOf(opened, built);
-  const parts = { recovered, fleet, metrics, unserved, threads, server, sweeper, payments, formsAdoption, ...renewed };
+  const parts = {
+    recovered,
+    fleet,
+    metrics,
+    unserved,
+    threads,
+    server,
+    sweeper,
+    closer,
+    payments,
+    formsAdoption,
+    ...renewed,
+  };
   return { ...opened, ...built, ...parts, desk: deskOf(opened) };
 }
 
@@ -303,4 +318,12 @@ function sweeperOf({ options, projections }: OpenedGateway, { holds, availabilit
   const mayWrite = (): boolean => availability.refuse() === null;
   const { accounts } = projections;
   return new ExpirySweeper({ log, accounts, holds, clock, lateMs: configuration.expiry.lateMs, mayWrite, logger });
+}
+
+function closerOf({ options, projections }: OpenedGateway, { holds, availability }: BuiltParts): StatementCloser {
+  const { configuration, log, clock, logger } = options;
+  const mayWrite = (): boolean => availability.refuse() === null;
+  const { accounts } = projections;
+  const { graceMs } = configuration.statements;
+  return new StatementCloser({ log, accounts, holds, clock, graceMs, mayWrite, logger });
 }

@@ -34,6 +34,7 @@ export async function stopInOrder(
   await gateway.threads.close();
   gateway.loopDelay.close();
   await gateway.sweeper.close();
+  await within(LIMITS.shutdownFlushMs, gateway.closer.close());
   await within(LIMITS.shutdownFlushMs, gateway.payments.close());
   await within(LIMITS.shutdownFlushMs, gateway.sealer?.close() ?? Promise.resolve());
   await gateway.formsAdoption.close();

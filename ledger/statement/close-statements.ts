@@ -1,0 +1,128 @@
+import { decodeRecorded, encodeEvents } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { isAccountEvent } from '../../contracts/events.ts';
+import { type AccountId, accountStream, type Revision, revision } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { microUsd } from '../../contracts/money.ts';
+import { SYSTEM } from '../../contracts/permissions.ts';
+import { evolveAt } from '../account/account-event.ts';
+import { decideAs } from '../account/authorize.ts';
+import type { AccountCommand, CommandOf } from '../account/commands.ts';
+import type { AccountSnapshot } from '../account/load-account.ts';
+import { endOfMonthMs, lastMonthOver } from '../account/month.ts';
+import { recordingBy } from '../recording-by.ts';
+import { OpenMonths } from './open-months.ts';
+import { isInStatements } from './statement-entries.ts';
+
+interface ClosingTerms {
+  /** How long after its end a month is closed. */
+  readonly graceMs: number;
+  readonly nowMs: number;
+  readonly actor: string;
+  /** Asked before each append. */
+  readonly mayWrite: () => boolean;
+}
+
+/** What became of it: `later` where something was in the way, which may be gone another time. */
+export interface ClosedMonths {
+  readonly closed: number;
+  readonly isDone: boolean;
+}
+
+/**
+ * Closes those months of an account that are over and have events, one after the other; what the clock has ended of their
+ * credit is written down before. Each is appended at the very revision that it was summed up to: of two that close the same one
+ * finds it closed.
+ * @param from what is known of the account
+ * @throws UnreadableEventError, EventLogError; AccountUnreadableError
+ */
+export async function closeStatements(
+  log: EventLog,
+  accountId: AccountId,
+  from: AccountSnapshot,
+  terms: ClosingTerms,
+): Promise<ClosedMonths> {
+  const reading = new ReadAccount(log, accountId, from);
+  const upTo = lastMonthOver(terms.nowMs - terms.graceMs);
+  let closed = 0;
+  for (let attempt = 0; attempt < LIMITS.statementAttemptsMax; attempt++) {
+    await reading.catchUp();
+    const month = reading.months.firstUpTo(upTo);
+    if (month === null) return { closed, isDone: true };
+    if (!terms.mayWrite()) return { closed, isDone: false };
+    const outcome = await decideAndAppend(reading, closing(reading, month, terms), terms);
+    if (outcome === 'refused') return { closed, isDone: false };
+    if (outcome === 'not_written_off') {
+      const lateMs = terms.nowMs - endOfMonthMs(month);
+      if ((await decideAndAppend(reading, { type: 'ExpireCredits', lateMs, nowMs: terms.nowMs }, terms)) === 'refused')
+        return { closed, isDone: false };
+    }
+    if (outcome === 'appended') closed++;
+  }
+  return { closed, isDone: false };
+}
+
+type Outcome = 'appended' | 'conflict' | 'not_written_off' | 'refused';
+
+async function decideAndAppend(
+  { log, accountId, snapshot }: ReadAccount,
+  command: AccountCommand,
+  { actor, nowMs }: ClosingTerms,
+): Promise<Outcome> {
+  const decision = decideAs(SYSTEM, command, snapshot.state);
+  if ('type' in decision) return decision.code === 'not_written_off' ? 'not_written_off' : 'refused';
+  if (decision.length === 0) return 'refused';
+  const events = encodeEvents(decision, recordingBy(actor, nowMs));
+  const { type } = await log.append(accountStream(accountId), snapshot.revision, events);
+  return type === 'appended' ? 'appended' : 'conflict';
+}
+
+function closing(
+  { months, snapshot }: ReadAccount,
+  month: string,
+  { graceMs, nowMs }: ClosingTerms,
+): CommandOf<'CloseStatement'> {
+  const { sums, firstRevision, later } = months.sumsOf(month);
+  const { granted, reinstated, restored, reversed, adjustedUp, debited, expired, revoked, adjustedDown } = sums;
+  return {
+    ...{ type: 'CloseStatement', month, later, graceMs, nowMs },
+    sums: {
+      ...{ granted: microUsd(granted), reinstated: microUsd(reinstated), restored: microUsd(restored) },
+      ...{ reversed: microUsd(reversed), adjustedUp: microUsd(adjustedUp), debited: microUsd(debited) },
+      ...{ expired: microUsd(expired), revoked: microUsd(revoked), adjustedDown: microUsd(adjustedDown) },
+    },
+    firstRevision: firstRevision ?? 0,
+    lastRevision: snapshot.revision,
+  };
+}
+
+/** An account, and what of it no statement has counted, read on as it grows. */
+class ReadAccount {
+  readonly log: EventLog;
+  readonly accountId: AccountId;
+  readonly months: OpenMonths;
+  snapshot: AccountSnapshot;
+  #next: Revision;
+
+  constructor(log: EventLog, accountId: AccountId, from: AccountSnapshot) {
+    this.log = log;
+    this.accountId = accountId;
+    this.snapshot = from;
+    const last = from.state.type === 'open' ? from.state.billing.statement : null;
+    this.months = new OpenMonths(last);
+    this.#next = revision(last?.firstRevision ?? 0);
+  }
+
+  async catchUp(): Promise<void> {
+    for await (const recorded of this.log.readStream(accountStream(this.accountId), { from: this.#next })) {
+      const at = recorded.revision;
+      this.#next = revision(at + 1);
+      const isNew = at > this.snapshot.revision;
+      if (!isNew && !isInStatements(recorded.type)) continue;
+      const { event, metadata } = decodeRecorded(recorded);
+      if (!isAccountEvent(event)) continue;
+      this.months.take(event, at, metadata.recordedAt);
+      if (isNew) this.snapshot = { state: evolveAt(this.accountId, this.snapshot.state, at, event), revision: at };
+    }
+  }
+}

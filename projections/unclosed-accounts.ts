@@ -1,0 +1,60 @@
+import type { AccountEvent } from '../contracts/events.ts';
+import type { AccountId } from '../contracts/ids.ts';
+import type { OpenAccount } from '../ledger/account/account-state.ts';
+import type { AccountSnapshot } from '../ledger/account/load-account.ts';
+
+/**
+ * Accounts of which something was written down since their last statement: those that rest are not among them, so that a month's end
+ * costs what happened in it. Of each the month up to which there is nothing left to close, as far as was looked.
+ */
+export class UnclosedAccounts {
+  #months = new Map<AccountId, string>();
+
+  /** Those of which a month may be still to be closed. */
+  *upTo(month: string): Generator<AccountId> {
+    for (const [id, looked] of this.#months) if (looked < month) yield id;
+  }
+
+  /** There is nothing left to close up to it. */
+  looked(accountId: AccountId, month: string): void {
+    this.#months.set(accountId, month);
+  }
+
+  addFrom(accountId: AccountId, snapshot: AccountSnapshot): void {
+    if (hasUncounted(snapshot)) this.#months.set(accountId, statementOf(snapshot)?.month ?? '');
+  }
+
+  observe(accountId: AccountId, event: AccountEvent): void {
+    if (event.type === 'StatementClosed') return;
+    if (!this.#months.has(accountId)) this.#months.set(accountId, '');
+  }
+
+  /** Nothing came behind its statement. */
+  forget(accountId: AccountId): void {
+    this.#months.delete(accountId);
+  }
+
+  adopt(other: UnclosedAccounts): void {
+    this.#months = other.#months;
+  }
+
+  clear(): void {
+    this.#months.clear();
+  }
+}
+
+const statementOf = ({ state }: AccountSnapshot): OpenAccount['billing']['statement'] =>
+  state.type === 'open' ? state.billing.statement : null;
+
+/**
+ * Whether there may be what no statement has counted: something behind the last one, or of a later month before it. (Of a later month
+ * that has moved nothing in sum, and had no request, it tells only with what comes next: then it is counted.)
+ */
+export function hasUncounted(snapshot: AccountSnapshot): boolean {
+  const { state, revision } = snapshot;
+  const statement = statementOf(snapshot);
+  if (state.type === 'unopened' || statement === null) return true;
+  // The statement itself stands behind what it has counted.
+  if (revision > statement.lastRevision + 1 || state.balance !== statement.closing) return true;
+  return Object.keys(state.spend.months).some((month) => month > statement.month);
+}

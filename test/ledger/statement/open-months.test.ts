@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeRecorded } from '../../../contracts/event-codec.ts';
+import type { RecordedEvent } from '../../../contracts/event-log.ts';
+import type { AccountEvent, EventData } from '../../../contracts/events.ts';
+import { revision } from '../../../contracts/ids.ts';
+import type { AccountState } from '../../../ledger/account/account-state.ts';
+import type { ClosedStatement } from '../../../ledger/account/billing-state.ts';
+import type { CommandOf } from '../../../ledger/account/commands.ts';
+import { decide } from '../../../ledger/account/decide.ts';
+import { evolve } from '../../../ledger/account/evolve.ts';
+import { lastMonthOver } from '../../../ledger/account/month.ts';
+import { isCountedBy, OpenMonths } from '../../../ledger/statement/open-months.ts';
+import { movementOf } from '../../../ledger/statement/running-balance.ts';
+import { statementEntryOf } from '../../../ledger/statement/statement-entries.ts';
+import { accountBooks } from '../../crash/audit/account-books.ts';
+import { LIFE_PRICES } from '../../crash/audit/life-prices.ts';
+import { fold } from '../../fixtures/ledger/decider-specification.ts';
+import { liveInTime, lives } from '../../fixtures/ledger/random-life.ts';
+import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
+
+const DAY_MS = 86_400_000;
+interface Timed {
+  readonly event: AccountEvent;
+  readonly atMs: number;
+}
+
+/** A life in which months are closed at some places of it, as far as they may be, and at its end. */
+function closedLife(life: readonly Timed[], places: readonly number[]): Timed[] {
+  const all: Timed[] = [];
+  const months = new OpenMonths();
+  let state: AccountState = { type: 'unopened' };
+  const take = (one: Timed): void => {
+    state = evolve(state, one.event);
+    months.take(one.event, revision(all.length), new Date(one.atMs).toISOString());
+    all.push(one);
+  };
+  const closeAll = (atMs: number): void => {
+    for (
+      let month = months.firstUpTo(lastMonthOver(atMs));
+      month !== null;
+      month = months.firstUpTo(lastMonthOver(atMs))
+    ) {
+      const { firstRevision, ...counted } = months.sumsOf(month);
+      const sums = counted.sums as CommandOf<'CloseStatement'>['sums'];
+      const revisions = { firstRevision: firstRevision ?? 0, lastRevision: all.length - 1 };
+      const command = { type: 'CloseStatement', month, later: counted.later, graceMs: 0, nowMs: atMs } as const;
+      const decision = decide({ ...command, sums, ...revisions }, state);
+      if ('type' in decision) {
+        expect(decision.code).toBe('not_written_off');
+        return;
+      }
+      for (const event of decision) take({ event, atMs });
+    }
+  };
+  for (const [at, one] of life.entries()) {
+    take(one);
+    if (places.includes(at) && state.type !== 'unopened') {
+      // Also in the middle of an append a writer never stands: a debit goes with its usage.
+      const next = life[at + 1];
+      if (next === undefined || next.atMs > one.atMs) closeAll(one.atMs);
+    }
+  }
+  closeAll((life.at(-1)?.atMs ?? 0) + 40 * DAY_MS);
+  return all;
+}
+
+const statementsOf = (life: readonly Timed[]): EventData<'StatementClosed'>[] =>
+  life.flatMap(({ event }) => (event.type === 'StatementClosed' ? [event.data] : []));
+
+const closedLives = fc
+  .tuple(lives, fc.array(fc.nat({ max: 120 }), { maxLength: 6 }))
+  .map(([steps, places]) => closedLife(liveInTime(steps), places));
+
+describe('16: the statements of any life', () => {
+  it('count each movement in exactly one of them, and close with what the next one opens with', () => {
+    let counted = 0;
+    fc.assert(
+      fc.property(closedLives, (life) => {
+        const statements = statementsOf(life);
+        let closing = 0n;
+        for (const [at, statement] of statements.entries()) {
+          const before = statements[at - 1] ?? null;
+          expect(statement.opening).toBe(closing);
+          const net = life.reduce((sum, { event, atMs }, place) => {
+            const entry = statementEntryOf(event, new Date(atMs).toISOString());
+            if (entry === null || !isCountedBy(statement, entry.month, revision(place))) return sum;
+            return isCountedBy(before, entry.month, revision(place)) ? sum : sum + (movementOf(event) ?? 0n);
+          }, 0n);
+          expect(statement.closing).toBe(closing + net);
+          if (before !== null) expect(statement.month > before.month).toBe(true);
+          closing = statement.closing;
+          counted++;
+        }
+      }),
+      { numRuns: 150 },
+    );
+    expect(counted).toBeGreaterThan(20);
+  });
+
+  it('are found right by the auditor, and each figure of them that is another is found', () => {
+    const found = new Set<string>();
+    fc.assert(
+      fc.property(closedLives, fc.nat(), fc.nat(), (life, which, at) => {
+        expect(aboutStatements(recordedLife(life))).toEqual([]);
+        const recorded = recordedLife(life);
+        const statements = recorded.filter(({ type }) => type === 'StatementClosed');
+        const target = statements[which % Math.max(1, statements.length)];
+        if (target === undefined) return;
+        const data = JSON.parse(target.data) as Record<string, string | number>;
+        const field = Object.keys(data)[at % Object.keys(data).length] ?? '';
+        const value = data[field];
+        const changed =
+          typeof value === 'number' ? value + 1 : /^-?\d+$/.test(value ?? '') ? `${BigInt(value ?? 0) + 1n}` : null;
+        const text =
+          changed ?? { month: '2019-01', product: 'another', closedAt: '2019-01-05T00:00:00.000Z' }[field] ?? '';
+        const others = recorded.map((one) =>
+          one === target ? { ...one, data: JSON.stringify({ ...data, [field]: text }) } : one,
+        );
+        expect(aboutStatements(others), field).not.toEqual([]);
+        found.add(field);
+      }),
+      { numRuns: 300 },
+    );
+    expect(found.size).toBe(16);
+  });
+
+  it('stay as they are, whatever comes after them', () => {
+    fc.assert(
+      fc.property(closedLives, (life) => {
+        const resumed = statementsOf(life).map(({ month }) => month);
+        for (const [at, { event }] of life.entries()) {
+          if (event.type !== 'StatementClosed') continue;
+          // Whoever goes on from a statement, from its first revision, counts what whoever has read all does.
+          const [all, on] = [new OpenMonths(), new OpenMonths(lastOf(event.data))];
+          for (const [place, one] of life.entries()) {
+            const taken = [one.event, revision(place), new Date(one.atMs).toISOString()] as const;
+            if (place <= at) all.take(...taken);
+            if (place <= at && place >= event.data.firstRevision) on.take(...taken);
+          }
+          for (const month of [...resumed, '2030-01']) expect(on.sumsOf(month)).toEqual(all.sumsOf(month));
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+});
+
+const lastOf = ({ month, closing, firstRevision, lastRevision }: EventData<'StatementClosed'>): ClosedStatement => ({
+  ...{ month, closing, firstRevision, lastRevision },
+});
+
+function aboutStatements(events: readonly RecordedEvent[]): string[] {
+  const stored = events.map((one) => ({ ...one, data: JSON.parse(one.data), metadata: JSON.parse(one.metadata) }));
+  return accountBooks('acme', stored, LIFE_PRICES).faults.filter((fault) => fault.includes('statement of'));
+}
+
+it('a life that is decoded folds to the state that has its last statement', () => {
+  const life = closedLife(liveInTime([]), []);
+  const events = recordedLife(life).map((one) => decodeRecorded(one).event as AccountEvent);
+  const state = fold(events);
+  const last = statementsOf(life).at(-1);
+  if (last === undefined || state.type === 'unopened') throw new Error('nothing was closed');
+  expect(state.billing.statement).toEqual(lastOf(last));
+});

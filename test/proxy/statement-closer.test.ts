@@ -1,0 +1,138 @@
+import pino from 'pino';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { EventData } from '../../contracts/events.ts';
+import { type AccountId, accountId, grantId } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { microUsd } from '../../contracts/money.ts';
+import { Holds } from '../../proxy/holds.ts';
+import { StatementCloser } from '../../proxy/statement-closer.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+
+const BORN_MS = Date.parse('2026-11-21T12:00:00.000Z');
+const DUE_MS = Date.parse('2026-12-01T00:00:00.000Z') + LIMITS.statementGraceMs;
+
+let nowMs: number;
+let mayWrite: boolean;
+let gateway: TestGateway;
+let closers: StatementCloser[];
+
+function closerOf(): StatementCloser {
+  const closer = new StatementCloser({
+    log: gateway.log,
+    accounts: gateway.gateway.process.projections.accounts,
+    holds: new Holds(),
+    clock: () => nowMs,
+    graceMs: LIMITS.statementGraceMs,
+    mayWrite: () => mayWrite,
+    logger: pino({ level: 'silent' }),
+  });
+  closers.push(closer);
+  return closer;
+}
+
+const grant = (id: string, amount: bigint, expiresAtMs: number | null = null): Promise<void> =>
+  gateway.command({
+    ...{ type: 'GrantCredits', grantId: grantId(id), source: 'promotion', amount: microUsd(amount) },
+    ...{ costBasis: microUsd(0n), priority: 1, effectiveAtMs: nowMs, expiresAtMs },
+  });
+
+async function statements(id?: AccountId): Promise<EventData<'StatementClosed'>[]> {
+  const events = await gateway.events(id);
+  return events.flatMap((event) => (event.type === 'StatementClosed' ? [event.data] : []));
+}
+
+/** What it closes, and the views have folded. */
+async function closeDue(closer: StatementCloser): Promise<number> {
+  const closed = await closer.closeDue();
+  await gateway.events();
+  return closed;
+}
+
+beforeEach(async () => {
+  nowMs = BORN_MS;
+  mayWrite = true;
+  closers = [];
+  gateway = await startTestGateway({ clock: () => nowMs, creditsMicroUsd: 500n });
+});
+afterEach(async () => {
+  for (const closer of closers) await closer.close();
+  await gateway.stop();
+});
+
+it('closes a month once, three days after its end, by whichever of two closers is first', async () => {
+  const [one, other] = [closerOf(), closerOf()];
+  nowMs = DUE_MS - 1;
+  expect(await closeDue(one)).toBe(0);
+  nowMs = DUE_MS;
+  const closed = await Promise.all([one.closeDue(), other.closeDue()]);
+  expect(closed.reduce((sum, count) => sum + count)).toBe(1);
+  expect(await statements()).toEqual([
+    expect.objectContaining({ month: '2026-11', opening: 0n, granted: 500n, closing: 500n, product: 'gateway' }),
+  ]);
+});
+
+it('writes nothing while nothing final may be written, as after a jump of the clock', async () => {
+  const closer = closerOf();
+  nowMs = DUE_MS;
+  mayWrite = false;
+  expect(await closeDue(closer)).toBe(0);
+  expect(await statements()).toEqual([]);
+  mayWrite = true;
+  expect(await closeDue(closer)).toBe(1);
+});
+
+it('writes down first what has expired in the month, also where its gateway would yet wait with that', async () => {
+  const closer = closerOf();
+  await grant('short', 7n, Date.parse('2026-11-30T12:00:00.000Z'));
+  nowMs = DUE_MS;
+  expect(await closeDue(closer)).toBe(1);
+  expect(await statements()).toEqual([expect.objectContaining({ granted: 507n, expired: 7n, closing: 500n })]);
+});
+
+it('goes on after a restart, each month with events by its own statement, and months without with the next', async () => {
+  const closer = closerOf();
+  nowMs = DUE_MS;
+  expect(await closeDue(closer)).toBe(1);
+  nowMs = Date.parse('2027-02-10T00:00:00.000Z');
+  await grant('later', 30n);
+  expect(await closeDue(closer)).toBe(0);
+  nowMs = Date.parse('2027-04-10T00:00:00.000Z');
+  await grant('latest', 4n);
+  await gateway.stop();
+  gateway = await startTestGateway({ clock: () => nowMs, data: gateway.data });
+  const again = closerOf();
+  expect(await closeDue(again)).toBe(1);
+  nowMs = Date.parse('2027-05-04T00:00:00.000Z');
+  expect(await closeDue(again)).toBe(1);
+  expect((await statements()).map(({ month, opening, closing }) => [month, opening, closing])).toEqual([
+    ['2026-11', 0n, 500n],
+    ['2027-02', 500n, 530n],
+    ['2027-04', 530n, 534n],
+  ]);
+});
+
+it('looks at no account that has rested since its statement, and at others once a month', async () => {
+  const { unclosed } = gateway.gateway.process.projections.accounts;
+  const closer = closerOf();
+  const due = (month: string): AccountId[] => [...unclosed.upTo(month)];
+  nowMs = DUE_MS;
+  await gateway.command(
+    {
+      type: 'OpenAccount',
+      accountId: accountId('empty'),
+      kind: 'personal',
+      email: 'e@example.com',
+      trial: microUsd(0n),
+      trialGrantId: grantId('t'),
+      nowMs,
+    },
+    accountId('empty'),
+  );
+  expect(due('2026-11')).toHaveLength(2);
+  expect(await closeDue(closer)).toBe(1);
+  expect(due('2026-11')).toEqual([]);
+  // The next month's look finds that nothing came.
+  nowMs = Date.parse('2027-01-05T00:00:00.000Z');
+  expect(await closeDue(closer)).toBe(0);
+  expect(due('2099-01')).toEqual([accountId('empty')]);
+});
