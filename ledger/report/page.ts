@@ -4,35 +4,22 @@ import { monthOfInstant } from '../account/month.ts';
 import type { GrantSource } from '../postings/chart-of-accounts.ts';
 import { type AccountOfMonth, AGES, agree, type Books, type Liability, sumOf } from './books.ts';
 import { columnChart, rowChart } from './charts.ts';
-import { Html, html } from './html.ts';
+import { type Html, html } from './html.ts';
 import type { ModelBook } from './model-books.ts';
 import { earnedOf, GRANT_SOURCES, type Movements, spentBy } from './movements.ts';
-import { STYLE } from './style.ts';
+import { pageFrame } from './page-frame.ts';
 import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
 
 /** The month's books as one page of HTML that loads nothing; everything in it that others have named is escaped. */
 export function bookPage(books: Books, madeAt: string): string {
   const title = `Books of ${books.month}`;
   const ledger = books.identity === null ? 'a ledger without an identity' : books.identity.ledgerId;
-  return `<!doctype html>\n${
-    html`<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<style>${new Html(STYLE)}</style>
-</head>
-<body>
-<h1>${title}</h1>
-<p class="dim">Ledger <code>${ledger}</code>, generation ${books.identity?.generation ?? 1}. From ${books.month}-01 00:00 UTC to
+  const head = html`<p class="dim">Ledger <code>${ledger}</code>, generation ${books.identity?.generation ?? 1}. From ${books.month}-01 00:00 UTC to
 the month’s end, by when each event was written down. Made at ${madeAt} from ${groupedCount(books.events)} events, of which
 ${groupedCount(books.eventsOfMonth)} are of this month’s books. All amounts in USD.</p>
-${monthOfInstant(madeAt) > books.month ? html`` : html`<p class="bad">The month is not over: these are its books until now.</p>`}
-${[tiles(books), credits(books), price(books), checks(books), liability(books), models(books), accounts(books), exceptions(books), reconciliations(books), seals(books)]}
-</body>
-</html>`.text
-  }\n`;
+${monthOfInstant(madeAt) > books.month ? html`` : html`<p class="bad">The month is not over: these are its books until now.</p>`}`;
+  const sections = [tiles, credits, price, checks, liability, models, accounts, exceptions, reconciliations, seals];
+  return pageFrame(title, [head, ...sections.map((section) => section(books))]);
 }
 
 function tiles({ closing, owed, moved, deferredClosing }: Books): Html {

@@ -101,5 +101,5 @@ export const noSums = (): StatementSums => ({
 });
 
 /** By how much they change a balance. */
-const netOf = (sums: Readonly<StatementSums>): bigint =>
+export const netOf = (sums: Readonly<StatementSums>): bigint =>
   INCREASES.reduce((sum, figure) => sum + sums[figure], 0n) - DECREASES.reduce((sum, figure) => sum + sums[figure], 0n);

@@ -20,6 +20,7 @@ const ADA = ['--as', EMAILS.owner];
 const COMMANDS: Readonly<Record<string, readonly [Action, ...(readonly string[])]>> = {
   'account show': ['ShowAccount'],
   'account usage': ['ShowAccount'],
+  'account statement': ['ShowStatement', '--month', '2026-11'],
   'account suspend': ['SuspendAccount', '--reason', 'x'],
   'account reinstate': ['ReinstateAccount', '--reason', 'x'],
   'credits grant': ['GrantCredits', '--usd', '1'],

@@ -13,6 +13,7 @@ const COMMANDS = [
   'account show {acct_ada}',
   'account list',
   'account usage {acct_ada} --month {2026-11}',
+  'account statement {acct_ada} --month {2026-11} --format {csv}',
   'account suspend {acct_ada} --reason {why}',
   'account reinstate {acct_ada} --reason {why}',
   'credits grant {acct_ada} --usd {1} --source {promotion} --cost-usd {0} --expires {2099-01-01} --priority {7} --id {mine}',

@@ -50,6 +50,7 @@ const READING: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['account list', [], /acct_ada/],
   ['account show', ['acct_ada'], /acct_ada/],
   ['account usage', ['acct_ada'], /acct_ada has used nothing/],
+  ['account statement', ['acct_ada', '--month', '2026-11'], /closing balance/],
   ['key list', ['acct_ada'], /ends in/],
   ['member list', ['acct_ada'], /ada@example\.com/],
   ['payment list', ['acct_ada'], /attempt/],

@@ -1,0 +1,181 @@
+import { decodeRecorded } from '../../contracts/event-codec.ts';
+import type { ReadableLog } from '../../contracts/event-log.ts';
+import { type AccountEvent, type EventData, isAccountEvent } from '../../contracts/events.ts';
+import { type AccountId, accountStream, type Revision, timeOfRequest } from '../../contracts/ids.ts';
+import type { Lane } from '../../contracts/usage.ts';
+import { monthOf, monthOfInstant } from '../account/month.ts';
+import { isCountedBy, netOf, noSums, type StatementSums } from '../statement/open-months.ts';
+import { sentenceOf } from '../statement/sentences.ts';
+import { isInStatements, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
+
+type Closed = EventData<'StatementClosed'>;
+
+/** What was charged of one kind: tokens of a class, or a use. */
+export interface StatementItem {
+  readonly model: string;
+  readonly lane: Lane;
+  readonly item: string;
+  count: bigint;
+  /** Exact, in pico-USD. */
+  cost: bigint;
+}
+
+export interface StatementMovement {
+  readonly at: string;
+  readonly revision: number;
+  readonly what: string;
+  /** Micro-USD, negative for what was taken. */
+  readonly amount: bigint;
+}
+
+/** A month of an account. Amounts in micro-USD where nothing else is said. */
+export interface MonthStatement {
+  readonly month: string;
+  /** `none` is a month that is closed and in which nothing moved. */
+  readonly status: 'closed' | 'open' | 'none';
+  readonly closed: Closed | null;
+  readonly opening: bigint;
+  readonly sums: StatementSums;
+  readonly closing: bigint;
+  /** Debited, by day of the request's start (UTC). */
+  readonly days: readonly bigint[];
+  readonly models: readonly { readonly model: string; readonly lane: Lane; readonly debited: bigint }[];
+  readonly items: readonly StatementItem[];
+  /** All but debits of requests, one by one, as far as a page takes them. */
+  readonly movements: readonly StatementMovement[];
+  readonly movementsLeftOut: number;
+}
+
+/** More would be no page. */
+const MOVEMENTS_MAX = 5_000;
+
+/** Reads the account's stream twice: which months are closed, and what stands in this one. */
+export async function monthStatement(log: ReadableLog, accountId: AccountId, month: string): Promise<MonthStatement> {
+  const closed: Closed[] = [];
+  for await (const recorded of log.readStream(accountStream(accountId)))
+    if (recorded.type === 'StatementClosed') {
+      const { event } = decodeRecorded(recorded);
+      if (event.type === 'StatementClosed') closed.push(event.data);
+    }
+  const place = placeOf(closed, month);
+  const contents = new Contents(month);
+  let opening = place.opening;
+  for await (const recorded of log.readStream(accountStream(accountId))) {
+    if (!isInStatements(recorded.type)) continue;
+    const { event, metadata } = decodeRecorded(recorded);
+    const entry = isAccountEvent(event) ? statementEntryOf(event, metadata.recordedAt) : null;
+    if (entry === null || !isAccountEvent(event)) continue;
+    const where = place.where(entry, recorded.revision, metadata.recordedAt);
+    if (where === 'before') opening += netOf({ ...noSums(), [entry.figure]: entry.amount });
+    else if (where === 'in') contents.take(event, entry, { revision: recorded.revision, at: metadata.recordedAt });
+  }
+  const { status, statement } = place;
+  const { sums } = contents;
+  return { ...{ month, status, closed: statement, opening, closing: opening + netOf(sums) }, ...contents.result() };
+}
+
+interface Place {
+  readonly status: MonthStatement['status'];
+  readonly statement: Closed | null;
+  readonly opening: bigint;
+  readonly where: (entry: StatementEntry, revision: Revision, recordedAt: string) => 'before' | 'in' | null;
+}
+
+function placeOf(closed: readonly Closed[], month: string): Place {
+  const at = closed.findIndex((one) => one.month >= month);
+  const before = (at === -1 ? closed.at(-1) : closed[at - 1]) ?? null;
+  const opening = before?.closing ?? 0n;
+  const statement = closed[at];
+  if (statement === undefined)
+    return {
+      ...{ status: 'open', statement: null, opening },
+      where: ({ month: fact }, revision, recordedAt) => {
+        if (isCountedBy(before, fact, revision)) return null;
+        const own = before !== null && fact <= before.month ? monthOfInstant(recordedAt) : fact;
+        if (own === month) return 'in';
+        return own < month ? 'before' : null;
+      },
+    };
+  if (statement.month !== month) return { status: 'none', statement: null, opening, where: () => null };
+  return {
+    ...{ status: 'closed', statement, opening },
+    where: ({ month: fact }, revision) =>
+      isCountedBy(statement, fact, revision) && !isCountedBy(before, fact, revision) ? 'in' : null,
+  };
+}
+
+class Contents {
+  readonly sums = noSums();
+  readonly #month: string;
+  readonly #days: bigint[];
+  readonly #models = new Map<string, { readonly model: string; readonly lane: Lane; debited: bigint }>();
+  readonly #items = new Map<string, StatementItem>();
+  readonly #movements: StatementMovement[] = [];
+  #leftOut = 0;
+
+  constructor(month: string) {
+    this.#month = month;
+    const [year = 0, number = 0] = month.split('-').map(Number);
+    this.#days = Array.from({ length: new Date(Date.UTC(year, number, 0)).getUTCDate() }, () => 0n);
+  }
+
+  take(
+    event: AccountEvent,
+    entry: StatementEntry,
+    { revision, at }: { readonly revision: number; readonly at: string },
+  ) {
+    this.sums[entry.figure] += entry.amount;
+    if (event.type === 'CreditsDebited') {
+      this.#takeDebit(event.data, at);
+      return;
+    }
+    if (event.type === 'ExceptionApproved') this.#addDebited(event.data, at);
+    const amount = netOf({ ...noSums(), [entry.figure]: entry.amount });
+    if (this.#movements.length < MOVEMENTS_MAX)
+      this.#movements.push({ at, revision, what: sentenceOf(event, (keyId) => keyId), amount });
+    else this.#leftOut++;
+  }
+
+  result(): Pick<MonthStatement, 'sums' | 'days' | 'models' | 'items' | 'movements' | 'movementsLeftOut'> {
+    const byDebited = [...this.#models.values()].sort(
+      (one, other) => Number(other.debited > one.debited) - Number(other.debited < one.debited),
+    );
+    const items = [...this.#items.values()].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+    return {
+      ...{ sums: this.sums, days: this.#days, models: byDebited, items },
+      ...{ movements: this.#movements, movementsLeftOut: this.#leftOut },
+    };
+  }
+
+  #takeDebit(debit: EventData<'CreditsDebited'>, at: string): void {
+    this.#addDebited(debit, at);
+    for (const { tokenClass, tokens, cost } of debit.lines) this.#addItem(debit, tokenClass, BigInt(tokens), cost);
+    for (const { use, count, cost } of debit.uses) this.#addItem(debit, use, BigInt(count), cost);
+  }
+
+  /** A request that began in another month stands at the day of its event, or of its month's end. */
+  #addDebited(
+    { requestId, model, lane, amount }: Pick<EventData<'CreditsDebited'>, 'requestId' | 'model' | 'lane' | 'amount'>,
+    at: string,
+  ): void {
+    const startedMs = timeOfRequest(requestId);
+    const began = monthOf(startedMs) === this.#month ? new Date(startedMs).toISOString() : at;
+    const day = monthOfInstant(began) === this.#month ? Number(began.slice(8, 10)) - 1 : this.#days.length - 1;
+    this.#days[day] = (this.#days[day] ?? 0n) + amount;
+    const key = JSON.stringify([model, lane]);
+    const known = this.#models.get(key) ?? { model, lane, debited: 0n };
+    known.debited += amount;
+    this.#models.set(key, known);
+  }
+
+  #addItem({ model, lane }: Pick<StatementItem, 'model' | 'lane'>, item: string, count: bigint, cost: bigint): void {
+    const key = keyOf({ model, lane, item });
+    const known = this.#items.get(key) ?? { model, lane, item, count: 0n, cost: 0n };
+    known.count += count;
+    known.cost += cost;
+    this.#items.set(key, known);
+  }
+}
+
+const keyOf = ({ model, lane, item }: Pick<StatementItem, 'model' | 'lane' | 'item'>): string =>
+  JSON.stringify([model, lane, item]);

@@ -1,0 +1,112 @@
+import { formatExactUsd, groupedCount, groupedUsd, picoUsd } from '../../contracts/money.ts';
+import { DECREASES, INCREASES, type StatementFigure } from '../../contracts/statement-events.ts';
+import { columnChart, rowChart } from './charts.ts';
+import { type Html, html } from './html.ts';
+import type { MonthStatement } from './month-statement.ts';
+import { pageFrame } from './page-frame.ts';
+import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
+
+export interface StatementOf {
+  readonly accountId: string;
+  readonly email: string;
+  readonly product: string;
+  readonly madeAt: string;
+}
+
+/** As people call them, in a statement's order. */
+export const FIGURE_WORDS: Readonly<Record<StatementFigure, string>> = {
+  granted: 'granted',
+  reinstated: 'reinstated after expiry',
+  restored: 'restored after a revocation',
+  reversed: 'reversed of debits',
+  adjustedUp: 'adjusted up',
+  debited: 'debited',
+  expired: 'expired',
+  revoked: 'revoked',
+  adjustedDown: 'adjusted down',
+};
+
+/** Whether the month can change yet, in a sentence. */
+export function statusSentence({ status, closed, month }: MonthStatement): string {
+  if (closed !== null)
+    return `Closed at ${closed.closedAt}, from revisions ${closed.firstRevision} to ${closed.lastRevision}: it does not change any more.`;
+  return status === 'open'
+    ? `${month} is not closed yet: these are its figures until now.`
+    : `Nothing moved in ${month}: it was closed with the next statement.`;
+}
+
+const MODELS_PLOTTED = 12;
+
+/** A month of one account as a page that loads nothing and prints on A4. */
+export function statementPage(statement: MonthStatement, of: StatementOf): string {
+  const { month, status } = statement;
+  const isOpen = status === 'open';
+  return pageFrame(`Statement of ${month}`, [
+    html`<p class="dim">Account <code>${of.accountId}</code>, ${of.email}, product ${of.product}. ${month} in UTC; made at ${of.madeAt}.
+All amounts in USD.</p>
+<p class="${isOpen ? 'bad' : 'dim'}">${statusSentence(statement)}</p>`,
+    balance(statement),
+    spend(statement),
+    items(statement),
+    movements(statement),
+  ]);
+}
+
+const line = (name: string, amount: bigint): Html => html`<tr>${textCell(name)}${amountCell(amount)}</tr>`;
+
+const balance = ({ opening, closing, sums }: MonthStatement): Html => html`<h2>Balance</h2>
+${table(
+  ['', '#USD'],
+  [
+    sumRow(['Opening balance', groupedUsd(opening)]),
+    ...INCREASES.map((figure) => line(`+ ${FIGURE_WORDS[figure]}`, sums[figure])),
+    ...DECREASES.map((figure) => line(`− ${FIGURE_WORDS[figure]}`, -sums[figure])),
+    sumRow(['Closing balance', groupedUsd(closing)]),
+  ],
+)}`;
+
+function spend({ days, models, month }: MonthStatement): Html {
+  if (models.length === 0) return html`<h2>Usage</h2>\n<p>No request was charged in this month.</p>`;
+  const byDay = days.map((value, at) => ({ label: String(at + 1), value }));
+  const bars = models.slice(0, MODELS_PLOTTED).map(({ model, lane, debited }) => ({
+    label: lane === 'fast' ? `${model} (fast)` : model,
+    value: debited,
+  }));
+  const rest = models.slice(MODELS_PLOTTED).reduce((sum, { debited }) => sum + debited, 0n);
+  if (rest > 0n) bars.push({ label: 'all others', value: rest });
+  return html`<h2>Usage</h2>
+<figure>${columnChart(`Debited by day of ${month}`, byDay)}<figcaption>Debited by day (UTC) of the request’s start</figcaption></figure>
+<figure>${rowChart('Debited by model', bars)}<figcaption>Debited by model</figcaption></figure>`;
+}
+
+function items({ items: all }: MonthStatement): Html {
+  if (all.length === 0) return html``;
+  const cost = all.reduce((sum, one) => sum + one.cost, 0n);
+  const exact = (amount: bigint): string => formatExactUsd(picoUsd(amount));
+  return html`<h3>By model and what was billed</h3>
+<p>Exact, by the rate cards of their time; a debit takes whole millionths of a dollar, and carries the rest on.</p>
+${table(
+  ['model', 'lane', 'what', '#count', '#USD'],
+  [
+    ...all.map(
+      (one) =>
+        html`<tr>${textCell(one.model)}${wordCell(one.lane)}${wordCell(one.item)}${countCell(one.count)}<td class="n">${exact(one.cost)}</td></tr>`,
+    ),
+    sumRow(['all', '', '', '', exact(cost)]),
+  ],
+)}`;
+}
+
+const movements = ({ movements: all, movementsLeftOut }: MonthStatement): Html => html`<h2>Credits and corrections</h2>
+${
+  all.length === 0
+    ? html`<p>None in this month.</p>`
+    : table(
+        ['written down (UTC)', '#revision', 'what', '#USD'],
+        all.map(
+          ({ at, revision, what, amount }) =>
+            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${countCell(revision)}${textCell(what)}${amountCell(amount)}</tr>`,
+        ),
+      )
+}
+${movementsLeftOut === 0 ? html`` : html`<p class="bad">${groupedCount(movementsLeftOut)} more are not shown here: the account’s stream has them.</p>`}`;

@@ -1,0 +1,98 @@
+import { type Command, Option } from 'commander';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { formatExactUsd, formatUsd, groupedUsd, microUsd, picoUsd } from '../../../contracts/money.ts';
+import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
+import { csvLine } from '../../../ledger/export/csv-line.ts';
+import { type MonthStatement, monthStatement } from '../../../ledger/report/month-statement.ts';
+import {
+  FIGURE_WORDS,
+  type StatementOf,
+  statementPage,
+  statusSentence,
+} from '../../../ledger/report/statement-page.ts';
+import { accountArgument, monthArgument } from '../command-arguments.ts';
+import { type CommandContext, globalOptions, withReadLog } from '../command-context.ts';
+import { facts, show, table, writeData } from '../show.ts';
+import { readAccount } from './run-account-command.ts';
+
+const FORMATS = ['table', 'json', 'csv', 'html'] as const;
+type Format = (typeof FORMATS)[number];
+
+/** `gateway account statement`: a month of an account, closed or as far as it has come. */
+export function addStatementCommand(account: Command, context: CommandContext): void {
+  account
+    .command('statement')
+    .description(
+      'the statement of a month: what the account had, what was granted, debited and corrected, and what it had at the end; of a month that is not closed yet its figures until now',
+    )
+    .argument('<account>', 'account id', accountArgument)
+    .requiredOption('--month <YYYY-MM>', 'a calendar month (UTC)', monthArgument)
+    .addOption(
+      new Option('--format <format>', 'which form; html is one page that prints on A4')
+        .choices(FORMATS)
+        .default('table'),
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway account statement acct_demo --month 2027-01\n  gateway account statement acct_demo --month 2027-01 --format html > statement.html',
+    )
+    .action(
+      async (
+        id: AccountId,
+        { month, format }: { readonly month: string; readonly format: Format },
+        command: Command,
+      ) => {
+        await withReadLog(context, command, async (log) => {
+          const { state } = await readAccount(context, log, id, 'ShowStatement');
+          const statement = await monthStatement(log, id, month);
+          const madeAt = new Date(context.clock()).toISOString();
+          const of = { accountId: id, email: state.email, product: state.organization.product, madeAt };
+          if (globalOptions(command).json === true || format === 'json') writeData(context, jsonText(statement, of));
+          else if (format === 'csv') writeData(context, csvOf(statement));
+          else if (format === 'html') writeData(context, statementPage(statement, of));
+          else show(context, command, { json: null, text: () => textOf(statement) });
+        });
+      },
+    );
+}
+
+const jsonText = (statement: MonthStatement, of: StatementOf): string =>
+  `${JSON.stringify({ ...of, ...statement }, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))}\n`;
+
+/** One table: each line says what it is of. */
+function csvOf({ opening, closing, sums, items, movements }: MonthStatement): string {
+  const usd = (amount: bigint): string => formatUsd(microUsd(amount));
+  const lines = [
+    ['kind', 'written down', 'what', 'model', 'lane', 'count', 'USD'],
+    ['balance', '', 'opening', '', '', '', usd(opening)],
+    ...INCREASES.map((figure) => ['balance', '', FIGURE_WORDS[figure], '', '', '', usd(sums[figure])]),
+    ...DECREASES.map((figure) => ['balance', '', FIGURE_WORDS[figure], '', '', '', usd(-sums[figure])]),
+    ['balance', '', 'closing', '', '', '', usd(closing)],
+    ...items.map(({ model, lane, item, count, cost }) => [
+      ...['usage', '', item, model, lane, String(count), formatExactUsd(picoUsd(cost))],
+    ]),
+    ...movements.map(({ at, what, amount }) => ['credit', at, what, '', '', '', usd(amount)]),
+  ];
+  return lines.map(csvLine).join('');
+}
+
+function textOf(statement: MonthStatement): string {
+  const { opening, closing, sums, items, movements, movementsLeftOut } = statement;
+  const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
+  const moved = movements.map(({ at, what, amount }) => [at.slice(0, 19).replace('T', ' '), what, groupedUsd(amount)]);
+  const used = items.map(({ model, lane, item, count, cost }) => [
+    ...[model, lane, item, String(count), formatExactUsd(picoUsd(cost))],
+  ]);
+  return [
+    statusSentence(statement),
+    facts([
+      ['opening balance', usd(opening)],
+      ...INCREASES.map((figure): [string, string] => [FIGURE_WORDS[figure], usd(sums[figure])]),
+      ...DECREASES.map((figure): [string, string] => [FIGURE_WORDS[figure], usd(-sums[figure])]),
+      ['closing balance', usd(closing)],
+    ]),
+    ...(used.length === 0 ? [] : [table(['model', 'lane', 'what', 'count', 'USD'], used)]),
+    ...(moved.length === 0 ? [] : [table(['written down (UTC)', 'what', 'USD'], moved)]),
+    ...(movementsLeftOut === 0 ? [] : [`${movementsLeftOut} more are not shown: gateway ledger replay has them`]),
+  ].join('\n\n');
+}
