@@ -28,8 +28,14 @@ import { caughtUp, expectWhole, written } from './started-projections.ts';
 
 const PRELOAD = fileURLToPath(new URL('../commands/kill-at-call-preload.ts', import.meta.url));
 const PREPARE = fileURLToPath(new URL('prepare-views-main.ts', import.meta.url));
-/** Without what only a later program has written. */
-const LIVES = new Map([...exampleLives(10)].filter(hasNoBilling).slice(0, 4));
+/** Up to where a later program has written what a program of then could not. */
+const OF_LATER: ReadonlySet<string> = new Set(['GrantRevoked', 'DebitReversed', 'BalanceAdjusted']);
+const LIVES = new Map(
+  [...exampleLives(30)]
+    .map(([id, events]) => [id, events.slice(0, beginOfLater(events))] as const)
+    .filter((life) => life[1].length > 12 && hasNoBilling(life))
+    .slice(0, 4),
+);
 const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
 const HALF = Math.floor(ALL / 2);
 assert(LIVES.size > 1, 'lives of then among those of the seed');
@@ -37,6 +43,11 @@ inTurnsThroughout();
 afterAll(killStarted);
 
 const never = (reason: string): never => expect.fail(reason);
+function beginOfLater(events: readonly AccountEvent[]): number | undefined {
+  const at = events.findIndex(({ type }) => OF_LATER.has(type));
+  return at === -1 ? undefined : at;
+}
+
 function hasNoBilling([id, events]: readonly [AccountId, readonly AccountEvent[]]): boolean {
   const views = new AccountViews();
   foldAll(views, new Map([[id, events]]));

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { accountId, accountStream, grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
-import { SYSTEM } from '../../../contracts/permissions.ts';
+import { reachOf, SYSTEM } from '../../../contracts/permissions.ts';
 import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeOnRepository } from '../../../ledger/account/execute-command.ts';
@@ -15,6 +15,7 @@ import { AccountViews } from '../../../projections/account-views.ts';
 import { GatewayClaim } from '../../../proxy/claim/gateway-claim.ts';
 import { TimePassed } from '../../../proxy/clock/time-passed.ts';
 import { readConfiguration } from '../../../proxy/program/configuration/read-configuration.ts';
+import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
@@ -58,7 +59,8 @@ async function claimed(data: string, accounts: AccountViews): Promise<GatewayCla
 
 async function execute(accounts: AccountViews, command: AccountCommand, id = ACCOUNT): Promise<void> {
   const recording = recordingBy('test', time.nowMs);
-  expect(await executeOnRepository(log, accounts, id, command, SYSTEM, recording)).toMatchObject({ type: 'done' });
+  const actor = reachOf(command.type, 'operator') === null ? SYSTEM : OPERATOR;
+  expect(await executeOnRepository(log, accounts, id, command, actor, recording)).toMatchObject({ type: 'done' });
 }
 
 it.each([
