@@ -15,6 +15,7 @@ import { type ProgramInProcess, programInProcess } from '../fixtures/processes/p
 const MODEL = '=HYPERLINK("<img src=x onerror=alert(1)>")';
 const STREAM = accountStream(accountId('acme'));
 let program: ProgramInProcess;
+let closeDecember: () => void;
 
 /** What November has until it is closed, what comes late for it, and what December has. */
 beforeAll(async () => {
@@ -57,6 +58,15 @@ beforeAll(async () => {
     ...{ reason: '=1+1 <b>goodwill</b>', actor: 'ops', nowMs: ms('2026-12-07T10:00:00.000Z') },
   });
   write('2026-12-07T10:00:00.000Z', ...adjusted);
+  closeDecember = () => {
+    const ofDecember = { ...noSums(), granted: 5n, debited: 1_000n, adjustedDown: 7n } as unknown as typeof sums;
+    const nowMs = ms('2027-01-04T00:00:00.000Z');
+    const closed = given(...events).decided({
+      ...{ type: 'CloseStatement', month: '2026-12', sums: ofDecember, later: 0n, graceMs: 0, nowMs },
+      ...{ firstRevision: 7, lastRevision: 9 },
+    });
+    write('2027-01-04T00:00:00.000Z', ...closed);
+  };
   program = endedLater(await programInProcess(log), afterAll);
 });
 
@@ -99,6 +109,15 @@ describe('gateway account statement', () => {
     expect(page).toContain('&#60;img src=x onerror=alert(1)&#62;');
     expect(page).not.toMatch(/<img|<script|<link|https?:/);
     expect(await said('2026-12', 'html')).not.toContain('<b>goodwill');
+  });
+
+  it('shows a month that is closed behind another one without what that one has counted', async () => {
+    closeDecember();
+    expect(await json('2026-12')).toMatchObject({
+      ...{ status: 'closed', opening: '750000', closing: '748998' },
+      sums: { granted: '5', debited: '1000', adjustedDown: '7' },
+    });
+    expect(await json('2026-11')).toMatchObject({ status: 'closed', opening: '0', closing: '750000' });
   });
 
   it('is of one account, and of none that there is not', async () => {
