@@ -44,23 +44,21 @@ type Prepared =
   | { readonly type: 'upcast'; readonly from: ReadonlyMap<string, number> };
 
 /**
- * For the start of a gateway: where the live views are another program's, those that `gateway projections rebuild` of this
- * program has made beside them take their place, or those of before, where the program is the one of before again; or, where there are none
- * that were once complete, what is made of the live ones. Null where nothing was changed. `onUnmade` is told why nothing
- * could be made of them. @throws Error of the file system
+ * For the start of a gateway: where the live views are another program's, what is made of them takes their place, as that goes as far as they do. Where
+ * nothing can be made of them, those that `gateway projections rebuild` of this program has folded beside them, however long ago, or those of before, where
+ * the program is the one of before again. Null where nothing was changed. `onUnmade` is told why nothing could be made of them. @throws Error of the file system
  */
 export function takePreparedViews(files: ViewFiles, onUnmade: (reason: string) => void): Prepared | null {
   // Where a start was killed that made some.
   removeViews(files.upcast);
   if (areOfThisProgram(files.live) !== false) return null;
+  const from = upcastLive(files, onUnmade);
+  if (from !== null) return { type: 'upcast', from };
   const candidates = isFolderLocked(files.rebuildFolder) ? [files.previous] : [files.rebuild, files.previous];
   const prepared = candidates.filter(
     (path) => areOfThisProgram(path) === true && areViewsOf(path, readLedgerOfViews(files.live)),
   );
-  const complete = prepared.find((path) => isComplete(path));
-  const from = complete === undefined ? upcastLive(files, onUnmade) : null;
-  if (from !== null) return { type: 'upcast', from };
-  const path = complete ?? prepared[0];
+  const path = prepared.find((one) => isComplete(one)) ?? prepared[0];
   if (path === undefined) return null;
   switchFiles(files, path);
   return { type: 'folded', path };

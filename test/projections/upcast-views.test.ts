@@ -138,16 +138,21 @@ describe('views of an earlier version', () => {
       expect(accountTextUpcaster(version)).toBe(null);
   });
 
-  it('give way to views that were folded beforehand, once those have come to the end of the log', async () => {
+  it('give way to views that were folded beforehand only where nothing can be made of them, to those first that had come to the end of the log', async () => {
     const { files, all } = await folder();
     cpSync(all, files.rebuild);
-    cpSync(files.rebuild, files.previous);
+    cpSync(all, files.previous);
     alter(files.rebuild, 'DELETE FROM known_current');
     cpSync(files.live, `${files.live}.kept`);
-    expect(takePreparedViews(files, never)).toEqual({ type: 'folded', path: files.previous });
-    cpSync(`${files.live}.kept`, files.live);
-    cpSync(`${files.live}.kept`, files.previous);
+    // Those of before may be of long ago.
     expect(takePreparedViews(files, never)).toMatchObject({ type: 'upcast' });
+    cpSync(`${files.live}.kept`, files.live);
+    alter(files.live, `UPDATE stored_view SET version = 5 WHERE name = 'balance'`);
+    cpSync(all, files.previous);
+    expect(takePreparedViews(files, never)).toEqual({ type: 'folded', path: files.previous });
+    cpSync(files.previous, files.live);
+    rmSync(files.previous);
+    expect(takePreparedViews(files, never)).toEqual({ type: 'folded', path: files.rebuild });
   });
 
   it('are kept for their program, also when the views that were made of them have given way to folded ones', async () => {
