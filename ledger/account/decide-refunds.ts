@@ -17,6 +17,7 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   if (attempt === undefined) return unpaid(paymentId);
   const known = attempt.refunds.find((one) => one.refundId === refundId);
   if (known !== undefined) return sameAmount(known.amount, amount, refundId);
+  if (isTaken(state, refundId)) return idTaken(refundId);
   const refunded = attempt.refunds.reduce((sum, one) => sum + one.amount, 0n);
   if (amount <= 0n || refunded + amount > attempt.price)
     return commandRefused(
@@ -35,6 +36,7 @@ export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAc
   if (attempt === undefined) return unpaid(paymentId);
   const known = attempt.disputes.find((one) => one.disputeId === disputeId);
   if (known !== undefined) return sameAmount(known.amount, amount, disputeId);
+  if (isTaken(state, disputeId)) return idTaken(disputeId);
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
   const event = { paymentId, disputeId, amount, openedAt: instant(openedAtMs) };
   const revoked = revoke(state, attempt, { ...command, id: disputeId, cause: 'dispute', before: microUsd(0n) });
@@ -53,7 +55,11 @@ export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAcco
     type: 'DisputeClosed',
     data: { paymentId, disputeId, outcome, closedAt: instant(closedAtMs) },
   };
-  const revocation = state.billing.revocations.find(({ revocationId }) => revocationId === disputeId);
+  // An id alone does not say whose credits were taken.
+  const grantId = grantOfPayment(paymentId);
+  const revocation = state.billing.revocations.find(
+    (one) => one.revocationId === disputeId && one.grantId === grantId && one.cause === 'dispute',
+  );
   const left = revocation === undefined ? { uncovered: 0n, taken: 0n } : unrestored(revocation);
   if (outcome === 'lost' || left.uncovered + left.taken === 0n) return [closed];
   const reason = `dispute ${disputeId} was won`;
@@ -64,7 +70,9 @@ export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAcco
     },
     state,
   );
-  return 'type' in restored ? restored : [closed, ...restored];
+  if ('type' in restored) return restored;
+  // The one that was made before under its id is not what gives back the rest.
+  return restored.length === 0 ? idTaken(`${disputeId}_won`) : [closed, ...restored];
 }
 
 interface Taken {
@@ -95,6 +103,23 @@ function revoke(
 
 const sameAmount = (known: MicroUsd, amount: MicroUsd, id: string): Decision =>
   known === amount ? [] : commandRefused('id_reused', `${id} is about ${formatUsd(known)} USD, and was told before`);
+
+/** By money of another kind or payment that went back, or by credits that were revoked without any. */
+function isTaken({ billing: { payments, revocations } }: OpenAccount, id: string): boolean {
+  return (
+    revocations.some(({ revocationId }) => revocationId === id) ||
+    Object.values(payments.attempts).some(
+      ({ refunds, disputes }) =>
+        refunds.some(({ refundId }) => refundId === id) || disputes.some(({ disputeId }) => disputeId === id),
+    )
+  );
+}
+
+const idTaken = (id: string): CommandRefusal =>
+  commandRefused(
+    'id_reused',
+    `id: ${id} is that of another refund, dispute, revocation or restoration of this account`,
+  );
 
 const unpaid = (paymentId: string): CommandRefusal =>
   commandRefused('payment_not_found', `the account has no payment ${paymentId}`);

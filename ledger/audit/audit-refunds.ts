@@ -13,7 +13,7 @@ export function takeRefund(
 ): void {
   const attempt = paidBy(books, paymentId, refundId);
   if (attempt === undefined) return;
-  if (attempt.returned.has(refundId)) tell(books, `${refundId}: refunded twice`);
+  if (isKnown(books, refundId)) tell(books, `${refundId}: refunded twice`);
   const before = attempt.refunded;
   attempt.refunded += BigInt(amount);
   if (amount === '0' || attempt.refunded > attempt.price)
@@ -26,7 +26,7 @@ export function takeDispute(books: AccountBooks, disputed: DisputedData, event: 
   const { paymentId, disputeId, amount } = disputed;
   const attempt = paidBy(books, paymentId, disputeId);
   if (attempt === undefined) return;
-  if (attempt.returned.has(disputeId)) tell(books, `${disputeId}: disputed twice`);
+  if (isKnown(books, disputeId)) tell(books, `${disputeId}: disputed twice`);
   if (amount === '0') tell(books, `${disputeId}: a dispute about nothing`);
   const part = partOf(attempt, BigInt(amount));
   expectRevoked(books, attempt, { paymentId, id: disputeId, cause: 'dispute', part, event });
@@ -39,8 +39,10 @@ export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData
   if (before === undefined) tell(books, `${disputeId}: closed, and was never opened`);
   else if (before !== 'open') tell(books, `${disputeId}: ${outcome}, and was ${before} before`);
   attempt?.returned.set(disputeId, outcome);
-  const { uncovered, taken } = books.revocations.get(disputeId) ?? { uncovered: 0n, taken: 0n };
-  if (outcome === 'lost' || uncovered + taken === 0n) return;
+  const revocation = books.revocations.get(disputeId);
+  if (revocation?.grantId !== `payment_${paymentId}` || revocation.cause !== 'dispute' || outcome === 'lost') return;
+  const { uncovered, taken } = revocation;
+  if (uncovered + taken === 0n) return;
   const fields = { restorationId: `${disputeId}_won`, revocationId: disputeId, amount: String(uncovered + taken) };
   const what = { name: disputeId, told: 'won, and not restored' };
   books.following = { type: 'GrantRestored', fields, commandId: metadata?.commandId, ...what };
@@ -71,6 +73,10 @@ function expectRevoked(
   const what = { name: id, told: 'paid back, and nothing revoked' };
   books.following = { type: 'GrantRevoked', fields, commandId: event.metadata?.commandId, ...what };
 }
+
+/** Refunds and disputes of all payments have ids of their own. */
+const isKnown = ({ attempts }: AccountBooks, id: string): boolean =>
+  [...attempts.values()].some(({ returned }) => returned.has(id));
 
 const partOf = ({ credits, price }: OwnAttempt, amount: bigint): bigint => (credits * amount) / price;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { keyIssued, lifeWith, ms, openAccount, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
@@ -18,11 +18,12 @@ const pay: AccountCommand = {
   ...{ paidAtMs: NOW, nowMs: NOW },
 };
 /** Commands one after another. */
-function after(...commands: readonly AccountCommand[]): AccountEvent[] {
-  const life = [opened, keyIssued()];
+function lived(before: readonly AccountEvent[], ...commands: readonly AccountCommand[]): AccountEvent[] {
+  const life = [...before];
   for (const command of commands) life.push(...given(...life).decided(command));
   return life;
 }
+const after = (...commands: readonly AccountCommand[]): AccountEvent[] => lived([opened, keyIssued()], ...commands);
 const refund = (amount: number, change: Partial<CommandOf<'RecordRefund'>> = {}): AccountCommand => ({
   ...{ type: 'RecordRefund', paymentId: PAYMENT, refundId: `re_${amount}`, amount: usd(amount), refundedAtMs: NOW },
   ...{ ...SAID, ...change },
@@ -31,9 +32,9 @@ const dispute = (amount: number, change: Partial<CommandOf<'RecordDispute'>> = {
   ...{ type: 'RecordDispute', paymentId: PAYMENT, disputeId: 'dp_1', amount: usd(amount), openedAtMs: NOW },
   ...{ ...SAID, ...change },
 });
-const close = (outcome: 'won' | 'lost'): AccountCommand => ({
+const close = (outcome: 'won' | 'lost', change: Partial<CommandOf<'CloseDispute'>> = {}): AccountCommand => ({
   ...{ type: 'CloseDispute', paymentId: PAYMENT, disputeId: 'dp_1', outcome, closedAtMs: NOW },
-  ...SAID,
+  ...{ ...SAID, ...change },
 });
 const balanceOf = (life: readonly AccountEvent[]): bigint => {
   expect(faultsOf(life)).toEqual([]);
@@ -101,5 +102,61 @@ describe('a dispute', () => {
     const again = [...disputed, ...given(...disputed).decided(refund(5))];
     expect(balanceOf(again)).toBe(0n);
     expect(balanceOf([...again, ...given(...again).decided(close('won'))])).toBe(5n);
+  });
+});
+
+describe('an id of a refund or a dispute', () => {
+  const OTHER = { paymentId: paymentId('pi_2') };
+  const second = attemptId('purchase_2');
+  const both = lived(
+    paid,
+    { ...start, attemptId: second } as AccountCommand,
+    { ...pay, attemptId: second, ...OTHER } as AccountCommand,
+  );
+
+  test('is taken for all payments of the account, and for both kinds', () => {
+    const disputed = lived(both, dispute(20));
+    given(...disputed).refuses(refund(20, { refundId: 'dp_1' }), 'id_reused', /^id: dp_1 /);
+    given(...disputed).refuses(dispute(20, OTHER), 'id_reused', /^id: dp_1 /);
+    const refunded = lived(both, refund(20));
+    given(...refunded).refuses(refund(20, OTHER), 'id_reused', /^id: re_20 /);
+    given(...refunded).refuses(dispute(20, { disputeId: 're_20' }), 'id_reused', /^id: re_20 /);
+    // Also where there was nothing left to revoke.
+    const gone = lived(refunded, dispute(20));
+    given(...gone).refuses(refund(20, { ...OTHER, refundId: 'dp_1' }), 'id_reused', /^id: dp_1 /);
+  });
+
+  test('is not that of a revocation that was made without it', () => {
+    const life = lived(paid, {
+      ...{ type: 'RevokeGrant', revocationId: 're_5', grantId: grantId('payment_pi_1'), amount: usd(5) },
+      ...{ cause: 'refund', paymentId: PAYMENT, reason: 'by hand', ...SAID },
+    });
+    given(...life).refuses(refund(5), 'id_reused', /^id: re_5 /);
+    given(...life).refuses(dispute(5, { disputeId: 're_5' }), 'id_reused', /^id: re_5 /);
+  });
+
+  test('gives back what its own payment’s dispute took, where a ledger has it twice', () => {
+    const twice = {
+      type: 'PaymentDisputed',
+      data: { ...OTHER, disputeId: 'dp_1', amount: usd(20), openedAt: new Date(NOW).toISOString() },
+    } as AccountEvent;
+    const life = [...lived(both, dispute(20)), twice];
+    expect(faultsOf(life)).toContainEqual(expect.stringMatching(/dp_1: disputed twice$/));
+    const closed = given(...life).decided(close('won', OTHER));
+    expect(closed).toMatchObject([{ type: 'DisputeClosed' }]);
+    expect(faultsOf([...life, ...closed])).toEqual(faultsOf(life));
+  });
+
+  test('is not that by which a part came back before: the rest would never come', () => {
+    const life = lived(paid, dispute(20), {
+      ...{ type: 'RestoreGrant', restorationId: 'dp_1_won', revocationId: 'dp_1', amount: usd(3) },
+      ...{ reason: 'by hand', ...SAID },
+    });
+    given(...life).refuses(close('won'), 'id_reused', /^id: dp_1_won /);
+    const rest = lived(life, {
+      ...{ type: 'RestoreGrant', restorationId: 'by_hand', revocationId: 'dp_1', amount: null },
+      ...{ reason: 'the rest', ...SAID },
+    });
+    expect(balanceOf(lived(rest, close('won')))).toBe(20n);
   });
 });

@@ -166,6 +166,13 @@ export const PAYMENT_CASES = {
       ...{ refused: 'id_reused', life: [...ended, ...refunded()], command: { ...refund, amount: usd(8) } },
       ...{ written: refunded(usd(8)).slice(0, 1), fault: /^re_1: refunded twice$/ },
     },
+    {
+      ...{ refused: 'id_reused', life: [...ended, ...disputed()], command: { ...refund, refundId: 'dp_1' } },
+      written: [
+        { type: 'PaymentRefunded', data: { paymentId: payment, refundId: 'dp_1', amount: usd(9), refundedAt: AT } },
+      ],
+      fault: /^dp_1: refunded twice$/,
+    },
   ],
   RecordDispute: [
     {
@@ -175,6 +182,13 @@ export const PAYMENT_CASES = {
     {
       ...{ refused: 'invalid_amount', life: ended, command: { ...dispute, amount: usd(0) } },
       ...{ written: disputed(usd(0)).slice(0, 1), fault: /^dp_1: a dispute about nothing$/ },
+    },
+    {
+      ...{ refused: 'id_reused', life: [...ended, ...refunded()], command: { ...dispute, disputeId: 're_1' } },
+      written: [
+        { type: 'PaymentDisputed', data: { paymentId: payment, disputeId: 're_1', amount: usd(18), openedAt: AT } },
+      ],
+      fault: /^re_1: disputed twice$/,
     },
   ],
   CloseDispute: [
