@@ -37,7 +37,7 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
     compare(books, `${attemptId}: where it was paid`, provider, attempt.provider);
     attempt.isOpen = false;
     attempt.paidBy = paymentId;
-    if (attempt.kind === 'reload' && books.reload !== null) books.reload.retryAt = '';
+    if (attempt.kind === 'reload' && books.reload !== null) Object.assign(books.reload, { retryAt: '', skipped: null });
   }
   const name = `payment_${paymentId}`;
   const fields = { grantId: name, source: 'purchase', amount: String(attempt?.credits ?? amount), costBasis: amount };

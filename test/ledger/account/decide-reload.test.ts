@@ -118,6 +118,13 @@ describe('auto-reload', () => {
     expect(again.at(-1)).toMatchObject({ data: { nextAttemptAt: at(NOW + 2 * HOUR) } });
   });
 
+  test('tells anew why there is none after one that had failed was paid late', () => {
+    const told = lived(low, reload('r1'), fail('r1'), { type: 'SuspendAccount', reason: 'x' }, reload('r2'));
+    const drained = lifeWith(lived(told, pay('r1', 15_000_000)), usageOf(1, 18_000_000));
+    given(...drained).decides(reload('r3'), skipped('suspended'));
+    expect(faultsOf([...drained, skipped('suspended')])).toEqual([]);
+  });
+
   test('tells once why there is none: off, suspended, without a card', () => {
     const off = lived(low, configure({ consentedAtMs: null }));
     given(...off).decides(reload('r1'), skipped('disabled'));
