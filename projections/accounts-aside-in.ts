@@ -1,3 +1,4 @@
+import { isOfOperator } from './accounts-set-aside.ts';
 import { readUndamaged } from './damaged-views.ts';
 import { type ParkedAccount, readParked } from './parked-accounts.ts';
 import { type AsideFacts, readSetAside } from './rebuild/views-facts.ts';
@@ -13,11 +14,11 @@ export function accountsAsideIn(data: string): readonly AsideFacts[] {
   return withParked(looked.damage === null ? looked.read : [], readParked(data));
 }
 
-/** An account that is parked is so from a revision on, where a gateway has found it. */
+/** An account that is parked is so from a revision on, where a gateway has found it. One that was, and is not any more, is not refused. */
 function withParked(setAside: readonly AsideFacts[], parked: readonly ParkedAccount[]): AsideFacts[] {
   const ids = new Set<string>(parked.map(({ accountId }) => accountId));
   return [
-    ...setAside.filter(({ accountId }) => !ids.has(accountId)),
+    ...setAside.filter(({ accountId, why }) => !ids.has(accountId) && !isOfOperator(why)),
     ...parked.map(({ accountId, reason }) => {
       const revision = setAside.find((one) => one.accountId === accountId)?.revision ?? null;
       return { accountId, cause: 'parked', revision, why: reason };

@@ -22,9 +22,12 @@ const TABLE: ViewTable = {
 
 const PARKED = 'parked by an operator: ';
 
+/** Whether an operator's word alone is why, which ends with it: what then stands in a file is read again by the next start. */
+export const isOfOperator = (why: string): boolean => why.startsWith(PARKED);
+
 /** Whether of an account in that row a fold of the log says what is to be there: none does of hidden events, or of what waits. */
 export const isFoldedAside = ([_id, cause, _at, why]: readonly ColumnValue[]): boolean =>
-  cause === 'unreadable' && !textOf(why).startsWith(PARKED);
+  cause === 'unreadable' && !isOfOperator(textOf(why));
 
 /** `hidden`: the log's server hides events of the stream; `unreadable`: one cannot be read, or not be applied. */
 type AsideCause = 'hidden' | 'unreadable';

@@ -38,6 +38,10 @@ it('a parked account alone is refused, its events wait, also over a restart, and
   const { setAside } = await runHereForJson('projections', 'status', '--data', data);
   expect(setAside).toEqual([{ accountId: 'acct_test', cause: 'parked', revision: expect.any(Number), why: REASON[1] }]);
   await first.stop();
+  // While no gateway runs: its row is left until the next start.
+  await runHereForJson('projections', 'unpark', 'acct_test', '--data', data);
+  expect((await runHereForJson('projections', 'status', '--data', data)).setAside).toEqual([]);
+  await runHereForJson('projections', 'park', 'acct_test', ...REASON, '--data', data);
 
   const second = await startTestGateway({ data });
   expect(await answerTo(second)).toMatch(new RegExp(`^529 .*${WHY}`));
