@@ -32,15 +32,13 @@ export class ViewsRenewal {
     this.#parts = parts;
   }
 
-  /** Tries in vain since the start; 0 where the views are all folded. */
+  /** Tries in vain since the start; 0 where the views are all folded, be it by a command that an operator has run. */
   get failures(): number {
-    return this.#failures;
+    return this.#failures > 0 && this.#isUpcast() ? this.#failures : 0;
   }
 
   start(): void {
-    this.#working = this.#work().catch((error: unknown) =>
-      this.#parts.logger.error({ err: error }, 'whether the views are to be rebuilt cannot be told'),
-    );
+    this.#working = this.#work();
   }
 
   close(): Promise<void> {
@@ -51,17 +49,25 @@ export class ViewsRenewal {
   async #work(): Promise<void> {
     const { logger, timing: { pause } = TIMING } = this.#parts;
     const { signal } = this.#ending;
-    for (let tries = 1; tries <= TRIES_MAX && (await this.#isToBeDone(pause)); tries++) {
-      const reason = await this.#try();
-      if (signal.aborted || reason === null) continue;
+    for (let tries = 1; tries <= TRIES_MAX; tries++) {
+      const reason = await this.#try(pause);
+      if (signal.aborted || reason === null) return;
       this.#failures = tries;
       const pauseMs = FIRST_PAUSE_MS * 3 ** (tries - 1);
       const next = tries < TRIES_MAX ? { nextInMs: pauseMs } : {};
       logger.error({ reason, tries, ...next }, 'the views of this version are not rebuilt: those of before serve on');
       if (tries < TRIES_MAX) await pause(pauseMs, signal);
     }
-    if (signal.aborted || this.#parts.upcastFrom().size > 0) return;
-    this.#failures = 0;
+  }
+
+  /** Where that cannot be read, they are what they were. */
+  #isUpcast(): boolean {
+    try {
+      return this.#parts.upcastFrom().size > 0;
+    } catch (error) {
+      this.#parts.logger.warn({ err: error }, 'whether the views are to be rebuilt cannot be told');
+      return true;
+    }
   }
 
   async #isToBeDone(pause: Timing['pause']): Promise<boolean> {
@@ -72,11 +78,12 @@ export class ViewsRenewal {
     return isNeeded();
   }
 
-  /** Why it was in vain. */
-  async #try(): Promise<string | null> {
+  /** Why it was in vain; null where it was not, or nothing is to be done. */
+  async #try(pause: Timing['pause']): Promise<string | null> {
     const { upcastFrom, rebuild, logger } = this.#parts;
-    logger.info({ versions: Object.fromEntries(upcastFrom()) }, 'the views of this version are rebuilt beside them');
     try {
+      if (!(await this.#isToBeDone(pause))) return null;
+      logger.info({ versions: Object.fromEntries(upcastFrom()) }, 'the views of this version are rebuilt beside them');
       const said = await rebuild(this.#ending.signal);
       if (upcastFrom().size > 0) return `it has ended, and nothing was switched: ${said}`;
       logger.warn({ said }, 'the views are those of this version, folded from the log');

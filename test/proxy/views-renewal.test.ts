@@ -9,12 +9,16 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 function renewed(
   rebuild: (views: Map<string, number>, signal: AbortSignal) => Promise<string>,
   isUnderWay = () => false,
+  broken: { reads: number } = { reads: 0 },
 ) {
   const views = new Map([['balance', 6]]);
   const lines: Record<string, unknown>[] = [];
   const tries: AbortSignal[] = [];
   const renewal = new ViewsRenewal({
-    upcastFrom: () => views,
+    upcastFrom: () => {
+      if (broken.reads-- > 0) throw new Error('too many open files');
+      return views;
+    },
     isUnderWay,
     rebuild: (signal) => {
       tries.push(signal);
@@ -77,6 +81,44 @@ describe('views of an earlier version that are served from', () => {
     expect([renewal.failures, lines.at(-1)]).toMatchObject([1, { reason: 'no room', nextInMs: 5_000 }]);
     expect(await waits()).toEqual([5_000, 15_000]);
     expect(renewal.failures).toBe(0);
+  });
+
+  it('have failed no more once an operator has had them rebuilt, also after the last try', async () => {
+    const broken = { reads: 0 };
+    const { renewal, views, lines } = renewed(
+      async () => 'nothing was switched',
+      () => false,
+      broken,
+    );
+    renewal.start();
+    await waits();
+    const told = lines.length;
+    broken.reads = 1;
+    expect([renewal.failures, lines.slice(told)]).toMatchObject([9, [{ level: 40 }]]);
+    views.clear();
+    expect(renewal.failures).toBe(0);
+  });
+
+  it('are looked at again where they cannot be read, as after a rebuild in vain', async () => {
+    const broken = { reads: 1 };
+    let left = 2;
+    const { renewal, tries, lines } = renewed(
+      async (views) => {
+        views.clear();
+        return 'switched';
+      },
+      () => {
+        if (left-- === 2) throw new Error('no descriptors');
+        return false;
+      },
+      broken,
+    );
+    renewal.start();
+    await settled();
+    expect([renewal.failures, lines]).toMatchObject([1, [{ level: 50, reason: 'too many open files' }]]);
+    expect(await waits()).toEqual([5_000, 15_000]);
+    expect([tries.length, renewal.failures]).toEqual([1, 0]);
+    expect(lines[1]).toMatchObject({ level: 50, reason: 'no descriptors', nextInMs: 15_000 });
   });
 
   it('are left to a command that rebuilds them already', async () => {
