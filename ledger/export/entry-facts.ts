@@ -24,6 +24,10 @@ export function factsOf(event: BookedEvent): EntryFacts {
       return { ...NONE, grant: event.data.grantId };
     case 'BalanceAdjusted':
       return { ...NONE, grant: event.data.adjustmentId };
+    case 'PaymentRefunded':
+    case 'PaymentDisputed':
+    case 'DisputeClosed':
+      return { ...NONE, grant: `payment_${event.data.paymentId}` };
     default:
       return event satisfies never;
   }

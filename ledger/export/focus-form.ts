@@ -82,6 +82,11 @@ export function focusForm(): BooksForm {
         case 'DebitReversed':
         case 'BalanceAdjusted':
           return rows.correction(entry, event.data.reason, atOnce);
+        case 'PaymentRefunded':
+          return rows.correction(entry, `refund ${event.data.refundId}`, atOnce);
+        case 'PaymentDisputed':
+        case 'DisputeClosed':
+          return rows.correction(entry, `dispute ${event.data.disputeId}`, atOnce);
         default:
           return rows.others(entry, atOnce);
       }

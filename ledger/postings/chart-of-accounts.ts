@@ -24,8 +24,10 @@ export const BREAKAGE = 'Income:Breakage';
 export const PREMIUM = 'Income:Premium';
 /** What an operator took of paid credit without paying it back, and what a correction made owed. */
 export const CORRECTIONS = 'Income:Corrections';
+/** What was paid back, or disputed, less the credit that was revoked for it. */
+export const REFUNDS = 'Income:Refunds';
 /** What a customer's bank has taken back while it is disputed, and for good where that is lost. */
-const DISPUTES = 'Assets:Disputes';
+export const DISPUTES = 'Assets:Disputes';
 /** What stood before the period that is exported. */
 export const OPENING = 'Equity:Opening';
 

@@ -52,6 +52,8 @@ export class CustomerBooks {
   readonly receivable: string;
   readonly #grants = new Map<GrantId, BookedGrant>();
   readonly #onMoved: ((grantId: GrantId, parts: Parts) => void) | undefined;
+  /** Of refunds and disputes, by their ids: how much money went back. */
+  readonly #wentBack = new Map<string, bigint>();
   #owed = 0n;
   #spendable = 0n;
 
@@ -105,6 +107,15 @@ export class CustomerBooks {
     grant.lacking = after;
     const paid = paidOf(grant, after) - paidOf(grant, before);
     return { paid, free: change - paid };
+  }
+
+  giveBack(id: string, amount: bigint): void {
+    this.#wentBack.set(id, amount);
+  }
+
+  /** How much money a refund or a dispute was about; null where there is none of that id. */
+  wentBack(id: string): bigint | null {
+    return this.#wentBack.get(id) ?? null;
   }
 
   /** Less than nothing where it is owed no more. */

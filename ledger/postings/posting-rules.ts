@@ -1,11 +1,14 @@
 import type { DomainEvent, EventData, EventType } from '../../contracts/events.ts';
+import { grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import {
   BREAKAGE,
   CORRECTIONS,
   clearing,
+  DISPUTES,
   givenAway,
   PREMIUM,
+  REFUNDS,
   revoked,
   USAGE_FREE,
   USAGE_OWED,
@@ -31,7 +34,6 @@ type PostingRule<T extends EventType> = MovesMoney<T> | MovesNone;
 const HELD = 'what is held or leased is still the customer’s: the debit books what became of it';
 const WHO = 'it says who may spend or how much, and moves nothing';
 const UNPAID = 'no money has moved: what is paid is granted in the same append';
-const REVOKED = 'the credits that go with the money are revoked in the same append';
 const SEALS = 'what proves that events are as they were written moves no money';
 const LEDGER = 'it is about the ledger itself, not about what is in it';
 
@@ -67,9 +69,9 @@ export const POSTING_RULES = {
   PaymentFailed: { none: UNPAID },
   PaymentActionRequired: { none: UNPAID },
   PaymentAbandoned: { none: UNPAID },
-  PaymentRefunded: { none: REVOKED },
-  PaymentDisputed: { none: REVOKED },
-  DisputeClosed: { none: 'what comes back of one that was won is restored in the same append' },
+  PaymentRefunded: { post: refund },
+  PaymentDisputed: { post: dispute },
+  DisputeClosed: { post: closeDispute },
   AutoReloadConfigured: { none: WHO },
   AutoReloadStarted: { none: UNPAID },
   AutoReloadSkipped: { none: UNPAID },
@@ -173,7 +175,7 @@ function debit(
 
 /** What was given away is taken off again; what was paid goes to whom the cause says. */
 function revoke(books: CustomerBooks, data: EventData<'GrantRevoked'>): Posting[] {
-  const { grantId, taken, uncovered, cause } = data;
+  const { revocationId, grantId, taken, uncovered, cause } = data;
   const held = books.take(grantId, taken);
   const lacking = books.lack(grantId, uncovered);
   books.owe(uncovered);
@@ -182,19 +184,41 @@ function revoke(books: CustomerBooks, data: EventData<'GrantRevoked'>): Posting[
     { account: books.paidCredits, microUsd: held.paid },
     { account: books.freeCredits, microUsd: held.free },
     { account: books.receivable, microUsd: uncovered },
-    { account: revoked(cause, source), microUsd: -held.paid - lacking.paid },
+    { account: takenFor(books, revocationId) ?? revoked(cause, source), microUsd: -held.paid - lacking.paid },
     { account: givenAway(source), microUsd: -held.free - lacking.free },
   );
 }
 
+/** Where credits go that are taken for money that is booked by its own event: as much as it, or less, or more. */
+const takenFor = (books: CustomerBooks, id: string): string | null => (books.wentBack(id) === null ? null : REFUNDS);
+
+/** The money that went back: its credits, as far as there are any to be revoked, follow. */
+function refund(books: CustomerBooks, { paymentId, refundId, amount }: EventData<'PaymentRefunded'>): Posting[] {
+  books.giveBack(refundId, amount);
+  const account = clearing(books.sourceOf(grantId(`payment_${paymentId}`)));
+  return booked({ account, microUsd: -amount }, { account: REFUNDS, microUsd: amount });
+}
+
+function dispute(books: CustomerBooks, { disputeId, amount }: EventData<'PaymentDisputed'>): Posting[] {
+  books.giveBack(disputeId, amount);
+  return booked({ account: DISPUTES, microUsd: -amount }, { account: REFUNDS, microUsd: amount });
+}
+
+function closeDispute(books: CustomerBooks, { disputeId, outcome }: EventData<'DisputeClosed'>): Posting[] {
+  const amount = books.wentBack(disputeId);
+  if (amount === null) throw new UnbookableError(`there is no dispute ${disputeId}`);
+  if (outcome === 'lost') return [];
+  return booked({ account: DISPUTES, microUsd: amount }, { account: REFUNDS, microUsd: -amount });
+}
+
 /** The revocation turned back. */
 function restore(books: CustomerBooks, data: EventData<'GrantRestored'>): Posting[] {
-  const { grantId, uncovered, owedLess, cause } = data;
+  const { revocationId, grantId, uncovered, owedLess, cause } = data;
   const lacking = books.lack(grantId, -uncovered);
   const { filled, taken } = comeBack(books, data);
   const source = books.sourceOf(grantId);
   return booked(
-    { account: revoked(cause, source), microUsd: taken.paid - lacking.paid },
+    { account: takenFor(books, revocationId) ?? revoked(cause, source), microUsd: taken.paid - lacking.paid },
     { account: givenAway(source), microUsd: taken.free - lacking.free },
     { account: books.receivable, microUsd: -owedLess },
     { account: books.paidCredits, microUsd: -filled.paid - taken.paid },

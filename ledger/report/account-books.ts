@@ -134,6 +134,11 @@ export class AccountBooks {
         if (month !== undefined)
           this.#takeDebit({ ...event.data, amount: microUsd(-event.data.amount) }, month, { recordedAt, postings });
         break;
+      case 'PaymentRefunded':
+      case 'PaymentDisputed':
+      case 'DisputeClosed':
+        this.#takeCorrection(movements, postings);
+        break;
       case 'BalanceAdjusted':
         movements[event.data.direction === 'up' ? 'adjustedUp' : 'adjustedDown'] += event.data.amount;
         if (event.data.direction === 'down') this.#takeCorrection(movements, postings);
@@ -275,6 +280,10 @@ function noteOn(
       if (event.data.source === 'adjustment')
         note(`credits granted as an adjustment (${event.data.grantId})`, { amount: event.data.amount, why: actor });
       break;
+    // Of those that move money the credits that go with it have their note.
+    case 'PaymentRefunded':
+    case 'PaymentDisputed':
+    case 'DisputeClosed':
     case 'AccountOpened':
     case 'CreditsExpired':
       break;

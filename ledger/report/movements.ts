@@ -4,6 +4,7 @@ import {
   CORRECTIONS,
   type GrantSource,
   PREMIUM,
+  REFUNDS,
   USAGE_FREE,
   USAGE_OWED,
   USAGE_PAID,
@@ -37,6 +38,8 @@ interface Income {
   premium: bigint;
   /** Paid credit that operators took without paying it back, and what their corrections made owed, less what they undid of it. */
   corrections: bigint;
+  /** Credit that was paid for and revoked for money that went back, less that money. */
+  refunds: bigint;
 }
 
 const INCOME: { readonly [F in keyof Income]: string } = {
@@ -46,9 +49,18 @@ const INCOME: { readonly [F in keyof Income]: string } = {
   breakage: BREAKAGE,
   premium: PREMIUM,
   corrections: CORRECTIONS,
+  refunds: REFUNDS,
 };
 const INCOME_FIELDS = Object.keys(INCOME) as (keyof Income)[];
-const noIncome = (): Income => ({ fromPaid: 0n, fromGiven: 0n, owed: 0n, breakage: 0n, premium: 0n, corrections: 0n });
+const noIncome = (): Income => ({
+  fromPaid: 0n,
+  fromGiven: 0n,
+  owed: 0n,
+  breakage: 0n,
+  premium: 0n,
+  corrections: 0n,
+  refunds: 0n,
+});
 
 export function incomeOf(postings: readonly Posting[]): Income {
   const income = noIncome();
@@ -62,8 +74,8 @@ export function addIncome(moved: Movements, income: Income): void {
 }
 
 /** What of it is earned: all but what was given away. */
-export const earnedOf = ({ fromPaid, owed, breakage, premium, corrections }: Income): bigint =>
-  fromPaid + owed + breakage + premium + corrections;
+export const earnedOf = ({ fromPaid, owed, breakage, premium, corrections, refunds }: Income): bigint =>
+  fromPaid + owed + breakage + premium + corrections + refunds;
 
 /** What moved the books in a time; everything in micro-USD. */
 export interface Movements extends Income {

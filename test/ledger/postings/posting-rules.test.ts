@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import type { AccountEvent } from '../../../contracts/events.ts';
+import { describe, expect, it } from 'vitest';
+import type { AccountEvent, EventData } from '../../../contracts/events.ts';
 import { EVENT_SCHEMAS } from '../../../contracts/events.ts';
+import { grantId, paymentId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
@@ -147,3 +148,76 @@ function billed(): OpenAccount {
   if (state.type === 'unopened') throw new Error('it is open');
   return state;
 }
+
+describe('money that goes back', () => {
+  const at = '2026-11-20T10:00:00.000Z';
+  const payment = paymentId('pi_1');
+  const refunded: AccountEvent = {
+    type: 'PaymentRefunded',
+    data: { paymentId: payment, refundId: 're_1', amount: microUsd(100n), refundedAt: at },
+  };
+  const revoked = (
+    revocationId: string,
+    cause: EventData<'GrantRevoked'>['cause'],
+    amount: number,
+    balance: number,
+  ): AccountEvent => ({
+    type: 'GrantRevoked',
+    data: {
+      ...{
+        revocationId,
+        grantId: grantId('payment_pi_1'),
+        amount: microUsd(BigInt(amount)),
+        taken: microUsd(BigInt(amount)),
+      },
+      ...{ uncovered: microUsd(0n), cause, paymentId: payment, revokedAt: at, reason: 'x', actor: 'eve' },
+      balanceAfter: microUsd(BigInt(balance)),
+    },
+  });
+  const sumsOf = (...events: readonly AccountEvent[]): Record<string, bigint> => {
+    const sums: Record<string, bigint> = {};
+    for (const entry of post(...events))
+      for (const [account, amount] of Object.entries(entry)) sums[account] = (sums[account] ?? 0n) + amount;
+    return Object.fromEntries(Object.entries(sums).filter(([, amount]) => amount !== 0n));
+  };
+  const bought = granted('payment_pi_1', 90, { costBasis: microUsd(100n) });
+
+  it('is what went back, also where less credit was bought for it, or all of that was revoked before', () => {
+    expect(sumsOf(bought, refunded, revoked('re_1', 'refund', 90, 0))).toEqual({
+      'Income:Premium': -10n,
+      'Income:Refunds': 10n,
+    });
+    expect(sumsOf(bought, revoked('x', 'fraud', 90, 0), refunded)).toEqual({
+      ...{ 'Income:Premium': -10n, 'Income:Corrections': -90n, 'Income:Refunds': 100n },
+    });
+    expect(sumsOf(bought, revoked('x', 'refund', 90, 0))).toEqual({
+      ...{ 'Income:Premium': -10n, 'Assets:Clearing:Purchases': 10n },
+    });
+  });
+
+  it('is the bank’s while it is disputed, and comes back with its credits where that is won', () => {
+    const disputed: AccountEvent = {
+      type: 'PaymentDisputed',
+      data: { paymentId: payment, disputeId: 'dp_1', amount: microUsd(100n), openedAt: at },
+    };
+    const closed = (outcome: 'won' | 'lost'): AccountEvent => ({
+      type: 'DisputeClosed',
+      data: { paymentId: payment, disputeId: 'dp_1', outcome, closedAt: at },
+    });
+    const open = [bought, disputed, revoked('dp_1', 'dispute', 90, 0)];
+    const taken = { 'Assets:Clearing:Purchases': 100n, 'Assets:Disputes': -100n };
+    expect(sumsOf(...open)).toEqual({ ...taken, 'Income:Premium': -10n, 'Income:Refunds': 10n });
+    expect(sumsOf(...open, closed('lost'))).toEqual(sumsOf(...open));
+    const restored: AccountEvent = {
+      type: 'GrantRestored',
+      data: {
+        ...{ restorationId: 'dp_1_won', revocationId: 'dp_1', grantId: grantId('payment_pi_1'), cause: 'dispute' },
+        ...{ amount: microUsd(90n), uncovered: microUsd(0n), owedLess: microUsd(0n), restoredAt: at, reason: 'x' },
+        reinstated: [{ grantId: grantId('payment_pi_1'), amount: microUsd(90n), expiresAt: null }],
+        ...{ actor: 'eve', balanceAfter: microUsd(90n) },
+      },
+    };
+    expect(sumsOf(...open, closed('won'), restored)).toEqual(sumsOf(bought));
+    expect(() => post(bought, closed('won'))).toThrow(/there is no dispute dp_1/);
+  });
+});

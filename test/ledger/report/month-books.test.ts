@@ -3,7 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { accountStream, commandId, grantId, LEDGER_STREAM, position, revision } from '../../../contracts/ids.ts';
+import {
+  accountStream,
+  commandId,
+  grantId,
+  LEDGER_STREAM,
+  paymentId,
+  position,
+  revision,
+} from '../../../contracts/ids.ts';
 import { INITIAL_ACCOUNT, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { costOfException } from '../../../ledger/account/exceptions.ts';
@@ -18,6 +26,7 @@ import {
   freeCredits,
   PREMIUM,
   paidCredits,
+  REFUNDS,
   receivable,
   USAGE_FREE,
   USAGE_OWED,
@@ -163,7 +172,12 @@ describe('the books of a month', () => {
           const [paid, free, owed] = [paidCredits(ACCOUNT), freeCredits(ACCOUNT), receivable(ACCOUNT)];
           expect(moved).toMatchObject({
             ...{ fromPaid: -within(USAGE_PAID), fromGiven: -within(USAGE_FREE), owed: -within(USAGE_OWED) },
-            ...{ breakage: -within(BREAKAGE), premium: -within(PREMIUM), corrections: -within(CORRECTIONS) },
+            ...{
+              breakage: -within(BREAKAGE),
+              premium: -within(PREMIUM),
+              corrections: -within(CORRECTIONS),
+              refunds: -within(REFUNDS),
+            },
           });
           const paidIn = sum(GRANT_SOURCES.map((source) => moved.granted[source].paid));
           const cleared = sum(GRANT_SOURCES.map((source) => within(clearing(source))));
@@ -213,6 +227,18 @@ describe('the books of a month', () => {
       { source: 'promotion', age: '0 to 30 days', grants: 1, remaining: 70n, ended: 0n, deferred: 0n },
     ]);
     expect(books.eventsOfMonth).toBe(2);
+  });
+
+  it('have the money that went back as what it was, whatever credit goes with it', () => {
+    const now = '2026-11-05T10:00:00.000Z';
+    const refunded = { paymentId: paymentId('pi_1'), refundId: 're_1', amount: usd(100), refundedAt: now };
+    const { moved, checks } = booksOf('2026-11', [
+      at(now, opened),
+      at(now, granted('payment_pi_1', 90, { costBasis: usd(100) })),
+      at(now, { type: 'PaymentRefunded', data: refunded }),
+    ]);
+    expect(moved).toMatchObject({ paidBack: 100n, premium: 10n, refunds: -100n });
+    expect(checks.filter(({ one, other }) => one !== other)).toEqual([]);
   });
 
   it('have every exception and correction as a note, each with its amount and why, and spending on its day', () => {
