@@ -1,39 +1,11 @@
 import { formatExactUsd, groupedCount, groupedUsd, picoUsd } from '../../contracts/money.ts';
-import { DECREASES, INCREASES, type StatementFigure } from '../../contracts/statement-events.ts';
+import { DECREASES, INCREASES } from '../../contracts/statement-events.ts';
 import { columnChart, rowChart } from './charts.ts';
 import { type Html, html } from './html.ts';
 import type { MonthStatement } from './month-statement.ts';
 import { pageFrame } from './page-frame.ts';
+import { FIGURE_WORDS, type StatementOf, statusSentence } from './statement-words.ts';
 import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
-
-export interface StatementOf {
-  readonly accountId: string;
-  readonly email: string;
-  readonly product: string;
-  readonly madeAt: string;
-}
-
-/** As people call them, in a statement's order. */
-export const FIGURE_WORDS: Readonly<Record<StatementFigure, string>> = {
-  granted: 'granted',
-  reinstated: 'reinstated after expiry',
-  restored: 'restored after a revocation',
-  reversed: 'reversed of debits',
-  adjustedUp: 'adjusted up',
-  debited: 'debited',
-  expired: 'expired',
-  revoked: 'revoked',
-  adjustedDown: 'adjusted down',
-};
-
-/** Whether the month can change yet, in a sentence. */
-export function statusSentence({ status, closed, month }: MonthStatement): string {
-  if (closed !== null)
-    return `Closed at ${closed.closedAt}, from revisions ${closed.firstRevision} to ${closed.lastRevision}: it does not change any more.`;
-  return status === 'open'
-    ? `${month} is not closed yet: these are its figures until now.`
-    : `Nothing moved in ${month}: it was closed with the next statement.`;
-}
 
 const MODELS_PLOTTED = 12;
 

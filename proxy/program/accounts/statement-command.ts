@@ -4,12 +4,7 @@ import { formatExactUsd, formatUsd, groupedUsd, microUsd, picoUsd } from '../../
 import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
 import { csvLine } from '../../../ledger/export/csv-line.ts';
 import { type MonthStatement, monthStatement } from '../../../ledger/report/month-statement.ts';
-import {
-  FIGURE_WORDS,
-  type StatementOf,
-  statementPage,
-  statusSentence,
-} from '../../../ledger/report/statement-page.ts';
+import { FIGURE_WORDS, type StatementOf, statusSentence } from '../../../ledger/report/statement-words.ts';
 import { accountArgument, monthArgument } from '../command-arguments.ts';
 import { type CommandContext, globalOptions, withReadLog } from '../command-context.ts';
 import { facts, show, table, writeData } from '../show.ts';
@@ -49,11 +44,17 @@ export function addStatementCommand(account: Command, context: CommandContext): 
           const of = { accountId: id, email: state.email, product: state.organization.product, madeAt };
           if (globalOptions(command).json === true || format === 'json') writeData(context, jsonText(statement, of));
           else if (format === 'csv') writeData(context, csvOf(statement));
-          else if (format === 'html') writeData(context, statementPage(statement, of));
+          else if (format === 'html') writeData(context, await htmlOf(statement, of));
           else show(context, command, { json: null, text: () => textOf(statement) });
         });
       },
     );
+}
+
+/** Its plots' package is loaded for it alone. */
+async function htmlOf(statement: MonthStatement, of: StatementOf): Promise<string> {
+  const { statementPage } = await import('../../../ledger/report/statement-page.ts');
+  return statementPage(statement, of);
 }
 
 const jsonText = (statement: MonthStatement, of: StatementOf): string =>
