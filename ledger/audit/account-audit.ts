@@ -5,14 +5,14 @@ import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from '
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
 import { auditOpen, auditTrial, revokeKey, setLimit, takeKey, takeOpened, takeSuspension } from './audit-life.ts';
 import { changeRole, removeMember, rotateKey, takeMember } from './audit-members.ts';
-import { auditFollowing, takeFailed, takeOutcome, takePaid, takePurchase } from './audit-payments.ts';
+import { auditFollowing, takeOutcome, takePaid, takePurchase } from './audit-payments.ts';
 import { takeDispute, takeDisputeClosed, takeRefund } from './audit-refunds.ts';
-import { takePaused, takeReload, takeReloadSet, takeSkipped } from './audit-reload.ts';
+import { takeFailed, takeMethod, takePaused, takeReload, takeReloadSet, takeSkipped } from './audit-reload.ts';
 import { auditRequest, auditUnpriced } from './audit-request.ts';
 import { countForStatement, takeStatement } from './audit-statements.ts';
 import { auditCrossings, noteCrossings, takeCrossed } from './audit-thresholds.ts';
 import { auditViews, type SeenFigures } from './audit-views.ts';
-import { burnsBefore, fitOneDebit } from './burn-own.ts';
+import { fitOneDebit, insertGrant, type OwnGrant } from './burn-own.ts';
 import { type AccountBooks, compare, compareAmount, emptyBooks, tell } from './own-account.ts';
 import { takeFromLease, takeLeased, takeNarrowed, takeReleased } from './own-leases.ts';
 import { ownPrice } from './own-price.ts';
@@ -129,6 +129,7 @@ export class AccountAudit {
     if (type === 'CreditsDebited' || type === 'SpendThresholdCrossed')
       auditSameCommand(this.books, event, this.#before);
     else this.#auditOrder(event);
+    auditActor(this.books, event);
     this.#before = metadata;
     if (type !== 'AccountOpened') auditOpen(this.books, type);
     // Another event could take money unseen.
@@ -161,13 +162,13 @@ export class AccountAudit {
     SpendLimitSet: ({ books }, event) => setLimit(books, event.data as LimitSetData, event),
     SpendThresholdCrossed: ({ books }, { data }) => takeCrossed(books, data as CrossedData),
     CreditsGranted: ({ books }, event) => takeGrant(books, event.data as GrantData, event),
-    PaymentMethodSaved: ({ books: { reload } }) => {
-      if (reload !== null) Object.assign(reload, { isPaused: false, retryAt: '', skipped: null });
+    PaymentMethodSaved: ({ books }) => takeMethod(books),
+    PaymentMethodRemoved: ({ books }) => {
+      books.hasMethod = false;
     },
-    PaymentMethodRemoved: () => {},
     PurchaseStarted: ({ books }, { data }) => takePurchase(books, data as PurchaseData),
     PaymentSucceeded: ({ books }, event) => takePaid(books, event.data as PaidData, event),
-    PaymentFailed: ({ books }, { data }) => takeFailed(books, data as FailedData),
+    PaymentFailed: ({ books }, event) => takeFailed(books, event.data as FailedData, event),
     PaymentRefunded: ({ books }, event) => takeRefund(books, event.data as RefundedData, event),
     PaymentDisputed: ({ books }, event) => takeDispute(books, event.data as DisputedData, event),
     DisputeClosed: ({ books }, event) => takeDisputeClosed(books, event.data as DisputeClosedData, event),
@@ -260,6 +261,19 @@ function auditSameCommand(books: AccountBooks, { type, metadata }: StoredEvent, 
   if (recordedAt !== before.recordedAt) tell(books, `when ${type} was recorded`, recordedAt, before.recordedAt);
 }
 
+/** Who has corrected something stands in the event, too. */
+function auditActor(books: AccountBooks, { type, data, metadata }: StoredEvent): void {
+  if (CORRECTIONS.has(type) && metadata?.actor !== undefined)
+    compare(books, `who caused ${type}`, metadata.actor, (data as { readonly actor: string }).actor);
+}
+
+const CORRECTIONS: ReadonlySet<string> = new Set([
+  'GrantRevoked',
+  'GrantRestored',
+  'DebitReversed',
+  'BalanceAdjusted',
+] satisfies AccountEvent['type'][]);
+
 /** Null where it is not known. */
 const recordedMs = ({ metadata }: StoredEvent): number | null =>
   metadata === undefined ? null : Date.parse(metadata.recordedAt);
@@ -279,12 +293,12 @@ function takeGrant(books: AccountBooks, grant: GrantData, event: StoredEvent): v
   if (amount === 0n) tell(books, `${grant.grantId}: nothing is granted`);
   if (grant.expiresAt !== null && grant.expiresAt <= grant.effectiveAt)
     tell(books, `${grant.grantId}: ends before it begins`, grant.expiresAt, `after ${grant.effectiveAt}`);
-  if (books.grants.some(({ grantId }) => grantId === grant.grantId)) tell(books, `${grant.grantId}: granted twice`);
+  if (books.grantOf.has(grant.grantId)) tell(books, `${grant.grantId}: granted twice`);
   const owed = books.uncovered;
   const filled = amount < owed ? amount : owed;
   books.uncovered -= filled;
   books.granted += amount;
-  books.grants.push({
+  const own: OwnGrant = {
     grantId: grant.grantId,
     idBytes: Buffer.byteLength(JSON.stringify(grant.grantId)),
     amount,
@@ -296,9 +310,10 @@ function takeGrant(books: AccountBooks, grant: GrantData, event: StoredEvent): v
     isFree: grant.costBasis === '0',
     effectiveAtMs: Date.parse(grant.effectiveAt),
     expiresAtMs: grant.expiresAt === null ? null : Date.parse(grant.expiresAt),
-  });
+  };
+  if (!books.grantOf.has(grant.grantId)) books.grantOf.set(grant.grantId, own);
+  insertGrant(books.grants, own);
   // Where something is owed, a grant is the way out; and what was paid is granted in any case.
   if (owed === 0n && !isOfPayment && !fitOneDebit(books.grants))
     tell(books, `${grant.grantId}: one more than a debit could name`);
-  books.grants.sort(burnsBefore);
 }

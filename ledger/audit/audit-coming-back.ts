@@ -45,7 +45,7 @@ export function takeReturn(books: AccountBooks, id: string, stated: ComeBackData
   compareAmount(books, `${id}: all that comes back`, stated.amount, sum);
   books.uncovered -= BigInt(stated.owedLess);
   for (const { grantId, amount, expiresAt } of backs) {
-    const grant = books.grants.find((one) => one.grantId === grantId);
+    const grant = books.grantOf.get(grantId);
     if (grant === undefined) continue;
     if (grant.expiresAtMs !== null && grant.expiresAtMs <= Date.parse(at) && grant.remaining > 0n)
       tell(books, `${id}: ${grantId} is over, and what was left of it is not written down`);

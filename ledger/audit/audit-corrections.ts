@@ -12,13 +12,10 @@ export function takeRevoked(books: AccountBooks, revoked: RevokedGrantData): voi
   const [amount, taken, uncovered] = [BigInt(revoked.amount), BigInt(revoked.taken), BigInt(revoked.uncovered)];
   tellUnreasoned(books, revocationId, revoked);
   if (books.revocations.has(revocationId)) tell(books, `${revocationId}: is made twice`);
-  const grant = books.grants.find((one) => one.grantId === grantId);
+  const grant = books.grantOf.get(grantId);
   if (grant === undefined) return void tell(books, `${revocationId}: revokes ${grantId}, which was never granted`);
   if (amount === 0n) tell(books, `${revocationId}: revokes nothing`);
-  const before = [...books.revocations.values()].reduce(
-    (sum, one) => (one.grantId === grantId ? sum + one.uncovered + one.taken : sum),
-    0n,
-  );
+  const before = books.revoked.get(grantId) ?? 0n;
   const isOver = grant.expiresAtMs !== null && grant.expiresAtMs <= Date.parse(revoked.revokedAt);
   const held = isOver ? 0n : grant.remaining;
   const most = OWING.includes(cause) ? grant.amount - before : held;
@@ -31,6 +28,7 @@ export function takeRevoked(books: AccountBooks, revoked: RevokedGrantData): voi
   books.uncovered += uncovered;
   books.removed += amount;
   books.revocations.set(revocationId, { grantId, cause, uncovered, taken });
+  books.revoked.set(grantId, before + uncovered + taken);
   followBalance(books, revocationId, revoked.balanceAfter);
 }
 
@@ -51,7 +49,7 @@ export function takeRestored(books: AccountBooks, restored: RestoredData): void 
   if (amount > owing + taken)
     tell(books, `${restorationId}: gives back of ${revocationId}`, amount, `at most ${owing + taken}`, 'micro-USD');
   const uncovered = amount < owing ? amount : owing;
-  const grant = books.grants.find((one) => one.grantId === grantId);
+  const grant = books.grantOf.get(grantId);
   const back = amount - uncovered;
   if (grant !== undefined) grant.held = back > grant.held ? 0n : grant.held - back;
   const own = { uncovered, shares: [{ grantId, amount: back }], at: restored.restoredAt };
@@ -61,8 +59,11 @@ export function takeRestored(books: AccountBooks, restored: RestoredData): void 
   takeReturn(books, restorationId, restored, restored.restoredAt);
   books.removed -= amount;
   if (revocation !== undefined) {
+    const ofTaken = back > taken ? taken : back;
     revocation.uncovered -= uncovered;
-    revocation.taken = back > taken ? 0n : taken - back;
+    revocation.taken -= ofTaken;
+    const left = (books.revoked.get(revocation.grantId) ?? 0n) - uncovered - ofTaken;
+    books.revoked.set(revocation.grantId, left);
   }
   followBalance(books, restorationId, restored.balanceAfter);
 }

@@ -1,4 +1,4 @@
-import { burnsBefore, type OwnGrant } from './burn-own.ts';
+import { burnsBefore } from './burn-own.ts';
 import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
 import type { ExpiredData, ReinstatedData, UsageData } from './stored-event.ts';
 
@@ -9,7 +9,7 @@ import type { ExpiredData, ReinstatedData, UsageData } from './stored-event.ts';
  */
 export function takeExpired(books: AccountBooks, expired: ExpiredData, atMs: number | null): void {
   const { grantId } = expired;
-  const grant = grantOf(books, grantId);
+  const grant = books.grantOf.get(grantId);
   if (grant === undefined) return void tell(books, `${grantId}: expires, and was never granted`);
   compareAmount(books, `${grantId}: what expires`, expired.amount, grant.remaining);
   const end = grant.expiresAtMs === null ? 'never' : new Date(grant.expiresAtMs).toISOString();
@@ -31,7 +31,7 @@ export function takeExpired(books: AccountBooks, expired: ExpiredData, atMs: num
 export function takeReinstated(books: AccountBooks, back: ReinstatedData, atMs: number | null): void {
   const { grantId } = back;
   const [amount, endMs] = [BigInt(back.amount), Date.parse(back.expiresAt)];
-  const grant = grantOf(books, grantId);
+  const grant = books.grantOf.get(grantId);
   if (grant === undefined) return void tell(books, `${grantId}: comes back, and was never granted`);
   if (amount <= 0n || amount > grant.expired)
     tell(books, `${grantId}: ${amount} micro-USD come back, of ${grant.expired} micro-USD that have expired`);
@@ -57,6 +57,3 @@ export function auditUnderWay(books: AccountBooks, { requestId, billable, starte
     if (expired > 0n && effectiveAtMs <= startedAtMs && startedAtMs < (expiredAtMs ?? 0))
       tell(books, `${requestId}: ${grantId} expired while it was under way`);
 }
-
-const grantOf = ({ grants }: AccountBooks, id: string): OwnGrant | undefined =>
-  grants.find(({ grantId }) => grantId === id);

@@ -1,5 +1,5 @@
 import { type AccountBooks, compare, compareAmount, type OwnAttempt, tell } from './own-account.ts';
-import type { FailedData, PaidData, PurchaseData, StoredEvent, UnpaidData } from './stored-event.ts';
+import type { PaidData, PurchaseData, StoredEvent, UnpaidData } from './stored-event.ts';
 
 /*
  * One attempt of a kind is open at a time, each is paid once and for its price, and what is paid is granted by the next event of
@@ -17,13 +17,20 @@ export function takeAttempt(
   attemptId: string,
   begun: Pick<OwnAttempt, 'kind' | 'provider' | 'credits' | 'price' | 'month'>,
 ): void {
-  const { attempts } = books;
+  const { attempts, openAttempts } = books;
   if (begun.credits === 0n || begun.price === 0n) tell(books, `${attemptId}: a payment of nothing, or for nothing`);
   if (attempts.has(attemptId)) tell(books, `${attemptId}: begun twice`);
-  for (const [openId, { isOpen, kind }] of attempts)
-    if (isOpen && kind === begun.kind && openId !== attemptId)
+  for (const openId of openAttempts)
+    if (attempts.get(openId)?.kind === begun.kind && openId !== attemptId)
       tell(books, `${attemptId}: begun while ${openId} is open`);
-  attempts.set(attemptId, { ...begun, isOpen: true, paidBy: null, refunded: 0n, returned: new Map() });
+  attempts.set(attemptId, { ...begun, paidBy: null, refunded: 0n, returned: new Map() });
+  openAttempts.add(attemptId);
+  countReload(books, begun, begun.price);
+}
+
+/** For its month's cap, in which is what is open, and what was paid. */
+function countReload({ reloaded }: AccountBooks, { month }: Pick<OwnAttempt, 'month'>, price: bigint): void {
+  if (month !== null) reloaded.set(month, (reloaded.get(month) ?? 0n) + price);
 }
 
 /** Also of an attempt that was given up. */
@@ -35,9 +42,12 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
     if (attempt.paidBy !== null) tell(books, `${attemptId}: paid by ${paymentId}, and was paid by ${attempt.paidBy}`);
     compareAmount(books, `${attemptId}: what was paid`, amount, attempt.price);
     compare(books, `${attemptId}: where it was paid`, provider, attempt.provider);
-    attempt.isOpen = false;
+    const isCounted = books.openAttempts.delete(attemptId) || attempt.paidBy !== null;
+    if (!isCounted) countReload(books, attempt, attempt.price);
     attempt.paidBy = paymentId;
-    if (attempt.kind === 'reload' && books.reload !== null) Object.assign(books.reload, { retryAt: '', skipped: null });
+    books.paid.set(paymentId, attempt);
+    if (attempt.kind === 'reload' && books.reload !== null)
+      Object.assign(books.reload, { declines: 0, retryAt: '', skipped: null });
   }
   const name = `payment_${paymentId}`;
   const fields = { grantId: name, source: 'purchase', amount: String(attempt?.credits ?? amount), costBasis: amount };
@@ -53,15 +63,11 @@ export function takeOutcome(
 ): void {
   const attempt = books.attempts.get(attemptId);
   if (attempt === undefined) return void tell(books, `${attemptId}: has an outcome, and was never begun`);
-  if (!attempt.isOpen) tell(books, `${attemptId}: has an outcome, and is not open`);
-  if (isOver) attempt.isOpen = false;
-}
-
-/** Nobody is there to try a reload again: it waits, or is paused. */
-export function takeFailed(books: AccountBooks, failed: FailedData): void {
-  takeOutcome(books, failed, { isOver: true });
-  if (books.attempts.get(failed.attemptId)?.kind === 'reload' && books.reload !== null)
-    books.reload.retryAt = failed.nextAttemptAt ?? '';
+  if (!books.openAttempts.has(attemptId)) tell(books, `${attemptId}: has an outcome, and is not open`);
+  else if (isOver) {
+    books.openAttempts.delete(attemptId);
+    countReload(books, attempt, -attempt.price);
+  }
 }
 
 /** What an event says has to follow it in its command. @param event null at the end of the stream */
@@ -80,6 +86,6 @@ export function auditFollowing(books: AccountBooks, event: StoredEvent | null): 
   for (const [field, expected] of Object.entries(fields))
     compare(books, `${name}: ${field} of its ${type}`, said[field], expected);
   compare(books, `${name}: the command of its ${type}`, event.metadata?.commandId, commandId);
-  // Whoever takes a grant asks whether it was paid.
-  if (type !== 'CreditsGranted') books.following = null;
+  // Whoever takes one of these asks whether it has to follow.
+  if (type !== 'CreditsGranted' && type !== 'AutoReloadPaused') books.following = null;
 }

@@ -13,7 +13,7 @@ export function takeRefund(
 ): void {
   const attempt = paidBy(books, paymentId, refundId);
   if (attempt === undefined) return;
-  if (isKnown(books, refundId)) tell(books, `${refundId}: refunded twice`);
+  if (books.returned.has(refundId)) tell(books, `${refundId}: refunded twice`);
   const before = attempt.refunded;
   attempt.refunded += BigInt(amount);
   if (amount === '0' || attempt.refunded > attempt.price)
@@ -26,7 +26,7 @@ export function takeDispute(books: AccountBooks, disputed: DisputedData, event: 
   const { paymentId, disputeId, amount } = disputed;
   const attempt = paidBy(books, paymentId, disputeId);
   if (attempt === undefined) return;
-  if (isKnown(books, disputeId)) tell(books, `${disputeId}: disputed twice`);
+  if (books.returned.has(disputeId)) tell(books, `${disputeId}: disputed twice`);
   if (amount === '0') tell(books, `${disputeId}: a dispute about nothing`);
   const part = partOf(attempt, BigInt(amount));
   expectRevoked(books, attempt, { paymentId, id: disputeId, cause: 'dispute', part, event });
@@ -64,9 +64,9 @@ function expectRevoked(
   { paymentId, id, cause, part, event }: Returned,
 ): void {
   attempt.returned.set(id, 'open');
+  books.returned.add(id);
   const grantId = `payment_${paymentId}`;
-  let left = attempt.credits;
-  for (const one of books.revocations.values()) if (one.grantId === grantId) left -= one.taken + one.uncovered;
+  const left = attempt.credits - (books.revoked.get(grantId) ?? 0n);
   const amount = part < left ? part : left;
   if (amount <= 0n) return;
   const fields = { revocationId: id, grantId, cause, paymentId, amount: String(amount) };
@@ -74,14 +74,10 @@ function expectRevoked(
   books.following = { type: 'GrantRevoked', fields, commandId: event.metadata?.commandId, ...what };
 }
 
-/** Refunds and disputes of all payments have ids of their own. */
-const isKnown = ({ attempts }: AccountBooks, id: string): boolean =>
-  [...attempts.values()].some(({ returned }) => returned.has(id));
-
 const partOf = ({ credits, price }: OwnAttempt, amount: bigint): bigint => (credits * amount) / price;
 
 function paidBy(books: AccountBooks, paymentId: string, id: string): OwnAttempt | undefined {
-  for (const attempt of books.attempts.values()) if (attempt.paidBy === paymentId) return attempt;
-  tell(books, `${id}: of ${paymentId}, which was never paid`);
-  return undefined;
+  const attempt = books.paid.get(paymentId);
+  if (attempt === undefined) tell(books, `${id}: of ${paymentId}, which was never paid`);
+  return attempt;
 }

@@ -1,52 +1,130 @@
-import { takeAttempt } from './audit-payments.ts';
-import { type AccountBooks, compareAmount, tell } from './own-account.ts';
-import type { ReloadSetData, ReloadStartedData, SkippedData } from './stored-event.ts';
+import { takeAttempt, takeOutcome } from './audit-payments.ts';
+import { isUsableAt } from './burn-own.ts';
+import { type AccountBooks, compare, compareAmount, type OwnReload, tell } from './own-account.ts';
+import { instantMs } from './own-times.ts';
+import type { FailedData, ReloadSetData, ReloadStartedData, SkippedData, StoredEvent } from './stored-event.ts';
 
 /*
- * An auto-reload has consent, is not paused, costs what it gives, and is no more than a month may have, by the months of the
- * claims. A reason for none is told where it is new.
+ * An auto-reload is begun where no more is left than its threshold, of as many whole cents as bring it to its target, and where
+ * nothing is against it; its month, by the claims, has no more than its cap. A reason for none is told where it is new.
  */
 
-export function takeReloadSet(
-  books: AccountBooks,
-  { consentedAt, monthlyCap, threshold, target }: ReloadSetData,
-): void {
-  if (BigInt(target) <= BigInt(threshold)) tell(books, 'auto-reload: its target is not above its threshold');
-  if (BigInt(monthlyCap) < BigInt(target) - BigInt(threshold))
-    tell(books, 'auto-reload: its cap is less than a single reload');
-  const isOn = consentedAt !== null;
-  books.reload = { isOn, cap: BigInt(monthlyCap), isPaused: false, retryAt: '', skipped: null };
+const CENT = 10_000n;
+const HOUR_MS = 3_600_000;
+/** From the first failure to another attempt, from the second, from the third; the fourth pauses. */
+const WAITS_MS = [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS];
+
+export function takeReloadSet(books: AccountBooks, said: ReloadSetData): void {
+  const [threshold, target, cap] = [BigInt(said.threshold), BigInt(said.target), BigInt(said.monthlyCap)];
+  if (target <= threshold) tell(books, 'auto-reload: its target is not above its threshold');
+  if (cap < target - threshold) tell(books, 'auto-reload: its cap is less than a single reload');
+  books.reload = { isOn: said.consentedAt !== null, threshold, target, cap, ...anew() };
 }
+
+export function takeMethod(books: AccountBooks): void {
+  books.hasMethod = true;
+  if (books.reload !== null) Object.assign(books.reload, anew());
+}
+
+/** As nothing has been in vain. */
+const anew = () => ({ declines: 0, isPaused: false, retryAt: '', skipped: null });
 
 export function takeReload(books: AccountBooks, started: ReloadStartedData): void {
   const { attemptId, provider, amount, price, startedAt, monthTotal } = started;
   const { reload } = books;
-  if (reload === null || !reload.isOn) tell(books, `${attemptId}: begun without consent`);
-  if (reload?.isPaused) tell(books, `${attemptId}: begun while auto-reload is paused`);
-  if (reload !== null && startedAt < reload.retryAt)
-    tell(books, `${attemptId}: begun too soon after a failure`, startedAt, `${reload.retryAt} or later`);
-  compareAmount(books, `${attemptId}: its price`, price, BigInt(amount));
   const month = startedAt.slice(0, 7);
-  let sum = 0n;
-  for (const one of books.attempts.values())
-    if (one.month === month && (one.isOpen || one.paidBy !== null)) sum += one.price;
-  compareAmount(books, `${attemptId}: what the month had before it`, monthTotal, sum);
-  if (reload !== null && sum + BigInt(price) > reload.cap)
-    tell(books, `${attemptId}: with it the month has`, sum + BigInt(price), `at most ${reload.cap}`, 'micro-USD');
-  if (reload !== null) reload.skipped = null;
+  compareAmount(books, `${attemptId}: its price`, price, BigInt(amount));
+  compareAmount(books, `${attemptId}: what the month had before it`, monthTotal, books.reloaded.get(month) ?? 0n);
+  if (reload === null) tell(books, `${attemptId}: begun, and auto-reload was never configured`);
+  else {
+    const level = levelAt(books, reload, startedAt);
+    compareAmount(books, `${attemptId}: what could be spent before it`, started.balance, positive(level.free));
+    compareAmount(books, `${attemptId}: what was open before it`, started.pending, level.pending);
+    compareAmount(books, `${attemptId}: what is bought`, amount, level.wanted);
+    const against = whyNot(books, reload, level, startedAt);
+    if (against !== null) tell(books, `${attemptId}: begun, and none may be`, against);
+    reload.skipped = null;
+  }
   takeAttempt(books, attemptId, { kind: 'reload', provider, credits: BigInt(amount), price: BigInt(price), month });
 }
 
-export function takeSkipped(books: AccountBooks, { reason }: SkippedData): void {
+export function takeSkipped(books: AccountBooks, { reason, at }: SkippedData): void {
   const { reload } = books;
   if (reload === null) return void tell(books, 'auto-reload: skipped, and was never configured');
   if (reload.skipped === reason) tell(books, `auto-reload: skipped again, as before: ${reason}`);
+  compare(
+    books,
+    'auto-reload: why it is skipped',
+    reason,
+    whyNot(books, reload, levelAt(books, reload, at), at) ?? 'nothing',
+  );
   reload.skipped = reason;
 }
 
+/** Nobody is there to try a reload again: another is begun later, or it is paused by what follows. */
+export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }: StoredEvent): void {
+  takeOutcome(books, failed, { isOver: true });
+  const { attemptId, code, isTerminal, failedAt, nextAttemptAt } = failed;
+  const reload = books.attempts.get(attemptId)?.kind === 'reload' ? books.reload : null;
+  const waitMs = isTerminal || reload === null ? undefined : WAITS_MS[reload.declines];
+  const next = waitMs === undefined ? 'never' : new Date(instantMs(failedAt) + waitMs).toISOString();
+  compare(books, `${attemptId}: when another may be begun`, nextAttemptAt ?? 'never', next);
+  if (reload === null) return;
+  reload.declines += 1;
+  reload.retryAt = nextAttemptAt ?? '';
+  if (waitMs !== undefined) return;
+  const what = { name: attemptId, told: 'failed for good, and auto-reload is not paused' };
+  books.following = { type: 'AutoReloadPaused', fields: { reason: code }, commandId: metadata?.commandId, ...what };
+}
+
 export function takePaused(books: AccountBooks): void {
-  const { reload } = books;
+  const { reload, following } = books;
+  books.following = null;
   if (reload === null) return void tell(books, 'auto-reload: paused, and was never configured');
+  if (following === null) tell(books, 'auto-reload: paused, and no reload has failed for good');
   if (reload.isPaused) tell(books, 'auto-reload: paused, and is paused already');
   reload.isPaused = true;
 }
+
+interface Level {
+  /** What could be spent, less what is owed. */
+  readonly free: bigint;
+  readonly pending: bigint;
+  readonly wanted: bigint;
+}
+
+function levelAt(
+  { grants, uncovered, attempts, openAttempts }: AccountBooks,
+  { target }: OwnReload,
+  at: string,
+): Level {
+  const atMs = instantMs(at);
+  let [free, pending] = [-uncovered, 0n];
+  for (const grant of grants) if (grant.remaining > 0n && isUsableAt(grant, atMs)) free += grant.remaining;
+  for (const id of openAttempts) {
+    const attempt = attempts.get(id);
+    if (attempt?.kind === 'reload') pending += attempt.price;
+  }
+  const missing = positive(target - free - pending);
+  return { free, pending, wanted: missing + ((CENT - (missing % CENT)) % CENT) };
+}
+
+/** The first of what is against another reload; null where nothing is. */
+function whyNot(
+  { life, hasMethod, reloaded }: AccountBooks,
+  { isOn, threshold, cap, isPaused, retryAt }: OwnReload,
+  { free, pending, wanted }: Level,
+  at: string,
+): string | null {
+  if (free + pending > threshold)
+    return `${free + pending} micro-USD are left, of a threshold of ${threshold} micro-USD`;
+  if (!isOn) return 'disabled';
+  if (life.isSuspended) return 'suspended';
+  if (isPaused) return 'paused';
+  if (pending > 0n) return 'pending';
+  if (at < retryAt) return 'backoff';
+  if (!hasMethod) return 'no_payment_method';
+  return (reloaded.get(at.slice(0, 7)) ?? 0n) + wanted > cap ? 'cap' : null;
+}
+
+const positive = (amount: bigint): bigint => (amount > 0n ? amount : 0n);

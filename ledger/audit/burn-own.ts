@@ -88,6 +88,18 @@ export function fitOneDebit(grants: readonly OwnGrant[]): boolean {
 
 const shareBytes = ({ idBytes }: OwnGrant, amount: bigint): number => SHARE_BYTES + idBytes + String(amount).length;
 
+/** Keeps them in burn order. */
+export function insertGrant(grants: OwnGrant[], grant: OwnGrant): void {
+  let [from, to] = [0, grants.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    const at = grants[middle];
+    if (at !== undefined && burnsBefore(at, grant) < 0) from = middle + 1;
+    else to = middle;
+  }
+  grants.splice(from, 0, grant);
+}
+
 /** The order in which they burn: priority, expiry (none last), zero cost basis first, effectiveAt, grantId. */
 export const burnsBefore = (a: OwnGrant, b: OwnGrant): number =>
   a.priority - b.priority ||

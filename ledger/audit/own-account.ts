@@ -123,7 +123,6 @@ export interface OwnAttempt {
   readonly provider: string;
   readonly credits: bigint;
   readonly price: bigint;
-  isOpen: boolean;
   /** By which payment; null where it was not. */
   paidBy: string | null;
   /** Of the claim of a reload; null of what is not of its monthly cap. */
@@ -143,9 +142,13 @@ interface OwnFollowing {
   readonly told: string;
 }
 
-interface OwnReload {
+export interface OwnReload {
   readonly isOn: boolean;
+  readonly threshold: bigint;
+  readonly target: bigint;
   readonly cap: bigint;
+  /** Failures, one after another. */
+  declines: number;
   isPaused: boolean;
   /** None may be begun before; '' is any time. */
   retryAt: string;
@@ -172,7 +175,11 @@ export interface AccountBooks {
   faults: Omit<Fault, 'stream'>[];
   /** In burn order. */
   readonly grants: OwnGrant[];
+  /** By their ids. */
+  readonly grantOf: Map<string, OwnGrant>;
   readonly revocations: Map<string, OwnRevocation>;
+  /** By grant: what of revocations has not come back. */
+  readonly revoked: Map<string, bigint>;
   readonly restorations: Set<string>;
   readonly adjustments: Set<string>;
   /** What is to be compared with the debits that they name, which may be long before. */
@@ -192,6 +199,16 @@ export interface AccountBooks {
   due: CrossedData[];
   readonly months: Map<string, OwnMonth>;
   readonly attempts: Map<string, OwnAttempt>;
+  /** Of those that are open. */
+  readonly openAttempts: Set<string>;
+  /** By the payment that has paid them. */
+  readonly paid: Map<string, OwnAttempt>;
+  /** Refunds and disputes of all payments. */
+  readonly returned: Set<string>;
+  /** By the month of their claims: the price of reloads that are open, or were paid. */
+  readonly reloaded: Map<string, bigint>;
+  /** Whether a payment method is saved. */
+  hasMethod: boolean;
   /** Null where nothing has to. */
   following: OwnFollowing | null;
   /** Null where it was never configured. */
@@ -234,7 +251,9 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   isOfLost,
   faults: [],
   grants: [],
+  grantOf: new Map(),
   revocations: new Map(),
+  revoked: new Map(),
   restorations: new Set(),
   adjustments: new Set(),
   reversals: [],
@@ -257,6 +276,11 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   due: [],
   months: new Map(),
   attempts: new Map(),
+  openAttempts: new Set(),
+  paid: new Map(),
+  returned: new Set(),
+  reloaded: new Map(),
+  hasMethod: false,
   following: null,
   reload: null,
   statements: { closedUpTo: '', closing: 0n, product: DEFAULT_PRODUCT, open: new Map() },

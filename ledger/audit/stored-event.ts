@@ -157,6 +157,9 @@ export interface PaidData {
 }
 
 export interface FailedData extends UnpaidData {
+  readonly code: string;
+  readonly isTerminal: boolean;
+  readonly failedAt: string;
   readonly nextAttemptAt: string | null;
 }
 
@@ -186,6 +189,8 @@ export interface ReloadSetData {
 }
 
 export interface ReloadStartedData extends PurchaseData {
+  readonly balance: string;
+  readonly pending: string;
   readonly monthTotal: string;
   readonly startedAt: string;
 }
@@ -217,6 +222,7 @@ export interface StatementData
 
 export interface SkippedData {
   readonly reason: string;
+  readonly at: string;
 }
 
 /** Whatever else became of an attempt. */

@@ -217,7 +217,7 @@ export const PAYMENT_CASES = {
   StartAutoReload: [
     {
       ...{ refused: 'nothing', life: [opened], command: reload, written: [reloading] },
-      fault: /^reload_1: begun without consent$/,
+      fault: /^reload_1: begun, and auto-reload was never configured$/,
     },
   ],
   // They say what may be charged, and nothing that another event could be compared with.
