@@ -4,7 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { giveToFolderOwner } from '../ledger/folder-owner.ts';
 import { pause } from '../ledger/pause.ts';
 import { syncFolder } from '../ledger/sync-folder.ts';
-import { readUpcastFrom } from './known-views.ts';
+import { readUndamaged } from './damaged-views.ts';
+import { readFoldedThrough, readUpcastFrom } from './known-views.ts';
 import type { ViewFiles } from './view-files.ts';
 
 /** Somebody reads the file just now; later it may go. */
@@ -53,14 +54,20 @@ export function switchFiles(files: ViewFiles, candidate: string): void {
   // Readers keep what they have open; for whoever opens the file next it is another's.
   for (const beside of ['-wal', '-shm']) for (const path of [live, candidate]) rmSync(path + beside, { force: true });
   rmSync(kept, { force: true });
-  // Of views that were made of the previous ones, those are what there is to go back to.
-  const isKept = existsSync(live) && !(existsSync(previous) && readUpcastFrom(live).size > 0);
+  // Of views that were made of the previous ones, those are what there is to go back to; and to nothing nobody goes back.
+  const isKept = existsSync(live) && !holdsNothing(live) && !(existsSync(previous) && readUpcastFrom(live).size > 0);
   if (isKept) linkSync(live, kept);
   renameSync(candidate, live);
   if (isKept) renameSync(kept, previous);
   giveToFolderOwner(live);
   syncFolder(dirname(candidate));
   syncFolder(dirname(live));
+}
+
+/** What another program has written, and this one cannot read, is something. */
+function holdsNothing(path: string): boolean {
+  const through = readUndamaged(path, () => readFoldedThrough(path));
+  return through.damage === null && through.read === null;
 }
 
 /** What a switch has left that was killed. */

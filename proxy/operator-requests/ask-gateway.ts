@@ -3,7 +3,7 @@ import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import { discardedOnSignal } from '../../ledger/discarded-on-signal.ts';
 import { giveToFolderOwner } from '../../ledger/folder-owner.ts';
 import { pause } from '../../ledger/pause.ts';
-import { type Asked, readAnswer, readRequest, removeAnswer, requestFile } from './operator-request.ts';
+import { type Asked, readAnswer, readRequest, removeAnswer, removeRequest, requestFile } from './operator-request.ts';
 
 const LOOK_MS = 50;
 
@@ -30,7 +30,7 @@ export async function askGateway(
   const id = randomUUID();
   const untilMs = clock() + timeMs;
   if (!place(dataFolder, { id, untilMs, asked }, clock())) return 'busy';
-  const withdraw = (): void => rmSync(requestFile(dataFolder), { force: true });
+  const withdraw = (): void => removeRequest(dataFolder, id);
   return discardedOnSignal(withdraw, () => answered(id, { dataFolder, timeMs, isThere }));
 }
 
@@ -47,7 +47,7 @@ async function answered(
     }
     const gone = !isThere() ? 'gone' : signal.aborted ? 'silent' : null;
     if (gone !== null) {
-      rmSync(requestFile(dataFolder), { force: true });
+      removeRequest(dataFolder, id);
       return gone;
     }
     await pause(LOOK_MS, signal);

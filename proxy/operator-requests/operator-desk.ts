@@ -1,6 +1,13 @@
 import { existsSync, rmSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { type Asked, type OperatorRequest, readRequest, requestFile, writeAnswer } from './operator-request.ts';
+import {
+  type Asked,
+  type OperatorRequest,
+  readRequest,
+  removeRequest,
+  requestFile,
+  writeAnswer,
+} from './operator-request.ts';
 
 const LOOK_MS = 200;
 
@@ -45,7 +52,7 @@ export class OperatorDesk {
       const request = readRequest(dataFolder);
       if (request === null) return;
       // Whoever has asked is gone.
-      if (request.untilMs < clock() || !this.#isAsked(request)) rmSync(requestFile(dataFolder), { force: true });
+      if (request.untilMs < clock() || !this.#isAsked(request)) removeRequest(dataFolder, request.id);
       else {
         const refused = await this.#carryOut(request);
         if (this.#isAsked(request)) writeAnswer(dataFolder, { id: request.id, refused });

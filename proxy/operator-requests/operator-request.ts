@@ -39,7 +39,12 @@ export const readAnswer = (dataFolder: string): OperatorAnswer | null => readJso
 /** The answer is there before its request goes. */
 export function writeAnswer(dataFolder: string, answer: OperatorAnswer): void {
   replaceFile(answerFile(dataFolder), `${JSON.stringify(answer)}\n`, OWNERS_ALONE);
-  rmSync(requestFile(dataFolder), { force: true });
+  removeRequest(dataFolder, answer.id);
+}
+
+/** One request, which may have gone; another may stand in its place by then, and stays. @throws as `readRequest` */
+export function removeRequest(dataFolder: string, id: string): void {
+  if (readRequest(dataFolder)?.id === id) rmSync(requestFile(dataFolder), { force: true });
 }
 
 export const removeAnswer = (dataFolder: string): void => rmSync(answerFile(dataFolder), { force: true });

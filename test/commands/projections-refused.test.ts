@@ -1,10 +1,11 @@
-import { cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { ledgerId } from '../../contracts/ids.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
-import { writeLedgerOfViews } from '../../projections/known-views.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { readFoldedThrough, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -105,4 +106,61 @@ it('there is a way back only to views of the ledger as it is', async () => {
   writeLedgerOfViews(files.previous, { ledgerId: ledgerId('ledger_019a5b3c00007000800000000000000b'), generation: 1 });
   expect(await back()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('rebuild instead') });
   expect(emailIn(files.live)).toBe('ada@example.com');
+});
+
+const GARBAGE = Buffer.alloc(8_192, 'no database');
+const DAMAGES: readonly (readonly [string, (file: string) => void])[] = [
+  ['random bytes', (file) => writeFileSync(file, GARBAGE)],
+  ['nothing', (file) => truncateSync(file, 0)],
+  ['its first pages', (file) => truncateSync(file, 20_480)],
+];
+
+it.each(DAMAGES)(
+  'where views.db holds %s both other views and those of before take its place',
+  async (_what, damage) => {
+    for (const command of [['rebuild', '--all'], ['rollback']]) {
+      const { data, files } = folder();
+      cpSync(files.live, files.previous);
+      const before = readFoldedThrough(files.previous);
+      damage(files.live);
+      // A gateway that has it open cannot go over to others, and says so at its next start.
+      mkdirSync(journalFolder(data), { recursive: true });
+      const lock = lockFolder(journalFolder(data));
+      expect(await runHere('projections', ...command, '--data', data)).toMatchObject({
+        ...{ exitCode: 3, stderr: expect.stringMatching(/cannot be read as views .*: restart that/) },
+      });
+      lock.release();
+      expect(existsSync(`${files.live}.damaged`)).toBe(false);
+      expect(await runHere('projections', ...command, '--data', data)).toMatchObject({
+        ...{ exitCode: 0, stdout: expect.stringContaining('cannot be read, and is set aside beside it') },
+      });
+      expect(emailIn(files.live)).toBe('ada@example.com');
+      expect(existsSync(`${files.live}.damaged`)).toBe(true);
+      // The good ones are not pushed away by what is none.
+      if (command[0] === 'rebuild') expect(readFoldedThrough(files.previous)).toEqual(before);
+    }
+  },
+);
+
+it('files of views beside the live ones that are damaged are made anew, or refused with a way out', async () => {
+  const { data, files } = folder();
+  mkdirSync(files.rebuildFolder, { recursive: true });
+  for (const file of [files.rebuild, files.previous]) writeFileSync(file, GARBAGE);
+  expect(await runHere('projections', 'rollback', '--data', data)).toMatchObject({
+    ...{ exitCode: 3, stderr: expect.stringContaining('rebuild instead') },
+  });
+  expect(await rebuild(data, '--all')).toMatchObject({ exitCode: 0 });
+  writeFileSync(files.live, GARBAGE);
+  expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({
+    ...{ exitCode: 4, stderr: expect.stringContaining('rebuild them') },
+  });
+});
+
+it('views that hold nothing yet are not kept as those of before', async () => {
+  const { data, files } = folder();
+  cpSync(files.live, files.previous);
+  const before = readFoldedThrough(files.previous);
+  change(files.live, 'DELETE FROM checkpoint');
+  expect(await rebuild(data, '--all')).toMatchObject({ exitCode: 0 });
+  expect(readFoldedThrough(files.previous)).toEqual(before);
 });

@@ -137,6 +137,29 @@ it('who asks waits for the answer to his own request, beside nobody else’s who
   expect(readdirSync(dataFolder)).toEqual(['operator-answer.json']);
 });
 
+const OTHER = { id: 'other', untilMs: 9_999_999_999_999, asked };
+
+it.each([
+  ['his time is over', 'silent'],
+  ['nobody is there any more', 'gone'],
+])('who asks takes away no request but his own where %s', async (_when, end) => {
+  const dataFolder = temporaryFolder();
+  const isThere = (): boolean => {
+    // His was answered to nobody, and another stands there by now.
+    requested(dataFolder, OTHER);
+    return end !== 'gone';
+  };
+  expect(await askGateway(asked, { dataFolder, clock: Date.now, timeMs: 1, isThere })).toBe(end);
+  expect(readRequest(dataFolder)).toEqual(OTHER);
+});
+
+it('an answer takes away no request but the one that it answers', () => {
+  const dataFolder = temporaryFolder();
+  requested(dataFolder, OTHER);
+  writeAnswer(dataFolder, { id: 'one', refused: null });
+  expect(readRequest(dataFolder)).toEqual(OTHER);
+});
+
 it('views that are not there, or of another generation, are not gone over to', async () => {
   const dataFolder = temporaryFolder();
   const { live, previous } = viewFilesOf(dataFolder);
@@ -159,7 +182,10 @@ it('views that are not there, or of another generation, are not gone over to', a
   expect(switched).toEqual([previous]);
 });
 
-it('a program that a signal ends has withdrawn what it has asked', async () => {
+it.each([
+  ['what it has asked', []],
+  ['nothing of others', ['operator-request.json']],
+])('a program that a signal ends has withdrawn %s', async (_what, left) => {
   const dataFolder = temporaryFolder();
   const script = `import { askGateway } from ${JSON.stringify(new URL('../../proxy/operator-requests/ask-gateway.ts', import.meta.url).href)};
     const answer = askGateway(${JSON.stringify(asked)}, { dataFolder: ${JSON.stringify(dataFolder)}, clock: Date.now, timeMs: 60_000, isThere: () => true });
@@ -169,9 +195,10 @@ it('a program that a signal ends has withdrawn what it has asked', async () => {
   });
   await once(child.stdout, 'data');
   expect(readdirSync(dataFolder)).toEqual(['operator-request.json']);
+  if (left.length > 0) requested(dataFolder, OTHER);
   child.kill('SIGINT');
   expect(await once(child, 'exit')).toEqual([null, 'SIGINT']);
-  expect(readdirSync(dataFolder)).toEqual([]);
+  expect(readdirSync(dataFolder)).toEqual(left);
 });
 
 it('an account that cannot be served again stays parked', async () => {

@@ -34,11 +34,12 @@ export function addDiffCommand(projections: Command, context: CommandContext): v
         context.whenUnread?.(EXIT.faults);
         context.write(isJson ? `${JSON.stringify({ difference })}\n` : `${lineOf(difference)}\n`);
       };
-      const compared = await withReadLog(context, command, async (log, { data }, { isWhole }) => {
-        if (!isWhole)
+      const compared = await withReadLog(context, command, async (log, { data }, { isWhole, error }) => {
+        if (error !== null)
           throw new CommandError('the views know another ledger than this: nothing can be compared', EXIT.refused);
         if (account !== undefined) await assertAccount(log, account);
         const path = join(data, VIEWS_FILE);
+        if (!isWhole) throw new CommandError(`${path}: it cannot be read as views: rebuild them`, EXIT.unavailable);
         const comparison = { path, log: logWithProgress(log, context), only: account ?? null, onDifference };
         const done = await compareWithFold(comparison);
         if (done === null) throw new CommandError(`${path}: it holds no views of this program`, EXIT.unavailable);

@@ -8,6 +8,7 @@ import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
 import { JournalError } from '../../../ledger/journal/journal-error.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { damageOf } from '../../../projections/damaged-views.ts';
 import { readFoldedThrough, readUpcastFrom } from '../../../projections/known-views.ts';
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
 import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
@@ -72,8 +73,8 @@ async function withViewsLocked(
   { context, command }: CommandCall,
   work: (log: EventLog, configuration: Configuration) => Promise<void>,
 ): Promise<void> {
-  await withReadLog(context, command, async (log, configuration, { isWhole }) => {
-    if (!isWhole)
+  await withReadLog(context, command, async (log, configuration, { error }) => {
+    if (error !== null)
       throw new CommandError('the views know another ledger than this: nothing is made of it', EXIT.refused);
     if (configuration.projections.source !== 'log')
       throw new CommandError(
@@ -107,11 +108,12 @@ async function rebuild(
   { dryRun = false, anew = false, only }: RebuildOptions & { readonly only: string | null },
 ): Promise<void> {
   const { live, rebuild: path } = viewFilesOf(configuration.data);
-  const isOfThisProgram = areOfThisProgram(live);
-  const isUpcast = readUpcastFrom(live).size > 0;
+  const damage = damageOfLive(configuration);
+  const isOfThisProgram = damage === null ? areOfThisProgram(live) : null;
+  const isUpcast = damage === null && readUpcastFrom(live).size > 0;
   if (only !== null && (isOfThisProgram !== true || isUpcast))
     throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
-  if (anew || hasKeptOthers(path) || areOfThisProgram(path) === false) removeViews(path);
+  if (anew || damageOf(path) !== null || hasKeptOthers(path) || areOfThisProgram(path) === false) removeViews(path);
   const isResumed = readFoldedThrough(path) !== null;
   const { events } = await broughtUp(context, log, path);
   const verified = await verifiedViews(path, log);
@@ -125,10 +127,8 @@ async function rebuild(
       })
     : null;
   if (only !== null && !dryRun) keepOtherViews(path, live, only);
-  const journal = journalFolder(configuration.data);
-  const isServed = existsSync(journal) && isFolderLocked(journal);
   // The gateway that runs is another program, which could not read them.
-  const isOthers = isServed && isOfThisProgram === false;
+  const isOthers = isOfThisProgram === false && isServed(configuration);
   const switched = dryRun
     ? null
     : isOthers
@@ -147,7 +147,7 @@ async function rebuild(
           : `${groupedCount(compared.compared)} rows of accounts compared with the live ones, ${groupedCount(compared.movedOn)} went on meanwhile: ${groupedCount(found)} differences`,
         switched === null
           ? `nothing was switched: ${path}`
-          : `switched ${switched}; ${isUpcast ? 'those of the earlier version are kept for its program' : '`gateway projections rollback` goes back'}`,
+          : `switched ${switched}; ${whatBecameOf(damage, isUpcast ? 'those of the earlier version are kept for its program' : '`gateway projections rollback` goes back')}`,
       ].join('\n'),
   });
   if (dryRun && found > 0) throw new CommandError(`differences found: ${found}`, EXIT.faults);
@@ -155,8 +155,28 @@ async function rebuild(
 
 const SHOWN_MAX = 1_000;
 
+const isServed = ({ data }: Configuration): boolean => {
+  const journal = journalFolder(data);
+  return existsSync(journal) && isFolderLocked(journal);
+};
+
+/** Why the live views cannot be read; null where they can. @throws CommandError where a gateway has them open, which then cannot go over to others */
+function damageOfLive(configuration: Configuration): string | null {
+  const { live } = viewFilesOf(configuration.data);
+  const damage = damageOf(live);
+  if (damage === null || !isServed(configuration)) return damage;
+  throw new CommandError(
+    `${live} cannot be read as views (${damage}), and the gateway on this folder has it open: restart that, and it makes them anew`,
+    EXIT.refused,
+  );
+}
+
+const whatBecameOf = (damage: string | null, otherwise: string): string =>
+  damage === null ? otherwise : `what was there cannot be read, and is set aside beside it`;
+
 async function rollback({ context, command }: CommandCall, log: EventLog, configuration: Configuration): Promise<void> {
   const { previous } = viewFilesOf(configuration.data);
+  const damage = damageOfLive(configuration);
   if (!existsSync(previous)) throw new CommandError('no views of before a switch are kept', EXIT.refused);
   if (areOfThisProgram(previous) === false)
     throw new CommandError(
@@ -164,13 +184,13 @@ async function rollback({ context, command }: CommandCall, log: EventLog, config
       EXIT.refused,
     );
   const { identity } = await readLedgerState(log);
-  if (!holdsViews(previous, identity))
+  if (damageOf(previous) !== null || !holdsViews(previous, identity))
     throw new CommandError(`${previous} holds no views of this program and ledger: rebuild instead`, EXIT.refused);
   const { events } = await broughtUp(context, log, previous);
   const switched = await switchViews(context, configuration, 'previous');
   show(context, command, {
     json: { events, switched },
-    text: `${groupedCount(events)} events read since; switched ${switched}. The views of before are kept in their place`,
+    text: `${groupedCount(events)} events read since; switched ${switched}; ${whatBecameOf(damage, 'the views of before are kept in their place')}`,
   });
 }
 

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Configuration } from '../../../contracts/configuration.ts';
+import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { finishSwitch, switchFiles } from '../../../projections/switched-file.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -18,7 +19,9 @@ export async function switchViews(
     finishSwitch(files);
     // A gateway that has ended in the middle of it may have done it.
     isDone = statSync(files.live, { throwIfNoEntry: false })?.ino === candidate;
-    if (!isDone) switchFiles(files, files[to]);
+    if (isDone) return;
+    if (damageOf(files.live) !== null) setDamagedViewsAside(files.live);
+    switchFiles(files, files[to]);
   });
   return isDone ? 'in the gateway' : where;
 }
