@@ -6,6 +6,7 @@ import { LIMITS } from './limits.ts';
 import { MICRO_PER_USD, type MicroUsd, PICO_PER_MICRO, parseUsd, rate } from './money.ts';
 import { nearName } from './near-name.ts';
 import { KNOWN_USES } from './outside-input.ts';
+import { filePlan } from './plan.ts';
 import { type Rates, rateCardField, ratesFrom, type UseRates } from './rate-card.ts';
 
 /** Neutral tags, which whoever writes the catalog chooses (interface, 3.3). */
@@ -215,14 +216,21 @@ function ratesOf(
 
 /** The catalog file that `gateway catalog publish` reads (YAML or JSON). */
 export const catalogFileSchema = z
-  .strictObject({ models: boundedList(fileModel, { min: 1, max: LIMITS.catalogModelsMax }) })
+  .strictObject({
+    models: boundedList(fileModel, { min: 1, max: LIMITS.catalogModelsMax }),
+    plans: boundedList(filePlan, { max: LIMITS.catalogPlansMax }).default([]),
+  })
   .superRefine((file, context) => {
-    const ids = new Set<string>();
-    for (const [index, model] of file.models.entries()) {
-      if (ids.has(model.id))
-        context.addIssue({ code: 'custom', path: ['models', index, 'id'], message: `"${model.id}" is listed twice` });
-      ids.add(model.id);
-    }
+    const ids = listedOnce(file, 'models', context);
+    listedOnce(file, 'plans', context);
+    for (const [index, { models = [] }] of file.plans.entries())
+      for (const [at, id] of models.entries())
+        if (!ids.has(id))
+          context.addIssue({
+            code: 'custom',
+            path: ['plans', index, 'models', at],
+            message: `"${id}" is no model of this catalog`,
+          });
     for (const [index, { id, replacement }] of file.models.entries())
       if (replacement !== undefined && (replacement === id || !ids.has(replacement)))
         context.addIssue({
@@ -233,3 +241,17 @@ export const catalogFileSchema = z
   });
 export type CatalogFile = z.infer<typeof catalogFileSchema>;
 export type CatalogFileModel = CatalogFile['models'][number];
+
+function listedOnce<Name extends string>(
+  file: Readonly<Record<Name, readonly { readonly id: string }[]>>,
+  name: Name,
+  context: z.RefinementCtx,
+): Set<string> {
+  const ids = new Set<string>();
+  for (const [index, { id }] of file[name].entries()) {
+    if (ids.has(id))
+      context.addIssue({ code: 'custom', path: [name, index, 'id'], message: `"${id}" is listed twice` });
+    ids.add(id);
+  }
+  return ids;
+}

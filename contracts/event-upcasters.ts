@@ -38,6 +38,10 @@ export const FORM_STEPS: FormSteps = {
   CatalogPublished: [
     (data) => ({ ...data, models: eachOf(data.models, withoutBetasAndUses) }),
     (data) => ({ ...data, models: eachOf(data.models, (model) => ({ ...model, systemRole: false })) }),
+    {
+      up: (data) => ({ ...data, plans: [] }),
+      down: ({ plans, ...data }) => (isDeepStrictEqual(plans, []) ? data : null),
+    },
   ],
   LossAccepted: [(data) => ({ ...data, lost: eachOf(data.lost, sharedAtMostUpTo), untold: null })],
 };

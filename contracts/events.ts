@@ -17,6 +17,7 @@ import {
 } from './event-fields.ts';
 import { memberEvents } from './member-events.ts';
 import { paymentEvents } from './payment-events.ts';
+import { catalogPlanField } from './plan.ts';
 import { reconciliationEvents } from './reconciliation-events.ts';
 import { reloadEvents } from './reload-events.ts';
 import { sealEvents } from './seal-events.ts';
@@ -142,6 +143,7 @@ const catalogEvents = {
     hash: sha256Field,
     publishedAt: instantField,
     models: z.array(catalogModelField),
+    plans: z.array(catalogPlanField),
   }),
 } as const;
 

@@ -176,6 +176,11 @@ export const LIMITS = Object.freeze({
   /** Grants that are written off by one append. */
   expiriesPerAppendMax: 128,
   catalogModelsMax: 200,
+  catalogPlansMax: 50,
+  /** What a plan costs, gives or lets owe, in USD. */
+  planUsdMax: 1_000_000,
+  /** Less than the shortest month: a period that is not paid is over before the next one begins. */
+  planGraceDaysMax: 27,
   /** Tokens of a context window in a catalog file: far above any model's, and in all rounds of a request still exact. */
   contextWindowMax: 100_000_000,
   /** The dearest price of a catalog file, in USD: far above any that is meant, and below what a slip of the hand writes. */

@@ -46,7 +46,7 @@ const PROXIES_MAX = 1_000;
 const perMinute = z.int().min(1).max(PER_MINUTE_MAX);
 const concurrent = z.int().min(1).max(LIMITS.requestsInFlightMax);
 
-const limitSet = (usual: RateLimitSet) =>
+const limitsIn = (usual: RateLimitSet) =>
   z
     .strictObject({
       requestsPerMinute: perMinute.default(usual.requestsPerMinute),
@@ -58,15 +58,29 @@ const limitSet = (usual: RateLimitSet) =>
     })
     .transform(
       withPart('concurrentRequests', 'concurrentStreams', { usual: usual.concurrentStreams, share: 1, least: 1 }),
-    )
-    .prefault({});
+    );
+
+const limitSet = (usual: RateLimitSet) => limitsIn(usual).prefault({});
+
+/** What a plan of the catalog says; what it leaves out is as for accounts that have paid. */
+export const limitsOfPlan = limitsIn(PAID);
+
+/** All of them, as an event carries them. */
+export const rateLimitSetField = z.strictObject({
+  requestsPerMinute: perMinute,
+  inputTokensPerMinute: perMinute,
+  outputTokensPerMinute: perMinute,
+  concurrentRequests: concurrent,
+  concurrentStreams: concurrent,
+  concurrentCounts: concurrent,
+});
 
 export const rateLimitsSchema = z.strictObject({
   /** Of accounts that were ever granted credits from a purchase or a plan. */
   paid: limitSet(PAID),
   /** Of all others: on trial, or with credits that were given away, or with nothing. */
   unpaid: limitSet(UNPAID),
-  /** By an account's plan, paid or not. What one leaves out is as in `paid`. No command gives a plan yet. */
+  /** By an account's plan where the catalog says nothing of it. What one leaves out is as in `paid`. */
   plans: z
     .record(text, limitSet(PAID))
     .default({})

@@ -4,6 +4,7 @@ import { CATALOG_STREAM, type Revision } from '../contracts/ids.ts';
 import { type CatalogState, EMPTY_CATALOG, evolveCatalog } from '../ledger/catalog/catalog-state.ts';
 import {
   type ColumnValue,
+  type OlderTable,
   type StoredRows,
   type StoredView,
   storedRevision,
@@ -14,13 +15,15 @@ import {
 import { ViewGapError } from './view-gap-error.ts';
 
 const NAME = 'catalog';
-const VERSION = 3;
+const VERSION = 4;
 
-const TABLE: ViewTable = {
-  name: `${NAME}_v${VERSION}`,
+const tableOf = (version: number): ViewTable => ({
+  name: `${NAME}_v${version}`,
   columns: { revision: 'INTEGER', publication: 'TEXT' },
   keyColumns: 1,
-};
+});
+
+const TABLE = tableOf(VERSION);
 
 /**
  * The catalog that requests are admitted, priced and billed by. Its rows are the publications themselves (a few a
@@ -62,6 +65,16 @@ export class CatalogView implements StoredView {
     const publicationOf = ([at, json]: readonly ColumnValue[]) =>
       [storedRevision(at), EVENT_SCHEMAS.CatalogPublished.parse(JSON.parse(textOf(json)))] as const;
     for (const [at, publication] of rows.all(TABLE, publicationOf)) this.#evolve(at, publication);
+  }
+
+  /** Publications of version 3 had no plans. */
+  olderTables(version: number): readonly OlderTable[] | null {
+    if (version !== VERSION - 1) return null;
+    const upcast = ([at = null, publication]: readonly ColumnValue[]): ColumnValue[] => [
+      at,
+      JSON.stringify({ ...JSON.parse(textOf(publication)), plans: [] }),
+    ];
+    return [{ from: tableOf(version), to: TABLE, upcast }];
   }
 
   /** As the balance view's, of one that has folded the same: nobody is told. */

@@ -1,15 +1,12 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { CENT, LEAST_CHARGE } from '../../contracts/plan.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { usableCredits } from './grants.ts';
 import { monthOf } from './month.ts';
 import { openAttempts } from './payments.ts';
 import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
-
-/** Money is charged in whole cents, and no less than providers take. */
-const CENT = 10_000n;
-const LEAST = 500_000n;
 
 const HOUR_MS = 3_600_000;
 /** After the first decline, the second, the third; the next one pauses. */
@@ -20,10 +17,10 @@ export function configureAutoReload(
   { billing: { payments } }: OpenAccount,
 ): AccountEvent[] | CommandRefusal {
   const { threshold, target, monthlyCap } = said;
-  if (target < threshold + LEAST)
+  if (target < threshold + LEAST_CHARGE)
     return commandRefused(
       'invalid_amount',
-      `target: must be at least ${formatUsd(microUsd(LEAST))} USD above the threshold`,
+      `target: must be at least ${formatUsd(microUsd(LEAST_CHARGE))} USD above the threshold`,
     );
   if (monthlyCap < target - threshold)
     return commandRefused('invalid_amount', 'monthlyCap: would be less than a single reload');

@@ -29,6 +29,18 @@ interface CatalogData {
   readonly hash: string;
   readonly publishedAt: string;
   readonly models: readonly StoredModel[];
+  /** Events of the first three versions have none. */
+  readonly plans?: readonly OwnPlan[];
+}
+
+/** A plan as it was published. */
+interface OwnPlan {
+  readonly id: string;
+  readonly product: string;
+  readonly price: string;
+  readonly credits: string;
+  readonly overdraft: string;
+  readonly graceDays: number;
 }
 
 type Told = (what: string, found?: unknown, expected?: unknown) => void;
@@ -55,12 +67,16 @@ export class OwnCatalog {
   /** Those of the newest catalog. */
   #inForce: ReadonlySet<KnownCard> = new Set();
   #version = 0;
+  /** By version and id. */
+  readonly #plans = new Map<string, OwnPlan>();
 
   take({ data }: StoredEvent, tell: Told): void {
-    const { version, hash, publishedAt, models } = data as CatalogData;
+    const { version, hash, publishedAt, models, plans = [] } = data as CatalogData;
     if (version !== this.#version + 1) tell("the catalog's version", version, this.#version + 1);
     this.#version = version;
-    const own = sha256(JSON.stringify(models.map(withoutDefaults)));
+    const said = models.map(withoutDefaults);
+    const own = sha256(JSON.stringify(plans.length === 0 ? said : { models: said, plans }));
+    for (const plan of plans) this.#plans.set(`${version} ${plan.id}`, plan);
     if (hash !== own) tell("the catalog's hash", hash, own);
     const before = this.#inForce;
     this.#inForce = new Set(

@@ -4,6 +4,7 @@ import type { RateCardRef } from '../../contracts/event-fields.ts';
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
 import { CATALOG_STREAM, NO_STREAM, type Revision } from '../../contracts/ids.ts';
+import type { CatalogPlan } from '../../contracts/plan.ts';
 import { isRateCardIntact, type RateCard } from '../../contracts/rate-card.ts';
 
 /** What the stream `catalog` folds to: the models of the newest version, and every rate card there ever was. */
@@ -12,6 +13,8 @@ export interface CatalogState {
   readonly version: number;
   readonly hash: string;
   readonly models: ReadonlyMap<string, CatalogModel>;
+  /** By version, of each that there was: an account's period is by the one in force as it began. */
+  readonly plans: ReadonlyMap<number, readonly CatalogPlan[]>;
   /** By hash; never forgotten, for usage names the card it is priced with. */
   readonly cards: ReadonlyMap<string, RateCard>;
   /** The newest card of each model that was ever listed. */
@@ -25,6 +28,7 @@ export const EMPTY_CATALOG: CatalogState = {
   version: 0,
   hash: '',
   models: new Map(),
+  plans: new Map(),
   cards: new Map(),
   newestCards: new Map(),
   listedSince: new Map(),
@@ -46,7 +50,8 @@ export function evolveCatalog(state: CatalogState, data: EventData<'CatalogPubli
   const models = new Map(data.models.map((model) => [model.id, model]));
   const listedSince = new Map(state.listedSince);
   for (const id of models.keys()) if (!listedSince.has(id)) listedSince.set(id, data.publishedAt);
-  return { version: data.version, hash: data.hash, models, cards, newestCards, listedSince, revision: at };
+  const plans = new Map(state.plans).set(data.version, data.plans);
+  return { version: data.version, hash: data.hash, models, plans, cards, newestCards, listedSince, revision: at };
 }
 
 /** Every card that a model's requests can be billed by: its own, and those of betas that change the price. */

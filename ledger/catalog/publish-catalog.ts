@@ -10,6 +10,7 @@ import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
 import { CATALOG_STREAM } from '../../contracts/ids.ts';
+import { type CatalogPlan, catalogPlanField, type FilePlan } from '../../contracts/plan.ts';
 import { areSameUses, FAST_MULTIPLIER, type RateCard, type Rates, rateCard } from '../../contracts/rate-card.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
 import { type CatalogState, cardsOf, loadCatalog } from './catalog-state.ts';
@@ -43,9 +44,10 @@ export function decideCatalog(
   publishedAt: string,
 ): EventData<'CatalogPublished'> | null {
   const models = file.models.map((model) => catalogModel(model, state));
-  const hash = hashOf(models);
+  const plans = file.plans.map(catalogPlan);
+  const hash = hashOf(models, plans);
   if (hash === state.hash) return null;
-  return { version: state.version + 1, hash, publishedAt, models };
+  return { version: state.version + 1, hash, publishedAt, models, plans };
 }
 
 /** The newest card of this id where it says the same, else its next version. */
@@ -91,10 +93,20 @@ const catalogModel = (model: CatalogFileModel, state: CatalogState): CatalogMode
   systemRole: model.system_role,
 });
 
-const hashOf = (models: readonly CatalogModel[]): string =>
-  createHash('sha256')
-    .update(JSON.stringify(z.encode(z.array(catalogModelField), [...models]).map(withoutDefaults)), 'utf8')
-    .digest('hex');
+const catalogPlan = ({ rate_limits, models, grace_days, ...plan }: FilePlan): CatalogPlan => ({
+  ...plan,
+  rateLimits: rate_limits ?? null,
+  models: models ?? null,
+  graceDays: grace_days,
+});
+
+/** One without plans has the hash that it had before there could be any. */
+function hashOf(models: readonly CatalogModel[], plans: readonly CatalogPlan[]): string {
+  const ofModels = z.encode(z.array(catalogModelField), [...models]).map(withoutDefaults);
+  const all =
+    plans.length === 0 ? ofModels : { models: ofModels, plans: z.encode(z.array(catalogPlanField), [...plans]) };
+  return createHash('sha256').update(JSON.stringify(all), 'utf8').digest('hex');
+}
 
 type StoredModel = z.input<typeof catalogModelField>;
 

@@ -98,6 +98,13 @@ const GROUPS: readonly Group[] = [
     },
   },
   {
+    name: 'plan',
+    description: 'plans of the catalog',
+    add: async (plan, context) => {
+      (await import('./catalog/plan-commands.ts')).addPlanCommands(plan, context);
+    },
+  },
+  {
     name: 'ledger',
     description: 'the ledger, for auditors, and after a loss',
     add: async (ledger, context) => {

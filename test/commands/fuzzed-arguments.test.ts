@@ -31,6 +31,7 @@ const COMMANDS = [
   'limit set {acct_ada} --key {key_0123456789abcdef} --none',
   'catalog publish {file}',
   'catalog show',
+  'plan list',
   'exception list {acct_ada} --all',
   'exception approve {req_019a5b3c000070008000000000000001} --reason {why} --account {acct_ada} --dry-run',
   'exception drop {req_019a5b3c000070008000000000000001} --reason {why}',

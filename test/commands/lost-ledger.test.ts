@@ -58,6 +58,7 @@ const READING: readonly (readonly [string, readonly string[], RegExp])[] = [
   ['member list', ['acct_ada'], /ada@example\.com/],
   ['payment list', ['acct_ada'], /attempt/],
   ['catalog show', [], /no catalog/],
+  ['plan list', [], /no plans/],
   ['catalog diff', [CATALOG], /catalog version 0 would become version/],
   ['catalog history', [], /no catalog/],
   ['exception list', [], /account/],

@@ -20,6 +20,7 @@ const ofLedger = [...kept.matchAll(COMMAND)].map(([, name = '']) => name);
 /** What changes nothing of the ledger. */
 const READING = [
   ...['account show', 'account list', 'account usage', 'key list', 'payment list', 'member list', 'exception list'],
+  'plan list',
   ...['catalog show', 'catalog diff', 'catalog history', 'ledger events', 'ledger replay', 'ledger explain'],
   ...['ledger export', 'ledger report', 'ledger verify', 'ledger prove', 'ledger seal-digest', 'ledger backup'],
   ...['projections status', 'projections diff', 'projections rebuild', 'projections park', 'projections unpark'],

@@ -56,7 +56,19 @@ test('the catalog view does not restore over a publication that is not there', (
 
 const rowsOf = (view: CatalogView): ViewRow[] => [...view.takeChanges()];
 
-/** Its rows are publications in the form of today, and no upcaster reads them: of another form, they are made anew. */
+test('rows of before there were plans are read as publications without any, and earlier ones not at all', () => {
+  const view = new CatalogView();
+  view.fold(revision(0), { ...data, plans: [] });
+  const [table] = view.olderTables(3) ?? [];
+  const [row] = rowsOf(view);
+  const [at = null, json] = row?.values ?? [];
+  const { plans: _plans, ...before } = JSON.parse(String(json));
+  expect([table?.from.name, table?.to]).toEqual(['catalog_v3', view.tables[0]]);
+  expect(table?.upcast?.([at, JSON.stringify(before)])).toEqual(row?.values);
+  expect(view.olderTables(2)).toBeNull();
+});
+
+/** Its rows are publications in the form of today: of another form, an upcaster reads them, or they are made anew. */
 test('the catalog view has a new version with each new form of a publication', () => {
-  expect([versionOf('CatalogPublished'), new CatalogView().version]).toEqual([3, 3]);
+  expect([versionOf('CatalogPublished'), new CatalogView().version]).toEqual([4, 4]);
 });

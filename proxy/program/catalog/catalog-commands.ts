@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { describeCheaperBetas } from '../../../ledger/catalog/cheaper-betas.ts';
+import { plansOnSale } from '../../../ledger/catalog/known-plans.ts';
 import { publishCatalog } from '../../../ledger/catalog/publish-catalog.ts';
 import { describeUnknownNames } from '../../../ledger/catalog/unknown-names.ts';
 import {
@@ -43,14 +44,14 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
           });
           return;
         }
-        const { version, hash, models } = result.catalog;
+        const { version, hash, models, plans } = result.catalog;
         for (const line of [...describeUnknownNames(models), ...describeCheaperBetas(models)])
           context.warn(`warning: ${line}\n`);
         const newCards = result.newCards.map(({ id, version }) => ({ id, version }));
         const cards = newCards.map(({ id, version }) => `  ${id}: rate card version ${version}`).join('\n');
         showWritten(context, command, recording.recordedAt, {
-          json: { version, hash, published: true, models: models.length, newRateCards: newCards },
-          text: `published catalog version ${version} with ${models.length} models${cards === '' ? '' : `; new prices:\n${cards}`}`,
+          json: { version, hash, published: true, models: models.length, plans: plans.length, newRateCards: newCards },
+          text: `published catalog version ${version} with ${models.length} models${plans.length === 0 ? '' : ` and ${plans.length} plans`}${cards === '' ? '' : `; new prices:\n${cards}`}`,
         });
       });
     });
@@ -62,9 +63,10 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
       await withReadLog(context, command, async (log) => {
         const state = await loadCatalog(log);
         const { version, hash } = state;
+        const [models, plans] = [[...state.models.values()], plansOnSale(state)];
         show(context, command, {
-          json: { version, hash, models: [...state.models.values()] },
-          text: () => catalogText({ version, hash, models: [...state.models.values()] }),
+          json: { version, hash, models, plans },
+          text: () => catalogText({ version, hash, models, plans }),
         });
       });
     });

@@ -1,6 +1,7 @@
 import { SHIPPED } from '../../../contracts/betas.ts';
 import type { CatalogModel } from '../../../contracts/catalog.ts';
 import { formatUsd, microUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
+import type { CatalogPlan } from '../../../contracts/plan.ts';
 import type { RateCard } from '../../../contracts/rate-card.ts';
 import { table } from '../show.ts';
 
@@ -8,10 +9,11 @@ interface ShownCatalog {
   readonly version: number;
   readonly hash: string;
   readonly models: readonly CatalogModel[];
+  readonly plans: readonly CatalogPlan[];
 }
 
-/** A catalog as people read it: a row a model. */
-export function catalogText({ version, hash, models }: ShownCatalog): string {
+/** A catalog as people read it: a row a model, and one a plan. */
+export function catalogText({ version, hash, models, plans }: ShownCatalog): string {
   if (version === 0) return 'no catalog is published yet: gateway catalog publish FILE';
   const rows = models.map((model) => [
     model.id,
@@ -37,8 +39,18 @@ export function catalogText({ version, hash, models }: ShownCatalog): string {
     'card',
     'upstreams',
   ];
-  return `catalog version ${version} (${hash.slice(0, 12)})\n${table(head, rows)}`;
+  return `catalog version ${version} (${hash.slice(0, 12)})\n${table(head, rows)}${plans.length === 0 ? '' : `\n\n${plansText(plans)}`}`;
 }
+
+/** Plans as people read them, a row each. */
+export const plansText = (plans: readonly CatalogPlan[]): string =>
+  table(
+    ['plan', 'label', 'USD a month', 'USD credits', 'USD overdraft', 'grace', 'models', 'product'],
+    plans.map(({ id, label, price, credits, overdraft, graceDays, models, product }) => [
+      ...[id, label, formatUsd(price), formatUsd(credits), formatUsd(overdraft), `${graceDays} d`],
+      ...[models?.join(', ') ?? 'all', product],
+    ]),
+  );
 
 /** USD a use, a line each. */
 const usesOf = ({ uses }: Pick<RateCard, 'uses'>): string[] =>

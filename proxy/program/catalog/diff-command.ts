@@ -5,9 +5,15 @@ import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { accountOfStream } from '../../../contracts/ids.ts';
 import { groupedCount, groupedExactUsd, picoUsd } from '../../../contracts/money.ts';
 import { monthOf, monthOfInstant } from '../../../ledger/account/month.ts';
-import { catalogChanges, type ModelChange } from '../../../ledger/catalog/catalog-changes.ts';
+import {
+  catalogChanges,
+  type ModelChange,
+  type PlanChange,
+  planChanges,
+} from '../../../ledger/catalog/catalog-changes.ts';
 import { type CatalogState, loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { describeCheaperBetas } from '../../../ledger/catalog/cheaper-betas.ts';
+import { plansOnSale } from '../../../ledger/catalog/known-plans.ts';
 import { decideCatalog } from '../../../ledger/catalog/publish-catalog.ts';
 import { type Rerated, ReratedUsage } from '../../../ledger/catalog/rerated-usage.ts';
 import { describeUnknownNames } from '../../../ledger/catalog/unknown-names.ts';
@@ -51,14 +57,15 @@ export function addDiffCommand(catalog: Command, context: CommandContext): void 
         for (const line of [...describeUnknownNames(next.models), ...describeCheaperBetas(next.models)])
           context.warn(`warning: ${line}\n`);
         const changes = catalogChanges([...state.models.values()], next.models);
+        const plans = planChanges(plansOnSale(state), next.plans);
         const rerated = await rerate(logWithProgress(log, context), { state, next: next.models, month });
         show(context, command, {
           json: {
-            ...{ version: state.version, nextVersion: next.version, nextHash: next.hash, changes, month },
+            ...{ version: state.version, nextVersion: next.version, nextHash: next.hash, changes, plans, month },
             ...{ total: jsonOf(rerated.total), models: rowsOf(rerated.models).map(jsonOfRow('model')) },
             accounts: mostTouched(rerated).map(jsonOfRow('accountId')),
           },
-          text: () => textOf({ from: state.version, to: next.version, changes, month, rerated }, context),
+          text: () => textOf({ from: state.version, to: next.version, changes, plans, month, rerated }, context),
           isPainted: true,
         });
       });
@@ -123,13 +130,14 @@ interface Diff {
   readonly from: number;
   readonly to: number;
   readonly changes: readonly ModelChange[];
+  readonly plans: readonly PlanChange[];
   readonly month: string;
   readonly rerated: ReratedUsage;
 }
 
-function textOf({ from, to, changes, month, rerated }: Diff, context: CommandContext): string {
+function textOf({ from, to, changes, plans, month, rerated }: Diff, context: CommandContext): string {
   const head = `catalog version ${from} would become version ${to}; prices are USD per million tokens, and a use`;
-  const parts = [head, changesText(changes, context)];
+  const parts = [head, changesText(changes, plans, context)];
   if (rerated.total.requests === 0) return [...parts, `${month} has no usage that was charged for`].join('\n\n');
   const costs = (name: string, rows: readonly Row[]): string =>
     fittingTable(

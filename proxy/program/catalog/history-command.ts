@@ -2,7 +2,13 @@ import type { Command } from 'commander';
 import type { CatalogModel } from '../../../contracts/catalog.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { nearName } from '../../../contracts/near-name.ts';
-import { catalogChanges, type ModelChange } from '../../../ledger/catalog/catalog-changes.ts';
+import type { CatalogPlan } from '../../../contracts/plan.ts';
+import {
+  catalogChanges,
+  type ModelChange,
+  type PlanChange,
+  planChanges,
+} from '../../../ledger/catalog/catalog-changes.ts';
 import { readPublications } from '../../../ledger/catalog/catalog-state.ts';
 import { instantArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
@@ -16,7 +22,9 @@ interface Version {
   readonly publishedAt: string;
   readonly actor: string;
   readonly models: readonly CatalogModel[];
+  readonly plans: readonly CatalogPlan[];
   readonly changes: readonly ModelChange[];
+  readonly planChanges: readonly PlanChange[];
 }
 
 /** `gateway catalog history`: each published catalog, or the one that was in force at an instant. */
@@ -43,9 +51,11 @@ export function addHistoryCommand(catalog: Command, context: CommandContext): vo
 async function versionsOf(log: EventLog): Promise<Version[]> {
   const versions: Version[] = [];
   for await (const { data, metadata } of readPublications(log)) {
-    const { version, hash, publishedAt, models } = data;
+    const { version, hash, publishedAt, models, plans } = data;
     const changes = catalogChanges(versions.at(-1)?.models ?? [], models);
-    versions.push({ version, hash, publishedAt, actor: metadata.actor, models, changes });
+    const ofPlans = planChanges(versions.at(-1)?.plans ?? [], plans);
+    const { actor } = metadata;
+    versions.push({ version, hash, publishedAt, actor, models, plans, changes, planChanges: ofPlans });
   }
   return versions;
 }
@@ -68,13 +78,14 @@ interface Shown {
 
 function showAll(versions: readonly Version[], { model, context, command }: Shown): void {
   const rows = versions
-    .map(({ models: _, changes, ...rest }) => ({
+    .map(({ models: _models, plans: _plans, changes, planChanges, ...rest }) => ({
       ...rest,
+      planChanges: model === undefined ? planChanges : [],
       changes: changes.filter((change) => model === undefined || change.model === model),
     }))
     .filter(({ changes }) => model === undefined || changes.length > 0);
-  const textOf = ({ version, hash, publishedAt, actor, changes }: (typeof rows)[number]): string =>
-    `version ${version} (${hash.slice(0, 12)}), ${publishedAt}, ${actor}\n${changesText(changes, context)}`;
+  const textOf = ({ version, hash, publishedAt, actor, changes, planChanges }: (typeof rows)[number]): string =>
+    `version ${version} (${hash.slice(0, 12)}), ${publishedAt}, ${actor}\n${changesText(changes, planChanges, context)}`;
   show(context, command, {
     json: rows,
     text: () => (rows.length === 0 ? 'no catalog is published yet' : rows.map(textOf).join('\n\n')),
@@ -88,8 +99,10 @@ function showAt(versions: readonly Version[], { model, at, context, command }: S
   if (inForce === undefined) throw new CommandError(`no catalog was published by ${then}`, EXIT.refused);
   const { version, hash, publishedAt, actor } = inForce;
   const models = inForce.models.filter(({ id }) => model === undefined || id === model);
+  const plans = model === undefined ? inForce.plans : [];
   show(context, command, {
-    json: { at: then, version, hash, publishedAt, actor, models },
-    text: () => `in force at ${then}, published ${publishedAt} by ${actor}:\n${catalogText({ version, hash, models })}`,
+    json: { at: then, version, hash, publishedAt, actor, models, plans },
+    text: () =>
+      `in force at ${then}, published ${publishedAt} by ${actor}:\n${catalogText({ version, hash, models, plans })}`,
   });
 }

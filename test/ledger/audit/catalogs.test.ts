@@ -43,6 +43,24 @@ it('are right as they are published, whatever they say of betas, uses, lanes and
   expect([events.length, faults]).toEqual([VERSIONS.length, []]);
 });
 
+it('are right with plans, and a plan that was changed behind is told by the hash', async () => {
+  const log = new MemoryEventLog();
+  const plan = { id: 'team', label: 'Team', price: '200.00', credits: '260.00', rate_limits: {}, models: ['opal-x'] };
+  const file = catalogFileSchema.parse({ models: [catalogEntry('opal-x')], plans: [plan] });
+  await publishCatalog(log, file, recordingBy('operator', NOW));
+  const faultsOf = (change: (data: string) => string): string[] => {
+    const faults: string[] = [];
+    const audit = new LedgerAudit({ onFault: (fault) => faults.push(describeFault(fault)) });
+    for (const event of log.events) audit.take({ ...event, data: change(event.data) });
+    audit.end();
+    return faults;
+  };
+  expect(faultsOf((data) => data)).toEqual([]);
+  expect(faultsOf((data) => data.replace('"260000000"', '"261000000"'))).toEqual([
+    expect.stringMatching(/the catalog's hash/),
+  ]);
+});
+
 it('have the prices of a beta for requests of its model, and of no other', async () => {
   const catalog = new OwnCatalog();
   const [event] = await published([{ betas: ['shipped', DEARER] }]);

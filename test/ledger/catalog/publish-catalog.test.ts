@@ -167,7 +167,10 @@ describe('publishing', () => {
       of: 'the gateway',
       remedy: 'none',
     });
-    const plain = { models: file.models.map((one) => ({ ...one, uses: {}, betas: { shipped: true, listed: [] } })) };
+    const plain = {
+      models: file.models.map((one) => ({ ...one, uses: {}, betas: { shipped: true, listed: [] } })),
+      plans: [],
+    };
     // What the program without them made of that file.
     expect(decideCatalog(EMPTY_CATALOG, plain, AT)?.hash).toBe(
       'b9835eaa3f411ba051bde339202bc62885123a180596e6cf814d8488f4c68072',
