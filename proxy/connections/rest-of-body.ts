@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LIMITS } from '../../contracts/limits.ts';
-import { Crumbs } from '../request-body/crumbs.ts';
-import { UNWANTED_SHORT_CHUNKS_MAX } from '../request-body/limits.ts';
 import { makeLast } from './last-answer.ts';
+import { UnmadePieces } from './unmade-pieces.ts';
 import { dropPieces } from './unwanted-pieces.ts';
 
 export interface RestBounds {
@@ -47,12 +46,8 @@ export function mayHaveMore({ raw, headers }: Pick<FastifyRequest, 'raw' | 'head
  * parsed no more, and this answer is the last.
  */
 export function dropInTurn(request: IncomingMessage, response: ServerResponse, { bytesMax } = BOUNDS): void {
-  const crumbs = new Crumbs(UNWANTED_SHORT_CHUNKS_MAX);
-  let bytes = 0;
-  const isTooMuch = (length: number): boolean => {
-    bytes += length;
-    return crumbs.add(length) || bytes > bytesMax;
-  };
+  const pieces = new UnmadePieces(request.socket);
+  const isTooMuch = (): boolean => pieces.add() || pieces.bytes > bytesMax;
   response.once('socket', dropPieces(request, { isTooMuch, onDropped: () => makeLast(response) }));
 }
 
@@ -63,19 +58,25 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
   let isDropped = false;
   let isOver = false;
   let isHeld = false;
-  let bytes = 0;
-  const crumbs = new Crumbs(UNWANTED_SHORT_CHUNKS_MAX);
+  const pieces = new UnmadePieces(socket);
   let timer: NodeJS.Timeout | null = null;
   // What Node does behind the last answer of a connection: it would reset what the client is still sending.
   socket.destroySoon = () => {
     isLast = true;
     socket.end();
   };
-  const count = (chunk: Buffer): void => {
-    bytes += chunk.length;
-    if (bytes > bytesMax) socket.destroy();
-    // One read a turn: libuv would read 32 times 64 KiB of each connection, and what was dropped could not be collected meanwhile.
-    isHeld = true;
+  const isTooMuch = (): boolean => {
+    // Not in the middle of its parser's work, but before the next read.
+    if (pieces.bytes > bytesMax) process.nextTick(() => socket.destroy());
+    else if (!isHeld) {
+      isHeld = true;
+      process.nextTick(hold);
+    }
+    return pieces.add();
+  };
+  // One read a turn: libuv would read 32 times 64 KiB of each connection, and nobody else has a turn meanwhile.
+  const hold = (): void => {
+    if (!isHeld) return;
     socket.pause();
     setImmediate(readFurther);
   };
@@ -93,7 +94,6 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
     if (isOver) return;
     isOver = true;
     if (timer !== null) clearTimeout(timer);
-    socket.off('data', count);
     readFurther();
     giveBack();
     socket.off('close', over);
@@ -105,16 +105,13 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
     socket.destroySoon = closeNow;
     if (isLast) closeNow();
   };
-  const giveBack = dropPieces(request, { isTooMuch: (length) => crumbs.add(length), onDropped });
+  const giveBack = dropPieces(request, { isTooMuch, onDropped });
   request.once('end', over);
   request.once('close', over);
   // Node has taken an answered request off its list, and tells it nothing of its connection any more.
   socket.once('close', over);
   // A short body is most often there already.
   setImmediate(() => {
-    if (isOver) return;
-    // Whoever listens keeps Node's server from starting what it has paused, as it has where crumbs came with the head.
-    if (!isDropped) socket.on('data', count);
-    timer = setTimeout(() => socket.destroy(), ms);
+    if (!isOver) timer = setTimeout(() => socket.destroy(), ms);
   });
 }

@@ -3,8 +3,8 @@ import { dropUnparsed } from './drop-unparsed.ts';
 import { type NodeParser, ON_BODY, parserOf } from './node-parser.ts';
 
 interface UnwantedBody {
-  /** Whether no more of its connection is to be parsed, after a piece of so many bytes. */
-  readonly isTooMuch: (bytes: number) => boolean;
+  /** Asked at each of its pieces, of which none is made: whether no more of its connection is to be parsed. It must not throw. */
+  readonly isTooMuch: () => boolean;
   /** Nothing more is parsed. */
   readonly onDropped: () => void;
 }
@@ -27,19 +27,28 @@ export function dropPieces(request: IncomingMessage, body: UnwantedBody): () => 
   return () => unwanted.delete(request);
 }
 
+/**
+ * Node looks for each piece who takes it, and makes none where nobody does. One that is made is 64 KiB that V8 collects when it
+ * comes to it: where many bodies come at once, and the machine has no time for that, hundreds of megabytes.
+ */
 function watch(parser: NodeParser): void {
-  const onBody = parser[ON_BODY];
-  if (onBody === null || watched.has(parser)) return;
+  if (watched.has(parser)) return;
   watched.add(parser);
-  parser[ON_BODY] = (piece) => {
+  let onBody = parser[ON_BODY];
+  const taker = (): NodeParser[typeof ON_BODY] => {
     const request = parser.incoming;
     const body = request === null ? undefined : unwanted.get(request);
-    if (request === null || body === undefined) {
-      onBody.call(parser, piece);
-    } else if (body.isTooMuch(piece.length)) {
-      unwanted.delete(request);
-      body.onDropped();
-      dropUnparsed(request.socket);
-    }
+    if (request === null || body === undefined) return onBody;
+    return body.isTooMuch() ? () => leave(request, body) : null;
   };
+  const set = (next: typeof onBody): void => {
+    onBody = next;
+  };
+  Object.defineProperty(parser, ON_BODY, { get: taker, set, enumerable: true, configurable: true });
+}
+
+function leave(request: IncomingMessage, body: UnwantedBody): void {
+  unwanted.delete(request);
+  body.onDropped();
+  dropUnparsed(request.socket);
 }

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type RestBounds, readOnAfterAnswers } from '../../../proxy/connections/rest-of-body.ts';
+import { TURN_BYTES } from '../../../proxy/request-body/limits.ts';
 import { leaveBodiesUnread } from '../../../proxy/routes/read-body.ts';
 import { openSocket, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
 import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
@@ -255,6 +256,23 @@ describe('a client that goes on sending when it has its answer', () => {
     client.end();
     await over;
     expect(statusesOf(received)).toEqual(['400', '400']);
+  });
+
+  it('is read once a turn of the event loop, however much of it is there', async () => {
+    await ask({ bytesMax: 64 * MIB, ms: NEVER_MS }, `content-length: ${8 * MIB}\r\n`);
+    const ofTurns: number[] = [];
+    let isOver = false;
+    const look = (before: number): void => {
+      ofTurns.push(connection.bytesRead - before);
+      if (!isOver) setImmediate(look, connection.bytesRead);
+    };
+    look(connection.bytesRead);
+    client.write(Buffer.alloc(8 * MIB));
+    client.write('POST /refused HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n');
+    await once(client, 'end');
+    isOver = true;
+    expect(statusesOf(received)).toEqual(['400', '400']);
+    expect(Math.max(...ofTurns)).toBeLessThanOrEqual(2 * TURN_BYTES);
   });
 
   it('to its end within the bounds is served on, also after their time', async () => {

@@ -12,13 +12,16 @@ function connection() {
     [ON_BODY]: () => read++,
   };
   const request = () => ({ socket: { parser }, resume: () => undefined }) as unknown as IncomingMessage;
+  let made = 0;
   const piece = (of: IncomingMessage): number => {
     parser.incoming = of;
     const before = read;
-    parser[ON_BODY]?.call(parser, Buffer.from('x'));
+    const taker = parser[ON_BODY];
+    if (taker !== null) made++;
+    taker?.call(parser, Buffer.from('x'));
     return read - before;
   };
-  return { request, piece };
+  return { request, piece, made: () => made };
 }
 
 const unwanted = { isTooMuch: () => false, onDropped: () => undefined };
@@ -32,6 +35,15 @@ it('drops the pieces of several bodies of one connection, each until it is wante
   expect([piece(first), piece(second), piece(read)]).toEqual([1, 0, 1]);
   wantSecond();
   expect([piece(first), piece(second), piece(read)]).toEqual([1, 1, 1]);
+});
+
+it('makes none of them, for whose memory nobody would ask', () => {
+  const { request, piece, made } = connection();
+  const body = request();
+  const want = dropPieces(body, unwanted);
+  expect([piece(body), piece(body), made()]).toEqual([0, 0, 0]);
+  want();
+  expect([piece(body), made()]).toEqual([1, 1]);
 });
 
 it('keeps nothing of those that it has dropped, however many a connection has had', () => {
