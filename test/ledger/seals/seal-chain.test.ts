@@ -5,7 +5,15 @@ import { SealChain } from '../../../ledger/seals/seal-chain.ts';
 import type { LedgerSealed } from '../../../ledger/seals/seal-signature.ts';
 import { verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { exampleOf } from '../../fixtures/ledger/example-events.ts';
-import { logOf, newTestKey, type Row, sealed, sealOf, signedSealRow } from '../../fixtures/ledger/sealed-rows.ts';
+import {
+  introductionRow,
+  logOf,
+  newTestKey,
+  type Row,
+  sealed,
+  sealOf,
+  signedSealRow,
+} from '../../fixtures/ledger/sealed-rows.ts';
 
 const key = newTestKey();
 const events = Array.from({ length: 3 }, (_, at): Row => {
@@ -49,6 +57,36 @@ it.each<[string, Partial<LedgerSealed>, string]>([
   ],
 ])('a seal by the real key that %s does not follow', (_what, change, problem) => {
   expect(faultsOf(introduction, first, resealed(change))).toMatchObject([{ kind: 'chain', seal: 1, problem }]);
+});
+
+it('a key is introduced before it seals, by a key that none that followed it has sealed behind; where else among the seals is not signed', () => {
+  const [next, third] = [newTestKey(), newTestKey()];
+  const rows = sealed(events, { key, signers: [key, key, next], introducedBefore: 1, every: 1 }).filter(
+    ({ type }) => type !== 'X',
+  );
+  const inOrder = (...order: readonly number[]): Row[] =>
+    order.flatMap((from, at) => (rows[from] === undefined ? [] : [{ ...rows[from], revision: revision(at) }]));
+  expect(rows.map(({ type }) => type.slice(0, 8))).toEqual([
+    ...['SealKeyI', 'LedgerSe', 'SealKeyI', 'LedgerSe', 'LedgerSe'],
+  ]);
+  for (const order of [
+    [0, 1, 2, 3, 4],
+    [0, 2, 1, 3, 4],
+    [0, 1, 3, 2, 4],
+  ])
+    expect(faultsOf(...inOrder(...order))).toEqual([]);
+  for (const order of [
+    [1, 0, 2, 3, 4],
+    [0, 1, 3, 4, 2],
+    [2, 0, 1, 3, 4],
+    [0, 1, 2, 4, 3],
+    [0, 2, 3, 1, 4],
+  ])
+    expect(faultsOf(...inOrder(...order)), String(order)).not.toEqual([]);
+  const behind = introductionRow(5, third, key);
+  expect(faultsOf(...rows, behind)).toMatchObject([
+    { kind: 'key', problem: expect.stringContaining('which a key has followed that has sealed') },
+  ]);
 });
 
 it('an event of another type is no seal, wherever in their stream it stands', () => {
