@@ -2,12 +2,14 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
-import { grantId } from '../../../contracts/ids.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { bookEntries } from '../../../ledger/export/book-entries.ts';
 import { focusForm } from '../../../ledger/export/focus-form.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
-import { CARD, granted, lifeWith, opened, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import { CARD, granted, lifeWith, opened, requestOf, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
 import { live, lives } from '../../fixtures/ledger/random-life.ts';
 import { storedLife } from '../statement/stored-life.ts';
 import { type FocusRow, focusFaults, picoOf } from './focus-rules.ts';
@@ -112,6 +114,43 @@ it.each([
   const [row] = (await rowsOf(stored)).filter(({ ChargeCategory }) => ChargeCategory === 'Usage');
   const recorded = stored.find(({ type }) => type === 'CreditsDebited');
   expect(row?.ChargePeriodStart).toBe(`${JSON.parse(recorded?.metadata ?? '').recordedAt.slice(0, 19)}Z`);
+});
+
+it('has money that went back as a correction of what was billed, and again where a dispute was won; its credits beside', async () => {
+  const AT = '2026-11-20T10:00:00.000Z';
+  const nowMs = Date.parse(AT);
+  const payment = paymentId('pi_1');
+  const told = { paymentId: payment, actor: 'operator', nowMs };
+  const start = { attemptId: attemptId('purchase_1'), provider: 'manual' };
+  const life: AccountEvent[] = [opened];
+  const then = (command: AccountCommand): void => void life.push(...given(...life).decided(command));
+  then({ type: 'StartPurchase', ...start, amount: usd(90), price: usd(100), by: 'operator', nowMs });
+  then({ type: 'RecordPayment', ...start, paymentId: payment, amount: usd(100), paidAtMs: nowMs, nowMs });
+  then({ type: 'RecordRefund', ...told, refundId: 're_1', amount: usd(10), refundedAtMs: nowMs });
+  then({ type: 'RecordDispute', ...told, disputeId: 'dp_1', amount: usd(50), openedAtMs: nowMs });
+  then({ type: 'CloseDispute', ...told, disputeId: 'dp_1', outcome: 'won', closedAtMs: nowMs });
+  then({ type: 'RecordDispute', ...told, disputeId: 'dp_2', amount: usd(90), openedAtMs: nowMs });
+  then({ type: 'CloseDispute', ...told, disputeId: 'dp_2', outcome: 'lost', closedAtMs: nowMs });
+  const rows = await rowsOf(storedLife(life));
+  const isCorrection = ({ ChargeClass }: FocusRow): boolean => ChargeClass === 'Correction';
+  expect(rows.map(isCorrection)).toEqual([false, false, ...Array.from({ length: 8 }, () => true)]);
+  const shown = rows
+    .filter(isCorrection)
+    .map((row) => [
+      ...['BilledCost', 'ListCost', 'EffectiveCost'].map((column) => Number(picoOf(row[column]) / 1_000_000n)),
+      row.ChargeDescription,
+    ]);
+  expect(shown).toEqual([
+    [-10, -10, -10, 'refund re_1'],
+    [0, 0, 9, 'refund re_1'],
+    [-50, -50, -50, 'dispute dp_1'],
+    [0, 0, 45, 'dispute dp_1'],
+    [50, 50, 50, 'dispute dp_1'],
+    [0, 0, -45, 'dispute dp_1 was won'],
+    [-90, -90, -90, 'dispute dp_2'],
+    [0, 0, 81, 'dispute dp_2'],
+  ]);
+  expect([sumOf(rows, 'BilledCost'), sumOf(rows, 'EffectiveCost')]).toEqual([0n, 0n]);
 });
 
 it('has the list cost of each usage once: of an approval what was reported late, also before the period', async () => {
