@@ -7,6 +7,7 @@ import { type CommandOf, type CommandRefusal, commandRefused } from './commands.
 import { unrestored } from './corrections.ts';
 import { endOfException } from './exceptions.ts';
 import { burnAt, isExpired } from './grants.ts';
+import { isOfReturn } from './payments.ts';
 import { haveRoom } from './shares-room.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
 
@@ -30,6 +31,9 @@ export function revokeGrant(command: CommandOf<'RevokeGrant'>, state: OpenAccoun
           'id_reused',
           `id: revocation ${revocationId} was made before, and was another one: a further one has an id of its own`,
         );
+  // What a refund or a dispute takes is decided with it, before it is known.
+  if (isOfReturn(state.billing.payments, revocationId))
+    return commandRefused('id_reused', `id: ${revocationId} is that of a refund or a dispute of this account`);
   const grant = state.grants.find((one) => one.grantId === grantId);
   if (grant === undefined) return commandRefused('grant_not_found', `the account has no grant ${grantId}`);
   // What is over is lost, written down or not.

@@ -5,7 +5,7 @@ import { type CommandOf, type CommandRefusal, commandRefused } from './commands.
 import { unrestored } from './corrections.ts';
 import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
-import { paidBy } from './payments.ts';
+import { isOfReturn, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -105,15 +105,8 @@ const sameAmount = (known: MicroUsd, amount: MicroUsd, id: string): Decision =>
   known === amount ? [] : commandRefused('id_reused', `${id} is about ${formatUsd(known)} USD, and was told before`);
 
 /** By money of another kind or payment that went back, or by credits that were revoked without any. */
-function isTaken({ billing: { payments, revocations } }: OpenAccount, id: string): boolean {
-  return (
-    revocations.some(({ revocationId }) => revocationId === id) ||
-    Object.values(payments.attempts).some(
-      ({ refunds, disputes }) =>
-        refunds.some(({ refundId }) => refundId === id) || disputes.some(({ disputeId }) => disputeId === id),
-    )
-  );
-}
+const isTaken = ({ billing: { payments, revocations } }: OpenAccount, id: string): boolean =>
+  revocations.some(({ revocationId }) => revocationId === id) || isOfReturn(payments, id);
 
 const idTaken = (id: string): CommandRefusal =>
   commandRefused(

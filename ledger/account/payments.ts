@@ -69,6 +69,13 @@ export const attemptOf = ({ attempts }: PaymentsState, attemptId: string): Payme
 export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentAttempt | undefined =>
   Object.values(attempts).find((one) => one.state === 'paid' && one.paymentId === paymentId);
 
+/** Whether it is the id of a refund or a dispute, of whichever payment. */
+export const isOfReturn = ({ attempts }: PaymentsState, id: string): boolean =>
+  Object.values(attempts).some(
+    ({ refunds, disputes }) =>
+      refunds.some(({ refundId }) => refundId === id) || disputes.some(({ disputeId }) => disputeId === id),
+  );
+
 /** Whether what becomes of it is still to be found out. */
 export const isOpen = ({ state }: Pick<PaymentAttempt, 'state'>): boolean =>
   state === 'open' || state === 'action required';

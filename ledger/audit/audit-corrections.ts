@@ -11,6 +11,9 @@ export function takeRevoked(books: AccountBooks, revoked: RevokedGrantData): voi
   const { revocationId, grantId, cause } = revoked;
   const [amount, taken, uncovered] = [BigInt(revoked.amount), BigInt(revoked.taken), BigInt(revoked.uncovered)];
   tellUnreasoned(books, revocationId, revoked);
+  if (books.following === null && books.returned.has(revocationId))
+    tell(books, `${revocationId}: is the id of a refund or a dispute, which revokes in its own command`);
+  books.following = null;
   if (books.revocations.has(revocationId)) tell(books, `${revocationId}: is made twice`);
   const grant = books.grantOf.get(grantId);
   if (grant === undefined) return void tell(books, `${revocationId}: revokes ${grantId}, which was never granted`);

@@ -86,6 +86,6 @@ export function auditFollowing(books: AccountBooks, event: StoredEvent | null): 
   for (const [field, expected] of Object.entries(fields))
     compare(books, `${name}: ${field} of its ${type}`, said[field], expected);
   compare(books, `${name}: the command of its ${type}`, event.metadata?.commandId, commandId);
-  // Whoever takes one of these asks whether it has to follow.
-  if (type !== 'CreditsGranted' && type !== 'AutoReloadPaused') books.following = null;
+  // Whoever takes another asks whether it has to follow.
+  if (type === 'GrantRestored') books.following = null;
 }

@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { grantId } from '../../../contracts/ids.ts';
+import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
@@ -18,6 +18,8 @@ import { type Case, manyGrants } from './account-faults.ts';
 
 const AT = '2026-11-20T10:00:00.000Z';
 const NOW = ms(AT);
+const PAYMENT = paymentId('pi_1');
+const BOUGHT = { attemptId: attemptId('purchase_1'), provider: 'manual' };
 const SAID = { reason: 'an operator says so', actor: 'operator' };
 
 const begun = [opened, granted('g1', 1_000)];
@@ -57,6 +59,23 @@ const suspended: AccountEvent = { type: 'AccountSuspended', data: { reason: 'dis
 const ending = [opened, granted('g1', 100, { expiresAt: '2026-11-20T09:00:00.000Z' })];
 const over = [...ending, ...given(...ending).decided(revoke({ amount: usd(10), nowMs: NOW - 7_200_000 }))];
 
+/** All of a payment's credits were revoked before a refund of it, which takes none. */
+const returned: AccountEvent[] = [
+  ...begun,
+  { type: 'PurchaseStarted', data: { ...BOUGHT, amount: usd(20), price: usd(20), by: 'operator', startedAt: AT } },
+  { type: 'PaymentSucceeded', data: { ...BOUGHT, paymentId: PAYMENT, amount: usd(20), paidAt: AT } },
+  granted(`payment_${PAYMENT}`, 20, { effectiveAt: AT }),
+];
+returned.push(
+  ...given(...returned).decided(
+    revoke({ revocationId: 'r2', grantId: grantId(`payment_${PAYMENT}`), amount: usd(20) }),
+  ),
+);
+returned.push({
+  type: 'PaymentRefunded',
+  data: { paymentId: PAYMENT, refundId: 're_2', amount: usd(9), refundedAt: AT },
+});
+
 /** As many grants with long ids as one event could name, and all that is given back goes to them. */
 function manyOwed(): AccountEvent[] {
   const spent = lifeWith([opened, keyIssued(), granted('g1', 200)], usageOf(1, 200));
@@ -80,6 +99,11 @@ export const CORRECTION_CASES = {
     {
       ...{ refused: 'id_reused', life: [...begun, ...revoked], command: revoke({ amount: usd(5) }) },
       ...{ written: given(...begun).decided(revoke({ amount: usd(5) })), fault: /^r1: is made twice$/ },
+    },
+    {
+      ...{ refused: 'id_reused', life: returned, command: revoke({ revocationId: 're_2' }) },
+      written: given(...begun).decided(revoke({ revocationId: 're_2' })),
+      fault: /^re_2: is the id of a refund or a dispute, which revokes in its own command$/,
     },
     {
       ...{ refused: 'grant_not_found', life: begun, command: revoke({ grantId: grantId('none') }) },
