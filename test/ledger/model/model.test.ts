@@ -1,0 +1,29 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { runs } from '../../fixtures/property-runs.ts';
+import { type Commands, fleetHistories, histories, lived, plainAccount } from './histories.ts';
+
+/** Nobody can have done them wrong. */
+const NEVER_REFUSED: ReadonlySet<AccountCommand['type']> = new Set([
+  ...(['RecordUsage', 'ReportLateUsage', 'ExpireCredits', 'SavePaymentMethod', 'RemovePaymentMethod'] as const),
+  ...(['StartAutoReload', 'LeaseCredits', 'ReleaseLease', 'OpenAccount'] as const),
+]);
+
+it.each([
+  ['one proxy', histories, 34],
+  ['two proxies', fleetHistories, 36],
+])('an account is, command by command, what the plain account says: %s', (_name, all, types) => {
+  const [done, refused] = [new Set<AccountCommand['type']>(), new Set<AccountCommand['type']>()];
+  fc.assert(
+    fc.property(all, (commands: Commands) => {
+      for (const { command, decision } of lived(commands, { plain: plainAccount() }).tried) {
+        if ('type' in decision) refused.add(command.type);
+        else if (decision.length > 0) done.add(command.type);
+      }
+    }),
+    runs(500),
+  );
+  expect(done.size).toBe(types);
+  expect([...done].filter((type) => !refused.has(type) && !NEVER_REFUSED.has(type))).toEqual([]);
+});

@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
+import { paidBy } from '../../../ledger/account/payments.ts';
+import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
+import type { RealAccount } from './real-account.ts';
+import { move, oneOf } from './step.ts';
+
+const CENT = 10_000;
+const which = fc.nat({ max: 1_000 });
+const isNew = fc.constantFrom(true, true, true, false);
+const provider = fc.constantFrom('stripe', 'stripe', 'stripe', 'stripe', 'manual');
+const ACTOR = { actor: 'payments' } as const;
+const BY = { by: 'owner@example.com' } as const;
+
+const attemptsOf = ({ open }: RealAccount): PaymentAttempt[] => Object.values(open.billing.payments.attempts);
+/** The newest as often as all others together: it is what is open. */
+const attemptOf = (account: RealAccount, at: number): PaymentAttempt | undefined =>
+  at % 2 === 0 ? attemptsOf(account).at(-1) : oneOf(attemptsOf(account), at >> 1);
+const unknown = attemptId('unknown');
+
+export const paymentMoves = [
+  move(
+    2,
+    'buy and pay',
+    { cents: fc.integer({ min: 1, max: 90 }), percent: fc.constantFrom(100, 90, 133) },
+    (of, account) => {
+      const id = attemptId(`attempt${account.next()}`);
+      const amount = microUsd(BigInt(of.cents * CENT));
+      const price = microUsd((amount * BigInt(of.percent)) / 100n);
+      const what = { attemptId: id, provider: 'stripe' };
+      const paid = { paymentId: paymentId(`pi_${id}`), amount: price, paidAtMs: account.nowMs };
+      return [
+        { type: 'StartPurchase', ...what, amount, price, ...BY, nowMs: account.nowMs },
+        { type: 'RecordPayment', ...what, ...paid, nowMs: account.nowMs },
+      ];
+    },
+  ),
+  move(
+    2,
+    'buy',
+    { which, isNew, cents: fc.nat({ max: 90 }), percent: fc.constantFrom(100, 100, 90, 133), provider },
+    (of, account) => {
+      const id = attemptId(of.isNew ? `attempt${account.next()}` : `attempt${of.which % 8}`);
+      const amount = microUsd(BigInt(of.cents * CENT));
+      const price = microUsd((amount * BigInt(of.percent)) / 100n);
+      const what = { attemptId: id, provider: of.provider, amount, price };
+      return [{ type: 'StartPurchase', ...what, ...BY, nowMs: account.nowMs }];
+    },
+  ),
+  move(
+    5,
+    'pay',
+    {
+      which,
+      isOwn: fc.constantFrom(true, true, true, true, true, false),
+      provider,
+      more: fc.constantFrom(0, 0, 0, 0, 1),
+    },
+    (of, account) => {
+      const attempt = attemptOf(account, of.which);
+      if (attempt === undefined) return [];
+      const own = attempt.paymentId ?? paymentId(`pi_${attempt.attemptId}`);
+      const paid = of.isOwn ? own : paymentId(`pi_${attemptsOf(account)[0]?.attemptId}_other`);
+      const what = { attemptId: attempt.attemptId, provider: of.provider, paymentId: paid };
+      const amount = microUsd(attempt.price + BigInt(of.more));
+      return [{ type: 'RecordPayment', ...what, amount, paidAtMs: account.nowMs - 60_000, nowMs: account.nowMs }];
+    },
+  ),
+  move(3, 'fail', { which, isTerminal: fc.constantFrom(false, false, false, true) }, (of, account) => {
+    const id = attemptOf(account, of.which)?.attemptId ?? unknown;
+    const code = of.isTerminal ? 'lost_card' : 'card_declined';
+    return [{ type: 'RecordPaymentFailure', attemptId: id, code, isTerminal: of.isTerminal, nowMs: account.nowMs }];
+  }),
+  move(1, 'decline, and pay after all', { which, isTerminal: fc.boolean() }, ({ which, isTerminal }, account) => {
+    const attempt = attemptOf(account, which);
+    if (attempt === undefined) return [];
+    const { attemptId: id, provider, price: amount } = attempt;
+    const { nowMs } = account;
+    return [
+      { type: 'RecordPaymentFailure', attemptId: id, code: 'card_declined', isTerminal, nowMs },
+      {
+        ...{ type: 'RecordPayment', attemptId: id, provider, paymentId: attempt.paymentId ?? paymentId(`pi_${id}`) },
+        ...{ amount, paidAtMs: nowMs, nowMs },
+      },
+    ];
+  }),
+  move(1, 'require action', { which }, (of, account) => {
+    const id = attemptOf(account, of.which)?.attemptId ?? unknown;
+    const waiting = { attemptId: id, paymentId: paymentId(`pi_${id}`) };
+    return [{ type: 'RequirePaymentAction', ...waiting, nowMs: account.nowMs }];
+  }),
+  move(1, 'abandon', { which }, (of, account) => {
+    const id = attemptOf(account, of.which)?.attemptId ?? unknown;
+    return [{ type: 'AbandonPayment', attemptId: id, reason: 'expired', nowMs: account.nowMs }];
+  }),
+  move(2, 'refund', { which, isNew, percent: fc.integer({ min: 0, max: 101 }) }, (of, account) => {
+    const attempt = oneOf(paidOf(account), of.which);
+    const refundId = of.isNew ? `back${account.next()}` : `back${of.which % 8}`;
+    const amount = microUsd(((attempt?.price ?? 100n) * BigInt(of.percent)) / 100n);
+    const what = { paymentId: attempt?.paymentId ?? paymentId('unknown'), refundId, amount };
+    return [{ type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...ACTOR, nowMs: account.nowMs }];
+  }),
+  move(
+    1,
+    'refund in parts',
+    { which, parts: fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 2, maxLength: 4 }) },
+    (of, account) => {
+      const attempt = oneOf(paidOf(account), of.which);
+      if (attempt?.paymentId == null) return [];
+      const { paymentId: paid, price } = attempt;
+      return of.parts.map((percent) => {
+        const what = {
+          paymentId: paid,
+          refundId: `back${account.next()}`,
+          amount: microUsd((price * BigInt(percent)) / 100n + 1n),
+        };
+        return { type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...ACTOR, nowMs: account.nowMs };
+      });
+    },
+  ),
+  move(2, 'dispute', { which, isNew, percent: fc.constantFrom(100, 100, 40, 130, 0) }, (of, account) => {
+    const attempt = oneOf(paidOf(account), of.which);
+    const disputeId = of.isNew ? `back${account.next()}` : `back${of.which % 8}`;
+    const amount = microUsd(((attempt?.price ?? 100n) * BigInt(of.percent)) / 100n);
+    const what = { paymentId: attempt?.paymentId ?? paymentId('unknown'), disputeId, amount };
+    return [{ type: 'RecordDispute', ...what, openedAtMs: account.nowMs, ...ACTOR, nowMs: account.nowMs }];
+  }),
+  move(3, 'close a dispute', { which, isWon: fc.boolean() }, (of, account) => {
+    const { payments } = account.open.billing;
+    const disputed = paidOf(account).flatMap((one) =>
+      one.disputes.map(({ disputeId }) => [one.paymentId, disputeId] as const),
+    );
+    const [id, disputeId] = oneOf(disputed, of.which) ?? [null, 'unknown'];
+    const paid = paymentId(id ?? 'unknown');
+    if (id !== null && paidBy(payments, paid) === undefined) return [];
+    const outcome = of.isWon ? 'won' : 'lost';
+    const what = { paymentId: paid, disputeId, outcome, closedAtMs: account.nowMs } as const;
+    return [{ type: 'CloseDispute', ...what, ...ACTOR, nowMs: account.nowMs }];
+  }),
+  move(2, 'set up auto-reload', { threshold: fc.constantFrom(300_000, 600_000) }, ({ threshold }, account) => [
+    {
+      ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'cus', paymentMethodId: 'pm_0', brand: 'visa' },
+      ...{ last4: '4242', consentedAtMs: account.nowMs, ...BY },
+    },
+    {
+      ...{ type: 'ConfigureAutoReload', threshold: microUsd(BigInt(threshold)), target: microUsd(1_200_000n) },
+      ...{ monthlyCap: microUsd(2_500_000n), consentedAtMs: account.nowMs, ...BY },
+    },
+    {
+      type: 'StartAutoReload',
+      attemptId: attemptId(`reload${account.next()}`),
+      provider: 'stripe',
+      nowMs: account.nowMs,
+    },
+  ]),
+  move(2, 'save a method', { which: fc.nat({ max: 3 }) }, ({ which: card }, account) => [
+    {
+      ...{
+        type: 'SavePaymentMethod',
+        provider: 'stripe',
+        customerId: 'cus',
+        paymentMethodId: `pm_${card}`,
+        brand: 'visa',
+      },
+      ...{ last4: '4242', consentedAtMs: account.nowMs, ...BY },
+    },
+  ]),
+  move(1, 'remove the method', {}, (_, account) => [{ type: 'RemovePaymentMethod', ...BY, nowMs: account.nowMs }]),
+  move(
+    2,
+    'configure auto-reload',
+    {
+      threshold: fc.constantFrom(0, 300_000, 600_000),
+      more: fc.constantFrom(500_000, 600_005, 400_000),
+      caps: fc.constantFrom(0, 1, 2, 2, 2),
+      isOn: fc.constantFrom(true, true, true, false),
+    },
+    ({ threshold, more, caps, isOn }, account) => [
+      {
+        ...{
+          type: 'ConfigureAutoReload',
+          threshold: microUsd(BigInt(threshold)),
+          target: microUsd(BigInt(threshold + more)),
+        },
+        monthlyCap: microUsd(BigInt(caps * (threshold + more) + 100_000)),
+        ...{ consentedAtMs: isOn ? account.nowMs : null, ...BY },
+      },
+    ],
+  ),
+  move(5, 'reload', {}, (_, account) => [
+    {
+      type: 'StartAutoReload',
+      attemptId: attemptId(`reload${account.next()}`),
+      provider: 'stripe',
+      nowMs: account.nowMs,
+    },
+  ]),
+];
+
+const paidOf = (account: RealAccount): PaymentAttempt[] => attemptsOf(account).filter(({ state }) => state === 'paid');

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { keyId, leaseId, proxyId } from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
+import { nextExpiry } from '../../../ledger/account/leases.ts';
+import { move, oneOf } from './step.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const which = fc.nat({ max: 1_000 });
+const isNew = fc.constantFrom(true, true, true, false);
+const role = fc.constantFrom('owner', 'admin', 'member' as const);
+const email = fc.constantFrom('owner@example.com', 'Ada@example.com', 'ada@example.com', 'bob@example.com');
+const amount = fc.nat({ max: 900 });
+
+/** Who may spend, and how much of it. */
+export const peopleMoves = [
+  move(2, 'add a member', { email, role }, ({ email, role }, { nowMs }) => [
+    { type: 'AddMember', email, role, by: 'operator', nowMs },
+  ]),
+  move(2, 'change a role', { email, role }, ({ email, role }) => [
+    { type: 'ChangeMemberRole', email, role, by: 'operator' },
+  ]),
+  move(2, 'remove a member', { email }, ({ email }, { nowMs }) => [
+    { type: 'RemoveMember', email, by: 'operator', nowMs },
+  ]),
+  move(
+    2,
+    'issue a key',
+    {
+      which,
+      isNew,
+      email: fc.option(email),
+      limit: fc.option(amount),
+      lastsMs: fc.option(fc.nat({ max: 9 * DAY_MS })),
+    },
+    (of, account) => {
+      const id = keyId(of.isNew ? `key${account.next()}` : `key${of.which % 8}`);
+      return [
+        {
+          ...{ type: 'IssueKey', keyId: id, name: 'ci', sha256: sha256Of(id), last4: 'wxyz', issuer: 'operator' },
+          ...{ models: null, member: of.email, monthlyLimit: of.limit === null ? null : microUsd(BigInt(of.limit)) },
+          ...{ expiresAtMs: of.lastsMs === null ? null : account.nowMs + of.lastsMs, nowMs: account.nowMs },
+        },
+      ];
+    },
+  ),
+  move(1, 'rotate a key', { which, overlapMs: fc.constantFrom(0, DAY_MS, 31 * DAY_MS) }, (of, account) => {
+    const id = oneOf(Object.values(account.open.keys), of.which)?.keyId ?? keyId('unknown');
+    const secret = { sha256: sha256Of(`${id}${account.next()}`), last4: 'abcd' };
+    return [{ type: 'RotateKey', keyId: id, ...secret, overlapMs: of.overlapMs, by: 'operator', nowMs: account.nowMs }];
+  }),
+  move(1, 'revoke a key', { which }, (of, account) => {
+    const id = oneOf(Object.values(account.open.keys), of.which)?.keyId ?? keyId('unknown');
+    return [{ type: 'RevokeKey', keyId: id, nowMs: account.nowMs }];
+  }),
+  move(1, 'limit', { which, limit: fc.option(amount) }, (of, account) => {
+    const id =
+      oneOf([null, ...Object.values(account.open.keys).map((key) => key.keyId), keyId('unknown')], of.which) ?? null;
+    return [{ type: 'SetSpendLimit', keyId: id, limit: of.limit === null ? null : microUsd(BigInt(of.limit)) }];
+  }),
+];
+
+/** Two proxies on one log, which lease what they admit by. */
+export const leaseMoves = [
+  move(
+    4,
+    'lease',
+    { proxy: fc.constantFrom(1, 2), upTo: fc.nat({ max: 400 }), lastsMs: fc.nat({ max: 2 * HOUR_MS }) },
+    (of, account) => {
+      const requestsBeforeMs = nextExpiry(account.open, account.nowMs);
+      // Another proxy's, and other requests', have leases of their own.
+      const lease = leaseId(`lease_${of.proxy}_${requestsBeforeMs ?? 'all'}`);
+      return [
+        {
+          ...{ type: 'LeaseCredits', proxy: proxyId(`proxy_${of.proxy}`), leaseId: lease, epoch: 1, keyId: null },
+          ...{ upTo: microUsd(BigInt(of.upTo)), requestsBeforeMs, othersAheadMs: 0 },
+          ...{ expiresAtMs: account.nowMs + 1 + of.lastsMs, nowMs: account.nowMs },
+        },
+      ];
+    },
+  ),
+  move(2, 'give a lease back', { which, percent: fc.integer({ min: 1, max: 100 }) }, (of, account) => {
+    const lease = oneOf(Object.values(account.open.leases), of.which);
+    if (lease === undefined) return [];
+    return [
+      {
+        type: 'ReleaseLease',
+        leaseId: lease.leaseId,
+        amount: microUsd((lease.amount * BigInt(of.percent)) / 100n + 1n),
+      },
+    ];
+  }),
+];
+
+/** No two keys have the same secret. */
+const sha256Of = (id: string): string => Buffer.from(id).toString('hex').padEnd(64, '0').slice(0, 64);

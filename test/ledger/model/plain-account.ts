@@ -1,0 +1,269 @@
+import type { AccountEvent } from '../../../contracts/events.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { isOver, least, type PlainGrant, type PlainPart, takeAt, type Verdict } from './plain-grants.ts';
+import { type Of, PlainMoney } from './plain-money.ts';
+import { PlainPayments } from './plain-payments.ts';
+import { PlainPeople } from './plain-people.ts';
+
+const DAY_MS = 86_400_000;
+
+interface PlainRevocation {
+  readonly grant: string;
+  readonly cause: string;
+  readonly payment: string | null;
+  readonly amount: bigint;
+  /** What has not come back: what was owed for it, and what the grant had. */
+  owed: bigint;
+  taken: bigint;
+}
+
+/**
+ * An account in the plainest form, from its commands alone: it says of each whether it is refused, and what there is
+ * afterwards. It shares no code with the ledger, and reads none of its events, but of a lease how much was given.
+ */
+export class PlainAccount extends PlainMoney {
+  readonly payments = new PlainPayments();
+  readonly people = new PlainPeople();
+  isSuspended = false;
+  readonly #revocations: Record<string, PlainRevocation> = {};
+  readonly #restorations: Record<string, string> = {};
+  readonly #reversals: Record<string, string> = {};
+  readonly #adjustments: Record<string, string> = {};
+
+  carryOut(command: AccountCommand, decided: readonly AccountEvent[], nowMs: number): Verdict {
+    this.statements.nowMs = nowMs;
+    switch (command.type) {
+      case 'OpenAccount':
+        return this.#open(command);
+      case 'GrantCredits':
+        return this.grant(command);
+      case 'RecordUsage':
+        return this.use(command);
+      case 'ReportLateUsage':
+        return this.reportLate(command.usage);
+      case 'ApproveException':
+      case 'DropException':
+        return this.end(command);
+      case 'ExpireCredits':
+        return this.expire(command);
+      case 'ReinstateCredits':
+        return this.reinstate(command);
+      case 'RevokeGrant':
+        return this.#revoke(command);
+      case 'RestoreGrant':
+        return this.#restore(command);
+      case 'ReverseDebit':
+        return this.#reverse(command);
+      case 'AdjustBalance':
+        return this.#adjust(command);
+      case 'SuspendAccount':
+      case 'ReinstateAccount':
+        return this.#suspend(command.type === 'SuspendAccount', command.reason);
+      case 'LeaseCredits':
+      case 'ReleaseLease':
+        return this.lease(decided);
+      case 'RecordRefund':
+        return this.#refund(command);
+      case 'RecordDispute':
+        return this.#dispute(command);
+      case 'CloseDispute':
+        return this.#closeDispute(command);
+      case 'RecordPayment':
+        return this.#pay(command);
+      case 'StartAutoReload':
+        return this.payments.reload(command, this.usable(command.nowMs), this.isSuspended);
+      case 'CloseStatement':
+        return this.statements.close(command, this.grants);
+      default:
+        return this.payments.carryOut(command) ?? this.people.carryOut(command);
+    }
+  }
+
+  #open({ trial, trialGrantId, nowMs, email, kind }: Of<'OpenAccount'>): Verdict {
+    if (!this.people.open(email, kind)) return 'refused';
+    const untilMs = nowMs + 30 * DAY_MS;
+    if (trial > 0n)
+      this.add({ id: trialGrantId, amount: trial, isPaid: false, priority: 0, fromMs: nowMs, untilMs }, nowMs);
+    return 'done';
+  }
+
+  #revoke({ revocationId, grantId, amount, cause, paymentId, reason, nowMs }: Of<'RevokeGrant'>): Verdict {
+    if (reason.trim() === '') return 'refused';
+    const known = this.#revocations[revocationId];
+    if (known !== undefined) {
+      const isSame = known.grant === grantId && known.cause === cause && known.payment === paymentId;
+      return isSame && (amount ?? known.amount) === known.amount ? 'nothing' : 'refused';
+    }
+    const grant = this.find(grantId);
+    if (grant === undefined) return 'refused';
+    const held = isOver(grant, nowMs) ? 0n : grant.left;
+    const mayOwe = cause === 'refund' || cause === 'dispute';
+    const wanted = amount ?? held;
+    if (wanted <= 0n || wanted > (mayOwe ? this.#revocable(grant) : held)) return 'refused';
+    const taken = least(wanted, held);
+    grant.left -= taken;
+    grant.revoked += taken;
+    this.owed += wanted - taken;
+    const rest = { taken, owed: wanted - taken };
+    this.#revocations[revocationId] = { grant: grantId, cause, payment: paymentId, amount: wanted, ...rest };
+    this.statements.move(-wanted, nowMs);
+    return 'done';
+  }
+
+  /** What it gave, and nobody has taken back. */
+  #revocable({ id, amount }: PlainGrant): bigint {
+    const ofGrant = Object.values(this.#revocations).filter(({ grant }) => grant === id);
+    return ofGrant.reduce((left, { owed, taken }) => left - owed - taken, amount);
+  }
+
+  #restore({ restorationId, revocationId, amount, reason, nowMs }: Of<'RestoreGrant'>): Verdict {
+    if (reason.trim() === '') return 'refused';
+    const known = this.#restorations[restorationId];
+    if (known !== undefined)
+      return known.startsWith(`${revocationId} `) && (amount === null || known.endsWith(` ${amount}`))
+        ? 'nothing'
+        : 'refused';
+    const revocation = this.#revocations[revocationId];
+    if (revocation === undefined) return 'refused';
+    const all = revocation.owed + revocation.taken;
+    const wanted = amount ?? all;
+    if (wanted <= 0n || wanted > all) return 'refused';
+    const owed = least(wanted, revocation.owed);
+    const parts = [{ grant: revocation.grant, amount: wanted - owed }];
+    if (!this.comeBack({ owed, parts, wereRevoked: true }, nowMs)) return 'refused';
+    revocation.owed -= owed;
+    revocation.taken -= wanted - owed;
+    this.#restorations[restorationId] = `${revocationId} ${wanted}`;
+    this.statements.move(wanted, nowMs);
+    return 'done';
+  }
+
+  #reverse({ reversalId, requestId, amount, reason, nowMs }: Of<'ReverseDebit'>): Verdict {
+    if (reason.trim() === '') return 'refused';
+    const known = this.#reversals[reversalId];
+    if (known !== undefined)
+      return known.startsWith(`${requestId} `) && (amount === null || known.endsWith(` ${amount}`))
+        ? 'nothing'
+        : 'refused';
+    const taken = this.taken[requestId];
+    const request = this.requests[requestId];
+    if (taken === undefined || request === undefined) return 'refused';
+    const all = taken.reduce((sum, part) => sum + part.amount, 0n);
+    const wanted = amount ?? all;
+    if (wanted <= 0n || wanted > all) return 'refused';
+    // From what was taken last.
+    const [rest, back] = [[...taken], [] as PlainPart[]];
+    for (let left = wanted; left > 0n; ) {
+      const part = rest.pop();
+      if (part === undefined) throw new Error('there is no more');
+      const share = least(part.amount, left);
+      left -= share;
+      back.push({ grant: part.grant, amount: share });
+      if (part.amount > share) rest.push({ grant: part.grant, amount: part.amount - share });
+    }
+    const owed = back.reduce((sum, part) => (part.grant === null ? sum + part.amount : sum), 0n);
+    const parts = back.filter(({ grant }) => grant !== null);
+    if (!this.comeBack({ owed, parts, wereRevoked: false }, nowMs)) return 'refused';
+    this.taken[requestId] = rest;
+    this.#reversals[reversalId] = `${requestId} ${wanted}`;
+    this.spend(request.month, request.key, -wanted);
+    this.statements.move(wanted, nowMs);
+    return 'done';
+  }
+
+  #adjust({ adjustmentId: id, direction, amount, reason, nowMs }: Of<'AdjustBalance'>): Verdict {
+    if (reason.trim() === '') return 'refused';
+    const known = this.#adjustments[id];
+    if (known !== undefined) return known === `${direction} ${amount}` ? 'nothing' : 'refused';
+    if (amount <= 0n || (direction === 'up' && this.find(id) !== undefined)) return 'refused';
+    this.#adjustments[id] = `${direction} ${amount}`;
+    if (direction === 'up') {
+      const untilMs = Number.POSITIVE_INFINITY;
+      this.add({ id, amount, isPaid: false, priority: 100, fromMs: nowMs, untilMs }, nowMs);
+    } else {
+      this.owed += takeAt(this.grants, amount, nowMs).at(-1)?.amount ?? 0n;
+      this.statements.move(-amount, nowMs);
+    }
+    return 'done';
+  }
+
+  #suspend(isSuspended: boolean, reason: string): Verdict {
+    if (reason.trim() === '' || this.isSuspended === isSuspended) return 'refused';
+    this.isSuspended = isSuspended;
+    return 'done';
+  }
+
+  #pay(command: Of<'RecordPayment'>): Verdict {
+    const id = `payment_${command.paymentId}`;
+    const verdict = this.payments.pay(command, this.find(id) !== undefined);
+    const attempt = this.payments.attempts[command.attemptId];
+    if (verdict !== 'done' || attempt === undefined) return verdict;
+    const { nowMs } = command;
+    const untilMs = Number.POSITIVE_INFINITY;
+    this.add({ id, amount: attempt.credits, isPaid: true, priority: 100, fromMs: nowMs, untilMs }, nowMs);
+    return 'done';
+  }
+
+  #refund({ paymentId, refundId, amount, nowMs }: Of<'RecordRefund'>): Verdict {
+    const attempt = this.payments.paidBy(paymentId);
+    if (attempt === undefined) return 'refused';
+    const known = attempt.refunds[refundId];
+    if (known !== undefined) return known === amount ? 'nothing' : 'refused';
+    const before = Object.values(attempt.refunds).reduce((sum, one) => sum + one, 0n);
+    if (this.#isKnown(refundId) || amount <= 0n || before + amount > attempt.price) return 'refused';
+    attempt.refunds[refundId] = amount;
+    this.#takeBack({ paymentId, id: refundId, cause: 'refund', amount, before, nowMs });
+    return 'done';
+  }
+
+  #dispute({ paymentId, disputeId, amount, nowMs }: Of<'RecordDispute'>): Verdict {
+    const attempt = this.payments.paidBy(paymentId);
+    if (attempt === undefined) return 'refused';
+    const known = attempt.disputes[disputeId];
+    if (known !== undefined) return known.amount === amount ? 'nothing' : 'refused';
+    if (this.#isKnown(disputeId) || amount <= 0n) return 'refused';
+    attempt.disputes[disputeId] = { amount, outcome: null };
+    this.#takeBack({ paymentId, id: disputeId, cause: 'dispute', amount, before: 0n, nowMs });
+    return 'done';
+  }
+
+  #isKnown(id: string): boolean {
+    return this.#revocations[id] !== undefined || this.payments.knows(id);
+  }
+
+  #takeBack(what: {
+    readonly paymentId: string;
+    readonly id: string;
+    readonly cause: 'refund' | 'dispute';
+    readonly amount: bigint;
+    readonly before: bigint;
+    readonly nowMs: number;
+  }): void {
+    const { paymentId, id, cause, amount, before, nowMs } = what;
+    const attempt = this.payments.paidBy(paymentId);
+    const grant = this.find(`payment_${paymentId}`);
+    if (attempt === undefined || grant === undefined) throw new Error(`${paymentId} was not paid`);
+    const { credits, price } = attempt;
+    const part = (credits * (before + amount)) / price - (credits * before) / price;
+    const taken = least(part, this.#revocable(grant));
+    if (taken <= 0n) return;
+    const said = { cause, paymentId, reason: cause, actor: 'x', nowMs } as const;
+    const ids = { revocationId: id, grantId: grant.id as never } as const;
+    if (this.#revoke({ type: 'RevokeGrant', ...ids, amount: taken as never, ...said }) !== 'done')
+      throw new Error(`${id} takes nothing back`);
+  }
+
+  #closeDispute({ paymentId, disputeId, outcome, nowMs }: Of<'CloseDispute'>): Verdict {
+    const dispute = this.payments.paidBy(paymentId)?.disputes[disputeId];
+    if (dispute === undefined) return 'refused';
+    if (dispute.outcome !== null) return dispute.outcome === outcome ? 'nothing' : 'refused';
+    const revocation = this.#revocations[disputeId];
+    if (outcome === 'won' && revocation !== undefined && revocation.owed + revocation.taken > 0n) {
+      const ids = { restorationId: `${disputeId}_won`, revocationId: disputeId };
+      const verdict = this.#restore({ type: 'RestoreGrant', ...ids, amount: null, reason: 'won', actor: 'x', nowMs });
+      if (verdict !== 'done') return 'refused';
+    }
+    dispute.outcome = outcome;
+    return 'done';
+  }
+}

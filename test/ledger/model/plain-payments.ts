@@ -1,0 +1,195 @@
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import type { Verdict } from './plain-grants.ts';
+
+type Of<T extends AccountCommand['type']> = Extract<AccountCommand, { readonly type: T }>;
+
+interface PlainAttempt {
+  readonly isReload: boolean;
+  readonly provider: string;
+  readonly credits: bigint;
+  readonly price: bigint;
+  readonly month: string;
+  state: 'open' | 'waits' | 'failed' | 'abandoned' | 'paid';
+  payment: string | null;
+  readonly refunds: Record<string, bigint>;
+  readonly disputes: Record<string, { readonly amount: bigint; outcome: string | null }>;
+}
+
+interface PlainReload {
+  readonly threshold: bigint;
+  readonly target: bigint;
+  readonly cap: bigint;
+  readonly isOn: boolean;
+  declines: number;
+  notBeforeMs: number;
+  isPaused: boolean;
+  /** Why none was begun last, where that was written down and is so still. */
+  skipped: string | null;
+}
+
+const HOUR_MS = 3_600_000;
+/** Micro-USD. */
+const [CENT, HALF_A_DOLLAR] = [10_000n, 500_000n];
+
+/** What was paid, and is about to be. */
+export class PlainPayments {
+  readonly attempts: Record<string, PlainAttempt> = {};
+  #method: string | null = null;
+  #reload: PlainReload | null = null;
+  /** What the last look at auto-reload came to. */
+  looked = '';
+
+  get isPaused(): boolean {
+    return this.#reload?.isPaused ?? false;
+  }
+
+  /** Null for what is no payment's. */
+  carryOut(command: AccountCommand): Verdict | null {
+    switch (command.type) {
+      case 'StartPurchase':
+        return this.#purchase(command);
+      case 'RecordPaymentFailure':
+        return this.#unlessOver(command.attemptId, (attempt) => this.#fail(attempt, command));
+      case 'RequirePaymentAction':
+        return this.#unlessOver(command.attemptId, (attempt) => {
+          if (attempt.state === 'waits') return 'nothing';
+          Object.assign(attempt, { state: 'waits', payment: command.paymentId });
+          return 'done';
+        });
+      case 'AbandonPayment':
+        return this.#unlessOver(command.attemptId, (attempt) => {
+          attempt.state = 'abandoned';
+          return 'done';
+        });
+      case 'SavePaymentMethod': {
+        const method = `${command.provider} ${command.paymentMethodId}`;
+        if (this.#method === method) return 'nothing';
+        this.#method = method;
+        this.#anew();
+        return 'done';
+      }
+      case 'RemovePaymentMethod': {
+        const had = this.#method;
+        this.#method = null;
+        return had === null ? 'nothing' : 'done';
+      }
+      case 'ConfigureAutoReload':
+        return this.#configure(command);
+      default:
+        return null;
+    }
+  }
+
+  paidBy(payment: string): PlainAttempt | undefined {
+    return Object.values(this.attempts).find((one) => one.state === 'paid' && one.payment === payment);
+  }
+
+  /** Whether a refund or a dispute has the id. */
+  knows(id: string): boolean {
+    return Object.values(this.attempts).some(
+      ({ refunds, disputes }) => refunds[id] !== undefined || disputes[id] !== undefined,
+    );
+  }
+
+  pay(command: Of<'RecordPayment'>, isGranted: boolean): Verdict {
+    const attempt = this.attempts[command.attemptId];
+    if (attempt === undefined) return 'refused';
+    if (attempt.state === 'paid') return attempt.payment === command.paymentId ? 'nothing' : 'refused';
+    if (command.provider !== attempt.provider || command.amount !== attempt.price || isGranted) return 'refused';
+    attempt.state = 'paid';
+    attempt.payment = command.paymentId;
+    // Whoever had paused it has to go on with it by hand.
+    const wasPaused = this.#reload?.isPaused ?? false;
+    if (attempt.isReload) this.#anew();
+    if (this.#reload !== null && attempt.isReload) this.#reload.isPaused = wasPaused;
+    return 'done';
+  }
+
+  /** @param available what can be spent now; below zero where something is owed */
+  reload({ attemptId, provider, nowMs }: Of<'StartAutoReload'>, available: bigint, isSuspended: boolean): Verdict {
+    this.looked = '';
+    const reload = this.#reload;
+    if (reload === null) return 'nothing';
+    const month = new Date(nowMs).toISOString().slice(0, 7);
+    const reloads = Object.values(this.attempts).filter(({ isReload }) => isReload);
+    const pending = sum(reloads.filter((one) => one.state === 'open' || one.state === 'waits'));
+    if (available + pending > reload.threshold) return 'nothing';
+    const missing = reload.target - available - pending;
+    const amount = missing % CENT === 0n ? missing : missing + CENT - (missing % CENT);
+    const ofMonth = sum(
+      reloads.filter((one) => one.month === month && one.state !== 'failed' && one.state !== 'abandoned'),
+    );
+    const why = !reload.isOn
+      ? 'disabled'
+      : isSuspended
+        ? 'suspended'
+        : reload.isPaused
+          ? 'paused'
+          : pending > 0n
+            ? 'pending'
+            : nowMs < reload.notBeforeMs
+              ? 'backoff'
+              : this.#method === null
+                ? 'no_payment_method'
+                : ofMonth + amount > reload.cap
+                  ? 'cap'
+                  : null;
+    if (why !== null && why === reload.skipped) return 'nothing';
+    this.looked = why ?? `starts ${amount}`;
+    reload.skipped = why;
+    if (why === null)
+      this.attempts[attemptId] = { ...begun(month), isReload: true, provider, credits: amount, price: amount };
+    return 'done';
+  }
+
+  #purchase({ attemptId, provider, amount, price, nowMs }: Of<'StartPurchase'>): Verdict {
+    if (amount <= 0n || price <= 0n) return 'refused';
+    const known = this.attempts[attemptId];
+    if (known !== undefined) {
+      const isSame =
+        !known.isReload && known.provider === provider && known.credits === amount && known.price === price;
+      return isSame ? 'nothing' : 'refused';
+    }
+    const all = Object.values(this.attempts);
+    if (all.some((one) => !one.isReload && (one.state === 'open' || one.state === 'waits'))) return 'refused';
+    const month = new Date(nowMs).toISOString().slice(0, 7);
+    this.attempts[attemptId] = { ...begun(month), isReload: false, provider, credits: amount, price };
+    return 'done';
+  }
+
+  #unlessOver(attemptId: string, change: (attempt: PlainAttempt) => Verdict): Verdict {
+    const attempt = this.attempts[attemptId];
+    if (attempt === undefined) return 'refused';
+    return attempt.state === 'open' || attempt.state === 'waits' ? change(attempt) : 'nothing';
+  }
+
+  #fail(attempt: PlainAttempt, { isTerminal, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
+    attempt.state = 'failed';
+    const reload = this.#reload;
+    if (!attempt.isReload || reload === null) return 'done';
+    reload.declines += 1;
+    const isLast = isTerminal || reload.declines > 3;
+    if (isLast) reload.isPaused = true;
+    reload.notBeforeMs = isLast ? 0 : nowMs + HOUR_MS * 2 ** (reload.declines - 1);
+    return 'done';
+  }
+
+  #configure({ threshold, target, monthlyCap: cap, consentedAtMs }: Of<'ConfigureAutoReload'>): Verdict {
+    if (target - threshold < HALF_A_DOLLAR || cap < target - threshold) return 'refused';
+    const isOn = consentedAtMs !== null;
+    const before = this.#reload;
+    const isSame = before?.threshold === threshold && before.target === target && before.cap === cap;
+    if (before !== null && isSame && before.isOn === isOn && !before.isPaused) return 'nothing';
+    this.#reload = { threshold, target, cap, isOn, declines: 0, notBeforeMs: 0, isPaused: false, skipped: null };
+    return 'done';
+  }
+
+  #anew(): void {
+    if (this.#reload !== null)
+      Object.assign(this.#reload, { declines: 0, notBeforeMs: 0, isPaused: false, skipped: null });
+  }
+}
+
+const begun = (month: string) => ({ month, state: 'open' as const, payment: null, refunds: {}, disputes: {} });
+
+const sum = (attempts: readonly PlainAttempt[]): bigint => attempts.reduce((all, { price }) => all + price, 0n);
