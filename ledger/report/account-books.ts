@@ -10,6 +10,7 @@ import type { EventOfAccount } from './event-places.ts';
 import type { ModelBooks } from './model-books.ts';
 import { addGranted, addIncome, incomeOf, type Movements } from './movements.ts';
 import type { Note, Notes } from './notes.ts';
+import { isPayment, type PaymentEvent, type PaymentsBook } from './payments-book.ts';
 
 /** Where the accounts of a time write down what happened in it. */
 export interface TimeBooks {
@@ -18,6 +19,7 @@ export interface TimeBooks {
   readonly month?: {
     readonly models: ModelBooks;
     readonly notes: Notes;
+    readonly payments: PaymentsBook;
     /** Micro-USD spent, by day of the month from 0. */
     readonly days: bigint[];
     /** Debits whose balance is not what the account's events add up to. */
@@ -66,6 +68,8 @@ export class AccountBooks {
   /** Exceptions about money that nobody has ended, in pico-USD; null while there were none. */
   openExceptions: Map<string, bigint> | null = null;
   readonly #customer: CustomerBooks;
+  /** Attempts of auto-reload, whenever they are paid; null while there was none. */
+  #reloads: Set<string> | null = null;
   /** What the event that is taken has moved of which grants. */
   #moves: (readonly [GrantId, Parts])[] = [];
 
@@ -82,6 +86,10 @@ export class AccountBooks {
     if (event.type === 'CreditsGranted') this.#addGrant(event.data);
     if (event.type === 'BalanceAdjusted' && event.data.direction === 'up')
       this.#addGrant(grantOfAdjustment(event.data));
+    if (event.type === 'AutoReloadStarted') {
+      this.#reloads ??= new Set();
+      this.#reloads.add(event.data.attemptId);
+    }
     this.#moves = [];
     const postings = isBooked(event) ? postingsOf(this.#customer, event) : [];
     if (books === null) return;
@@ -95,7 +103,13 @@ export class AccountBooks {
     for (const { account, microUsd } of postings) if (account === this.#customer.receivable) this.owed += microUsd;
     addIncome(books.movements, incomeOf(postings));
     this.#takeFacts(event, books, { ...booked, postings });
-    if (books.month !== undefined) noteOn(event, books.month.notes, { account: this.id, ...booked });
+    if (books.month === undefined) return;
+    const { payments, notes } = books.month;
+    const { id: account } = this;
+    if (isPayment(event)) {
+      const isReload = 'attemptId' in event.data && this.#reloads?.has(event.data.attemptId) === true;
+      payments.take(event, { account, isReload, ...booked, postings });
+    } else if (!payments.takesCredits(event, account, booked.recordedAt)) noteOn(event, notes, { account, ...booked });
   }
 
   #takeFacts(event: EventOfAccount, { movements, month }: TimeBooks, { recordedAt, postings }: Posted): void {
@@ -162,6 +176,12 @@ export class AccountBooks {
       case 'ExceptionDropped':
         this.openExceptions?.delete(event.data.requestId);
         break;
+      case 'PaymentSucceeded':
+      case 'PaymentFailed':
+      case 'PaymentAbandoned':
+      case 'AutoReloadStarted':
+      case 'AutoReloadSkipped':
+      case 'AutoReloadPaused':
       case 'AccountSuspended':
       case 'AccountReinstated':
         break;
@@ -214,7 +234,7 @@ export class AccountBooks {
 }
 
 function noteOn(
-  event: EventOfAccount,
+  event: Exclude<EventOfAccount, PaymentEvent>,
   notes: Notes,
   { account, recordedAt: at, actor }: Booked & { account: AccountId },
 ) {
@@ -280,12 +300,9 @@ function noteOn(
       if (event.data.source === 'adjustment')
         note(`credits granted as an adjustment (${event.data.grantId})`, { amount: event.data.amount, why: actor });
       break;
-    // Of those that move money the credits that go with it have their note.
-    case 'PaymentRefunded':
-    case 'PaymentDisputed':
-    case 'DisputeClosed':
     case 'AccountOpened':
     case 'CreditsExpired':
+    case 'AutoReloadStarted':
       break;
     default:
       event satisfies never;

@@ -5,6 +5,7 @@ import type { AccountBooks, TimeBooks } from './account-books.ts';
 import type { ModelBook } from './model-books.ts';
 import { GRANT_SOURCES, type Movements, netCredits, netDeferred, spentBy } from './movements.ts';
 import type { Notes } from './notes.ts';
+import type { PaymentsBook } from './payments-book.ts';
 import type { SealCoverage } from './seal-coverage.ts';
 
 /** The finished books of a month. Amounts are micro-USD unless they say otherwise. */
@@ -30,8 +31,8 @@ export interface Books {
   readonly models: readonly ModelBook[];
   readonly days: readonly bigint[];
   readonly accounts: readonly AccountOfMonth[];
-  readonly accountsInAll: number;
   readonly notes: Notes;
+  readonly payments: PaymentsBook;
   /** Comparisons with providers' reports that were recorded in the month, as they came. */
   readonly reconciled: readonly Reconciliation[];
   /** Exceptions about money that are open at the month's end; the amount is in pico-USD. */
@@ -97,7 +98,7 @@ type BookParts = Pick<
   };
 
 export function booksOf(parts: BookParts): Books {
-  const { month, before, moved, accounts, models, days, notes, disagreeing } = parts;
+  const { month, before, moved, accounts, models, days, notes, payments, disagreeing } = parts;
   const liability = liabilityOf(accounts, endOfMonth(month));
   const owed = sumOf(accounts, ({ owed }) => owed);
   const opening = netCredits(before);
@@ -118,11 +119,10 @@ export function booksOf(parts: BookParts): Books {
       reconciled: parts.reconciled,
     },
     ...{ sealedOfMonth: parts.sealedOfMonth, seals: parts.seals },
-    ...{ ...sums, moved, liability, owed, models: models.all, days, notes },
+    ...{ ...sums, moved, liability, owed, models: models.all, days, notes, payments },
     accounts: accounts.map(({ id, email, granted, spent, expired, balance }) => ({
       ...{ id, email, granted, spent, expired, balance },
     })),
-    accountsInAll: accounts.length,
     open: openOf(accounts),
     checks: [
       {

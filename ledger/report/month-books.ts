@@ -11,6 +11,7 @@ import { type EventOfMonth, isIdle, isOfAccount, isOfMonth } from './event-place
 import { ModelBooks } from './model-books.ts';
 import { noMovements } from './movements.ts';
 import { Notes } from './notes.ts';
+import { PaymentsBook } from './payments-book.ts';
 import type { SealCoverage } from './seal-coverage.ts';
 
 /**
@@ -43,6 +44,7 @@ export class MonthBooks {
       month: {
         models: new ModelBooks(),
         notes: new Notes(),
+        payments: new PaymentsBook(),
         days: Array.from({ length: days }, () => 0n),
         disagreeing: 0,
       },

@@ -129,6 +129,10 @@ const noGrants = (): Granted => ({ count: 0, amount: 0n, paid: 0n });
 export const netCredits = (moved: Movements): bigint =>
   sumGranted(moved, 'amount') + moved.reinstated + correctedBy(moved) - moved.expired - spentBy(moved);
 
+/** Credits that were paid for, of plans or not. */
+export const soldIn = ({ granted: { purchase, plan } }: Pick<Movements, 'granted'>): bigint =>
+  purchase.amount + plan.amount;
+
 /** By requests, less what was undone of them. */
 export const spentBy = ({ debited, approved, reversed }: Movements): bigint => debited + approved - reversed;
 

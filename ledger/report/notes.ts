@@ -15,22 +15,25 @@ const NOTES_MAX = 5_000;
 /** Kinds of usage without a price: a provider names what it likes. */
 const UNPRICED_MAX = 200;
 
-export class Notes {
-  readonly #all: Note[] = [];
+export class Listed<T extends { readonly at: string }> {
+  readonly #all: T[] = [];
   leftOut = 0;
-  /** Requests by model and what of their usage has no price: each is an exception without an amount. */
-  readonly unpriced = new Map<string, { readonly model: string; readonly what: string; requests: number }>();
-  unpricedLeftOut = 0;
 
   /** By their time; those of one time as they came. */
-  get all(): readonly Note[] {
+  get all(): readonly T[] {
     return this.#all.toSorted((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));
   }
 
-  add(note: Note): void {
-    if (this.#all.length < NOTES_MAX) this.#all.push(note);
+  add(one: T): void {
+    if (this.#all.length < NOTES_MAX) this.#all.push(one);
     else this.leftOut += 1;
   }
+}
+
+export class Notes extends Listed<Note> {
+  /** Requests by model and what of their usage has no price: each is an exception without an amount. */
+  readonly unpriced = new Map<string, { readonly model: string; readonly what: string; requests: number }>();
+  unpricedLeftOut = 0;
 
   addUnpriced(model: string, what: string): void {
     const key = JSON.stringify([model, what]);

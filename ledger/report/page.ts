@@ -6,8 +6,9 @@ import { type AccountOfMonth, AGES, agree, type Books, type Liability, sumOf } f
 import { columnChart, rowChart } from './charts.ts';
 import { type Html, html } from './html.ts';
 import type { ModelBook } from './model-books.ts';
-import { earnedOf, GRANT_SOURCES, type Movements, spentBy } from './movements.ts';
+import { earnedOf, GRANT_SOURCES, type Movements, soldIn, spentBy } from './movements.ts';
 import { pageFrame } from './page-frame.ts';
+import { paymentsSection } from './payments-section.ts';
 import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
 
 /** The month's books as one page of HTML that loads nothing; everything in it that others have named is escaped. */
@@ -18,14 +19,16 @@ export function bookPage(books: Books, madeAt: string): string {
 the month’s end, by when each event was written down. Made at ${madeAt} from ${groupedCount(books.events)} events, of which
 ${groupedCount(books.eventsOfMonth)} are of this month’s books. All amounts in USD.</p>
 ${monthOfInstant(madeAt) > books.month ? html`` : html`<p class="bad">The month is not over: these are its books until now.</p>`}`;
-  const sections = [tiles, credits, price, checks, liability, models, accounts, exceptions, reconciliations, seals];
+  const sections = [
+    ...[tiles, credits, price, paymentsSection, checks, liability, models, accounts, exceptions, reconciliations],
+    seals,
+  ];
   return pageFrame(title, [head, ...sections.map((section) => section(books))]);
 }
 
 function tiles({ closing, owed, moved, deferredClosing }: Books): Html {
-  const sold = moved.granted.purchase.amount + moved.granted.plan.amount;
   const all: [string, bigint][] = [
-    ['credits sold', sold],
+    ['credits sold', soldIn(moved)],
     ['credits spent', spentBy(moved)],
     ['credits expired, less reinstated', moved.expired - moved.reinstated],
     ['outstanding at the end', closing + owed],
@@ -191,7 +194,7 @@ ${table(
 
 const ACCOUNTS_SHOWN = 50;
 
-function accounts({ accounts: all, accountsInAll }: Books): Html {
+function accounts({ accounts: all }: Books): Html {
   const moved = all
     .filter(({ spent, granted, expired }) => spent !== 0n || granted !== 0n || expired !== 0n)
     .sort(
@@ -209,7 +212,7 @@ function accounts({ accounts: all, accountsInAll }: Books): Html {
   const sums = (of: readonly AccountOfMonth[]): string[] =>
     (['granted', 'spent', 'expired', 'balance'] as const).map((field) => groupedUsd(sumOf(of, (one) => one[field])));
   return html`<h2>Accounts</h2>
-<p>Of ${groupedCount(accountsInAll)} accounts ${groupedCount(moved.length)} had something move; shown are those that spent the most.</p>
+<p>Of ${groupedCount(all.length)} accounts ${groupedCount(moved.length)} had something move; shown are those that spent the most.</p>
 ${table(
   ['account', 'e-mail', '#granted', '#spent', '#expired', '#closing balance'],
   [

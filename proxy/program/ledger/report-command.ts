@@ -5,7 +5,8 @@ import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { groupedUsd } from '../../../contracts/money.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import type { Books } from '../../../ledger/report/books.ts';
-import { correctedBy, spentBy } from '../../../ledger/report/movements.ts';
+import { correctedBy, soldIn, spentBy } from '../../../ledger/report/movements.ts';
+import { receivedIn } from '../../../ledger/report/payments-book.ts';
 import { monthArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
 import { facts, show, writeData } from '../show.ts';
@@ -86,8 +87,14 @@ async function written(out: string, make: () => Promise<Made>): Promise<Made> {
   }
 }
 
-const jsonOf = ({ notes, seals, ...books }: Books): unknown => ({
+const jsonOf = ({ notes, payments, seals, ...books }: Books): unknown => ({
   ...books,
+  payments: {
+    ...payments.sums,
+    received: receivedIn(payments),
+    oneByOne: payments.notes.all,
+    leftOut: payments.notes.leftOut,
+  },
   seals: { ...seals, keys: [...seals.keys] },
   notes: notes.all,
   notesLeftOut: notes.leftOut,
@@ -96,18 +103,19 @@ const jsonOf = ({ notes, seals, ...books }: Books): unknown => ({
 });
 
 /** Lines of which those between the balances add up to the second. */
-function textOf({ opening, closing, moved, models }: Books, out: string): string {
-  const { purchase, plan, trial, promotion, adjustment } = moved.granted;
-  const [sold, given] = [purchase.amount + plan.amount, trial.amount + promotion.amount + adjustment.amount];
+function textOf({ opening, closing, moved, models, payments }: Books, out: string): string {
+  const { trial, promotion, adjustment } = moved.granted;
+  const given = trial.amount + promotion.amount + adjustment.amount;
   return facts([
     ['opening balance', `${groupedUsd(opening)} USD`],
-    ['sold', `${groupedUsd(sold)} USD`],
+    ['sold', `${groupedUsd(soldIn(moved))} USD`],
     ['given', `${groupedUsd(given)} USD`],
     ['reinstated', `${groupedUsd(moved.reinstated)} USD`],
     ['spent', `${groupedUsd(-spentBy(moved))} USD`],
     ['expired', `${groupedUsd(-moved.expired)} USD`],
     ['corrected', `${groupedUsd(correctedBy(moved))} USD`],
     ['closing balance', `${groupedUsd(closing)} USD`],
+    ['payments', `${groupedUsd(receivedIn(payments))} USD received`],
     ['models', String(models.length)],
     ['written to', out],
   ]);

@@ -30,7 +30,7 @@ it('shows the accounts that spent the most, and the sums of all others, who may 
   });
   const spending = Array.from({ length: 52 }, (_, at) => account(at, BigInt(at + 1)));
   const accounts = [...spending, account(100, 0n, 7n), account(101, 0n, 0n, 5n), account(102, 0n)];
-  const page = pageOf({ accounts, accountsInAll: accounts.length });
+  const page = pageOf({ accounts });
   expect(page).toContain('Of 55 accounts 54 had something move');
   const shown = [...page.matchAll(/<td>(acct_\d+)<\/td>/g)].map(([, id]) => id);
   expect(shown).toEqual(
@@ -40,7 +40,7 @@ it('shows the accounts that spent the most, and the sums of all others, who may 
       .reverse(),
   );
   expect(page).toMatch(/<td>5 others<\/td><td><\/td>(?:\s*<td class="n">0\.00000[7350]<\/td>){4}/);
-  expect(pageOf({ accounts: spending.slice(0, 1), accountsInAll: 1 })).not.toContain('others<');
+  expect(pageOf({ accounts: spending.slice(0, 1) })).not.toContain('others<');
 });
 
 it('plots the models that earned the most, by lane, and all others as one', () => {
@@ -63,4 +63,10 @@ it('plots the models that earned the most, by lane, and all others as one', () =
   ]);
   expect(pageOf({ models })).toContain('0.000175 USD');
   expect(barsOf(pageOf({ models: models.slice(0, 12) }))).not.toContain('all others');
+});
+
+it('counts the credits of plans among those that were sold', () => {
+  const granted = { ...empty.moved.granted, purchase: { count: 1, amount: 5n, paid: 5n } };
+  const moved = { ...empty.moved, granted: { ...granted, plan: { count: 1, amount: 7n, paid: 7n } } };
+  expect(pageOf({ moved })).toContain('<b>0.000012 USD</b><span>credits sold</span>');
 });

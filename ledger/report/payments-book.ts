@@ -1,0 +1,117 @@
+import type { EventData } from '../../contracts/events.ts';
+import type { AccountId } from '../../contracts/ids.ts';
+import { isMoney } from '../postings/chart-of-accounts.ts';
+import type { Posting } from '../postings/posting-rules.ts';
+import { sentenceOf } from '../statement/sentences.ts';
+import type { EventOfAccount } from './event-places.ts';
+import { Listed } from './notes.ts';
+
+/** One that was paid, went back, failed, or was not begun. */
+export interface PaymentNote {
+  readonly at: string;
+  readonly account: string;
+  readonly what: string;
+  /** Micro-USD, negative where it went back; null where none has moved. */
+  readonly money: bigint | null;
+  /** The same of what it brought, took or gave back. */
+  credits: bigint | null;
+  readonly by: string;
+}
+
+type OfPayments =
+  | 'PaymentSucceeded'
+  | 'PaymentFailed'
+  | 'PaymentAbandoned'
+  | 'PaymentRefunded'
+  | 'PaymentDisputed'
+  | 'DisputeClosed'
+  | 'AutoReloadSkipped'
+  | 'AutoReloadPaused';
+export type PaymentEvent = Extract<EventOfAccount, { type: OfPayments }>;
+
+/** What a month counts, in the order in which it is shown. */
+const FIGURES = {
+  bought: 'paid for purchases',
+  reloaded: 'paid by auto-reload',
+  refunded: 'refunded',
+  disputed: 'disputed',
+  won: 'disputes won',
+  lost: 'disputes lost',
+  failed: 'payments that failed',
+  abandoned: 'payments that were given up',
+  skipped: 'auto-reloads that were not begun',
+  paused: 'auto-reloads that were paused',
+} as const;
+type PaymentFigure = keyof typeof FIGURES;
+export const PAYMENT_FIGURES = Object.entries(FIGURES) as readonly (readonly [PaymentFigure, string])[];
+
+const FIGURE_OF: { readonly [T in OfPayments]: (data: EventData<T>, isReload: boolean) => PaymentFigure } = {
+  PaymentSucceeded: (_paid, isReload) => (isReload ? 'reloaded' : 'bought'),
+  PaymentFailed: () => 'failed',
+  PaymentAbandoned: () => 'abandoned',
+  PaymentRefunded: () => 'refunded',
+  PaymentDisputed: () => 'disputed',
+  DisputeClosed: ({ outcome }) => outcome,
+  AutoReloadSkipped: () => 'skipped',
+  AutoReloadPaused: () => 'paused',
+};
+
+export const isPayment = (event: EventOfAccount): event is PaymentEvent => Object.hasOwn(FIGURE_OF, event.type);
+
+interface Paid {
+  readonly account: AccountId;
+  readonly recordedAt: string;
+  readonly actor: string;
+  readonly postings: readonly Posting[];
+  readonly isReload: boolean;
+}
+
+/** A month's payments: how many of each kind, what money moved, and each one. Amounts are micro-USD. */
+export class PaymentsBook {
+  readonly sums: Record<PaymentFigure, { count: number; money: bigint }>;
+  readonly notes = new Listed<PaymentNote>();
+  /** The event whose credits may come with the next ones of its append. */
+  #last: { readonly event: PaymentEvent; readonly note: PaymentNote } | null = null;
+
+  constructor() {
+    this.sums = Object.fromEntries(
+      PAYMENT_FIGURES.map(([figure]) => [figure, { count: 0, money: 0n }]),
+    ) as PaymentsBook['sums'];
+  }
+
+  take(event: PaymentEvent, { account, recordedAt: at, actor: by, postings, isReload }: Paid): void {
+    const booked = postings.reduce((sum, posting) => (isMoney(posting.account) ? sum + posting.microUsd : sum), 0n);
+    // What was paid is booked by the grant that follows.
+    const money = event.type === 'PaymentSucceeded' ? event.data.amount : booked;
+    // The table says for each type which data its function takes.
+    const figure = (FIGURE_OF[event.type] as (data: unknown, isReload: boolean) => PaymentFigure)(event.data, isReload);
+    this.sums[figure].count += 1;
+    this.sums[figure].money += money;
+    const note = { at, account, what: sentenceOf(event), money: money === 0n ? null : money, credits: null, by };
+    this.notes.add(note);
+    this.#last = { event, note };
+  }
+
+  /** Whether an event has the credits of the payment, refund or dispute that stands before it in its append. */
+  takesCredits({ type, data }: EventOfAccount, account: AccountId, at: string): boolean {
+    const { event, note } = this.#last ?? {};
+    if (event === undefined || note === undefined || note.account !== account || note.at !== at) return false;
+    const { type: before, data: of } = event;
+    const isOf =
+      (type === 'CreditsGranted' && before === 'PaymentSucceeded' && data.grantId === `payment_${of.paymentId}`) ||
+      (type === 'GrantRevoked' && before === 'PaymentRefunded' && data.revocationId === of.refundId) ||
+      (type === 'GrantRevoked' && before === 'PaymentDisputed' && data.revocationId === of.disputeId) ||
+      (type === 'GrantRestored' &&
+        before === 'DisputeClosed' &&
+        of.outcome === 'won' &&
+        data.revocationId === of.disputeId);
+    if (!isOf) return false;
+    note.credits = type === 'GrantRevoked' ? -data.amount : data.amount;
+    this.#last = null;
+    return true;
+  }
+}
+
+/** What came in, less what went back. */
+export const receivedIn = ({ sums }: Pick<PaymentsBook, 'sums'>): bigint =>
+  Object.values(sums).reduce((all, { money }) => all + money, 0n);
