@@ -6,6 +6,7 @@ import { LEDGER_CATEGORIES } from './ids.ts';
 import { type KafkaConfiguration, kafkaSchema } from './kafka-configuration.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
+import { type PaymentsConfiguration, paymentsSection } from './payments-configuration.ts';
 import { rateLimitsSchema } from './rate-limits.ts';
 import { systemText } from './system-text.ts';
 import { withPart } from './whole-and-part.ts';
@@ -177,6 +178,8 @@ const sections = z.strictObject({
   statements: section({
     graceMs: z.int().min(LIMITS.statementGraceMsMin).max(2_678_400_000).default(LIMITS.statementGraceMs),
   }),
+  /** Who takes the money of purchases and auto-reloads (ledger/payments/). */
+  payments: paymentsSection.prefault({}),
   /** Values of `anthropic-beta` that the model's entry does not let pass: left out upstream, or answered with 400. */
   unknownBetas: z.enum(['drop', 'refuse']).default('drop'),
   /** Origins whose pages may call with a key ("https://app.example"; "*": all). What is public needs none of it. */
@@ -268,7 +271,8 @@ export interface SealsConfiguration {
   readonly key: SealKeyPlace | null;
   readonly copyTo: string | null;
 }
-export interface Configuration extends Omit<Parsed, 'providers' | 'eventLog' | 'kafka' | 'proxies' | 'seals'> {
+export interface Configuration
+  extends Omit<Parsed, 'providers' | 'eventLog' | 'kafka' | 'proxies' | 'seals' | 'payments'> {
   /** The file that was read; null where there is none and everything has its default. */
   readonly file: string | null;
   readonly providers: Readonly<Record<string, ProviderConfiguration>>;
@@ -276,6 +280,7 @@ export interface Configuration extends Omit<Parsed, 'providers' | 'eventLog' | '
   readonly proxies: 'one' | 'many';
   readonly kafka: KafkaConfiguration | null;
   readonly seals: SealsConfiguration;
+  readonly payments: PaymentsConfiguration;
 }
 
 /** What is wrong with a configuration: all faults together, each with its path. */

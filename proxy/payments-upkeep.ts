@@ -51,6 +51,7 @@ export class PaymentsUpkeep {
   async close(): Promise<void> {
     this.#isOver = true;
     clearInterval(this.#timer);
+    this.#options.provider.close?.();
     await this.whenIdle();
   }
 

@@ -1,11 +1,13 @@
 import type { AccountId, PaymentId } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
-import type { PaymentAttempt } from '../account/payments-state.ts';
+import type { PaymentAttempt, PaymentsState } from '../account/payments-state.ts';
 
 /** What a provider is asked about. Account and attempt together are the key under which it is asked, always the same. */
 export interface AskedPayment {
   readonly accountId: AccountId;
   readonly attempt: PaymentAttempt;
+  /** What may be charged without its owner being there. */
+  readonly method: PaymentsState['method'];
 }
 
 /** What a provider says of an attempt. */
@@ -27,4 +29,6 @@ export interface PaymentProvider {
    * charges nothing again. @throws Error where it cannot be told: the attempt stays open
    */
   ask(asked: AskedPayment): Promise<PaymentOutcome>;
+  /** What is being asked fails, its outcome unknown. Absent: nothing is asked of anybody. */
+  close?(): void;
 }

@@ -37,7 +37,7 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
   for (const attempt of openAttempts(state.billing.payments)) {
     if (attempt.provider !== provider.name || !(asksOpen || attempt.attemptId === begun)) continue;
     try {
-      const outcome = await provider.ask({ accountId, attempt });
+      const outcome = await provider.ask({ accountId, attempt, method: state.billing.payments.method });
       const told = { attemptId: attempt.attemptId, provider: provider.name, nowMs: clock() };
       const command = commandOfOutcome(outcome, told);
       if (command !== null) await run(accountId, pursued, command);

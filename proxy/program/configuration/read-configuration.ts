@@ -8,6 +8,7 @@ import { slackFaults } from '../../../contracts/lease-slack.ts';
 import { isPipe, textOfArgument } from '../../../ledger/named-file.ts';
 import { readCredentials } from './read-credentials.ts';
 import { readKafka } from './read-kafka.ts';
+import { readPayments } from './read-payments.ts';
 import { readSeals } from './read-seals.ts';
 import { fromEnvironment, fromSecretFile } from './secret-text.ts';
 
@@ -41,6 +42,10 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
     faults.push('projections.source: kafka needs the section kafka');
   const isEmbedded = eventLog.kind === 'sqlite';
   const seals = readSeals(result.data.seals, { ...source, base, isEmbedded }, faults);
+  const payments = readPayments(result.data.payments, { ...source, base }, faults);
+  const { serve } = result.data.metrics;
+  if (payments.provider === 'stripe' && payments.stripe.places.webhookSecrets.length > 0 && serve === undefined)
+    faults.push('payments.stripe.webhookSecrets: webhooks are heard at metrics.serve, which is missing');
   const proxies = result.data.proxies ?? (eventLog.kind === 'eventstoredb' ? 'many' : 'one');
   // Over SQLite all proxies are on one machine, and have one clock.
   if (proxies === 'many' && eventLog.kind === 'eventstoredb') faults.push(...slackFaults(result.data));
@@ -55,6 +60,7 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
     proxies,
     kafka,
     seals,
+    payments,
   });
 }
 

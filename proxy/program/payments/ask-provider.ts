@@ -1,13 +1,15 @@
+import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { SYSTEM } from '../../../contracts/permissions.ts';
 import { attemptOf, openAttempts } from '../../../ledger/account/payments.ts';
-import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
-import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
-import type { PaymentOutcome } from '../../../ledger/payments/payment-provider.ts';
+import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
+import { MANUAL, MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
+import type { PaymentOutcome, PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
 import { commandOfOutcome } from '../../../ledger/payments/record-outcome.ts';
 import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
+import { paymentProviderOf } from './payment-provider-of.ts';
 
 interface NamedAttempt {
   readonly accountId: AccountId;
@@ -22,7 +24,10 @@ export async function findAttempt(
   { accountId, attemptId }: NamedAttempt,
 ): Promise<PaymentAttempt> {
   const { state } = await readAccount(context, log, accountId, 'ListPayments');
-  const { payments } = state.billing;
+  return attemptNamed(state.billing.payments, { accountId, attemptId });
+}
+
+function attemptNamed(payments: PaymentsState, { accountId, attemptId }: NamedAttempt): PaymentAttempt {
   if (attemptId !== undefined) {
     const attempt = attemptOf(payments, attemptId);
     if (attempt !== undefined) return attempt;
@@ -41,13 +46,40 @@ interface Asked {
   readonly recordedAt: string | null;
 }
 
+/** The provider that is configured. @throws ConfigurationError */
+export const configuredProvider = (
+  { environment, clock }: CommandContext,
+  { log, configuration }: ProvidedLog,
+): Promise<PaymentProvider> => paymentProviderOf(configuration, { log, clock, environment });
+
+interface ProvidedLog {
+  readonly log: EventLog;
+  readonly configuration: Configuration;
+}
+
 /** Asks the provider what became of an attempt, or to begin it, and writes that down. @throws CommandError */
-export async function askProvider(context: CommandContext, log: EventLog, named: NamedAttempt): Promise<Asked> {
-  const attempt = await findAttempt(context, log, named);
+export async function askProvider(context: CommandContext, provided: ProvidedLog, named: NamedAttempt): Promise<Asked> {
+  const { log } = provided;
   const { accountId } = named;
-  const { attemptId, provider } = attempt;
-  const outcome = await MANUAL_PROVIDER.ask({ accountId, attempt });
-  const command = commandOfOutcome(outcome, { attemptId, provider, nowMs: context.clock() });
+  const { state } = await readAccount(context, log, accountId, 'ListPayments');
+  const attempt = attemptNamed(state.billing.payments, named);
+  const { attemptId, provider: name } = attempt;
+  const provider = name === MANUAL ? MANUAL_PROVIDER : await configuredProvider(context, provided);
+  if (provider.name !== name)
+    throw new CommandError(
+      `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${provider.name}`,
+      EXIT.refused,
+    );
+  const outcome = await provider
+    .ask({ accountId, attempt, method: state.billing.payments.method })
+    .catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new CommandError(
+        `${accountId}: ${attemptId} is open, and what becomes of it is not known: ${why}\n\nask again, which pays nothing twice: gateway payment ask ${accountId} ${attemptId}`,
+        EXIT.unavailable,
+      );
+    });
+  const command = commandOfOutcome(outcome, { attemptId, provider: name, nowMs: context.clock() });
   if (command === null) return { attempt, outcome, recordedAt: null };
   // The provider says it, whoever has asked.
   const bySystem = { ...context, actor: () => SYSTEM };
@@ -56,7 +88,7 @@ export async function askProvider(context: CommandContext, log: EventLog, named:
 }
 
 /** In words, with what to do next. */
-export function sayOutcome(accountId: AccountId, outcome: PaymentOutcome): string {
+export function sayOutcome(accountId: AccountId, { attempt, outcome }: Pick<Asked, 'attempt' | 'outcome'>): string {
   switch (outcome.type) {
     case 'paid':
       return `paid (${outcome.paymentId})`;
@@ -67,9 +99,10 @@ export function sayOutcome(accountId: AccountId, outcome: PaymentOutcome): strin
     case 'abandoned':
       return `nothing was paid: ${outcome.reason}`;
     case 'waits':
-      return outcome.url === null
+      if (outcome.url !== null) return `to be paid at ${outcome.url}`;
+      return attempt.provider === MANUAL
         ? `waits to be paid\n\nnext, when it is: gateway payment confirm ${accountId}`
-        : `to be paid at ${outcome.url}`;
+        : 'is not decided yet';
     default:
       return outcome satisfies never;
   }

@@ -57,11 +57,12 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
   decided(payment, 'ask', 'ask the provider what became of a payment, and write that down')
     .addHelpText('after', '\nExample:\n  gateway payment ask acct_demo')
     .action(async (accountId: AccountId, attemptId: string | undefined, _options: unknown, command: Command) =>
-      withEventLog(context, command, async (log) => {
-        const { attempt, outcome, recordedAt } = await askProvider(context, log, { accountId, attemptId });
+      withEventLog(context, command, async (log, configuration) => {
+        const asked = await askProvider(context, { log, configuration }, { accountId, attemptId });
+        const { attempt, outcome, recordedAt } = asked;
         showWritten(context, command, recordedAt, {
           json: { accountId, attemptId: attempt.attemptId, outcome },
-          text: `${accountId}: ${attempt.attemptId} ${sayOutcome(accountId, outcome)}`,
+          text: `${accountId}: ${attempt.attemptId} ${sayOutcome(accountId, asked)}`,
         });
       }),
     );
@@ -106,7 +107,7 @@ async function decide(
     const { recordedAt } = await runAccountCommand(context, log, id, recording);
     showWritten(context, command, recordedAt, {
       json: { accountId: id, attemptId, outcome },
-      text: `${id}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(id, outcome)}`,
+      text: `${id}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(id, { attempt, outcome })}`,
     });
   });
 }

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
+import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, type AttemptId, attemptId } from '../../../contracts/ids.ts';
 import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
-import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
-import { askProvider, sayOutcome } from './ask-provider.ts';
+import { askProvider, configuredProvider, sayOutcome } from './ask-provider.ts';
 
 interface PurchaseOptions {
   readonly usd: MicroUsd;
@@ -30,27 +30,32 @@ export function addPurchaseCommand(credits: Command, context: CommandContext): v
       '\nExamples:\n  gateway credits purchase acct_demo --usd 20\n  gateway credits purchase acct_demo --usd 100 --price-usd 90 --id invoice-2027-0042',
     )
     .action(async (id: AccountId, options: PurchaseOptions, command: Command) =>
-      withEventLog(context, command, (log) => purchase(id, options, { log, command, context })),
+      withEventLog(context, command, (log, configuration) =>
+        purchase(id, options, { log, configuration, command, context }),
+      ),
     );
 }
 
 interface Call {
   readonly log: EventLog;
+  readonly configuration: Configuration;
   readonly command: Command;
   readonly context: CommandContext;
 }
 
 async function purchase(id: AccountId, { usd, priceUsd, id: given }: PurchaseOptions, call: Call): Promise<void> {
-  const { log, command, context } = call;
+  const { log, configuration, command, context } = call;
   const attempt = given ?? attemptId(`purchase_${randomBytes(8).toString('hex')}`);
   const { actor: by } = recordingOf(context);
   const price = priceUsd ?? usd;
-  const { name: provider } = MANUAL_PROVIDER;
+  // Before anything is claimed: its secrets may be missing.
+  const { name: provider } = await configuredProvider(context, { log, configuration });
   const begun = { attemptId: attempt, provider, amount: usd, price, by, nowMs: context.clock() };
   const { recordedAt } = await runAccountCommand(context, log, id, { type: 'StartPurchase', ...begun });
-  const { outcome } = await askProvider(context, log, { accountId: id, attemptId: attempt });
+  const asked = await askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt });
+  const { outcome } = asked;
   showWritten(context, command, recordedAt, {
     json: { accountId: id, attemptId: attempt, amountMicroUsd: usd, priceMicroUsd: price, provider, outcome },
-    text: `${id}: ${formatUsd(usd)} USD of credits for ${formatUsd(price)} USD (${attempt}): ${sayOutcome(id, outcome)}`,
+    text: `${id}: ${formatUsd(usd)} USD of credits for ${formatUsd(price)} USD (${attempt}): ${sayOutcome(id, asked)}`,
   });
 }

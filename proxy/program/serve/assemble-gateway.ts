@@ -3,7 +3,6 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import type { RequestId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
-import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
 import type { Sealer } from '../../../ledger/seals/sealer.ts';
 import type { Settlement } from '../../../ledger/settlement/settlement.ts';
 import { readUpcastFrom } from '../../../projections/known-views.ts';
@@ -300,13 +299,13 @@ function formsAdoptionOf({ options }: OpenedGateway, { availability }: BuiltPart
   return new FormsAdoption({ log, clock, logger, mayWrite, topic, afterMs: eventForms.adoptAfterMs });
 }
 
-function paymentsOf({ options, projections }: OpenedGateway, { availability }: BuiltParts): PaymentsUpkeep {
+function paymentsOf({ options, projections, provider }: OpenedGateway, { availability }: BuiltParts): PaymentsUpkeep {
   const { log, clock, logger } = options;
   const mayWrite = (): boolean => availability.refuse() === null;
   return new PaymentsUpkeep({
     log,
     accounts: projections.accounts,
-    provider: MANUAL_PROVIDER,
+    provider,
     clock,
     mayWrite,
     logger,

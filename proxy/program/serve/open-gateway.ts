@@ -9,6 +9,7 @@ import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { LogProbe } from '../../../ledger/log-probe.ts';
+import type { PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
 import { toldLog } from '../../../ledger/told-log.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
@@ -26,6 +27,7 @@ import type { LedgerWatch } from '../../ledger-watch/ledger-watch.ts';
 import { startLedgerWatch } from '../../ledger-watch/start-ledger-watch.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { tellSetAside } from '../../tell-set-aside.ts';
+import { paymentProviderOf } from '../payments/payment-provider-of.ts';
 import { giveBackMemory } from './give-back-memory.ts';
 
 /** What a gateway has of its data folder and its ledger before it is put together. */
@@ -36,6 +38,7 @@ export interface OpenedGateway {
   readonly journal: Journal;
   readonly ledgerWatch: LedgerWatch;
   readonly projections: Projections;
+  readonly provider: PaymentProvider;
   /** Whether the event log is there: told by it and by who appends and reads, asked by all. */
   readonly breaker: LogBreaker;
   readonly probe: LogProbe;
@@ -98,7 +101,8 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   if (readsLog) projections.follow(readsOf(breaker));
   tellSetAside(projections.accounts.setAside, logger);
   const hiddenAside = setHiddenAside(log, projections, logger);
-  return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, breaker, probe };
+  const provider = await paymentProviderOf(configuration, { log, clock: options.clock });
+  return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, provider, breaker, probe };
 }
 
 function prepareViews(files: ViewFiles, logger: Logger): void {

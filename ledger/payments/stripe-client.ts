@@ -1,0 +1,60 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import Stripe from 'stripe';
+import type { StripeConfiguration } from '../../contracts/payments-configuration.ts';
+
+/** The one whose objects this program knows; an account's own default may be another. */
+const API_VERSION = '2026-10-28.endive';
+const REQUEST_MS = 20_000;
+/** What more is asked meanwhile waits here: many accounts may be looked after at once. */
+const CONNECTIONS_MAX = 8;
+
+export interface StripeClient {
+  readonly stripe: Stripe;
+  /** What is under way fails, its outcome unknown. */
+  close(): void;
+}
+
+/** The package without what it does by itself: it retries nothing, since who asks again does so under the same key, and tells nobody how it is used. */
+export function stripeClient({ baseUrl }: Pick<StripeConfiguration, 'baseUrl'>, secretKey: string): StripeClient {
+  const { protocol, hostname, port } = new URL(baseUrl);
+  const bounds = { keepAlive: true, maxSockets: CONNECTIONS_MAX };
+  const isPlain = protocol === 'http:';
+  const agent = isPlain ? new HttpAgent(bounds) : new HttpsAgent(bounds);
+  const stripe = new Stripe(secretKey, {
+    apiVersion: API_VERSION,
+    protocol: isPlain ? 'http' : 'https',
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? (isPlain ? 80 : 443) : Number(port),
+    httpAgent: agent,
+    timeout: REQUEST_MS,
+    maxNetworkRetries: 0,
+    telemetry: false,
+  });
+  return { stripe, close: () => agent.destroy() };
+}
+
+/** Stripe has refused, or could not be asked. Its own words, and what it answered, stand in no error of ours: only what names the fault. */
+class StripeCallError extends Error {
+  override readonly name = 'StripeCallError';
+
+  constructor({ type, code, param, statusCode, requestId }: InstanceType<typeof Stripe.errors.StripeError>) {
+    const named = [type, code, param, statusCode, requestId].flatMap((one) => wordOf(one) ?? []);
+    super(`Stripe could not be asked, or has refused: ${named.join(', ')}`);
+  }
+}
+
+/** A name that Stripe gives something, as it may stand in an event or a log; null where it is none. */
+export function wordOf(value: unknown): string | null {
+  const word = typeof value === 'number' ? String(value) : value;
+  return typeof word === 'string' && /^[\w.[\]-]{1,80}$/.test(word) ? word : null;
+}
+
+/** @throws StripeCallError instead of what the package throws, which holds the whole answer */
+export async function asked<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof Stripe.errors.StripeError ? new StripeCallError(error) : error;
+  }
+}

@@ -1,0 +1,227 @@
+import Stripe from 'stripe';
+import type { AccountId, LedgerId } from '../../contracts/ids.ts';
+import type { StripeConfiguration } from '../../contracts/payments-configuration.ts';
+import type { PaymentAttempt } from '../account/payments-state.ts';
+import type { AskedPayment, PaymentOutcome, PaymentProvider } from './payment-provider.ts';
+import { asked, type StripeClient, stripeClient } from './stripe-client.ts';
+import { centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
+
+/** The name of the provider in events. */
+export const STRIPE = 'stripe';
+
+interface StripeProviderOptions {
+  readonly configuration: StripeConfiguration;
+  readonly secretKey: string;
+  /** Which ledger asks: several may have one account of Stripe. */
+  readonly ledgerId: () => Promise<LedgerId>;
+  readonly clock: () => number;
+}
+
+const HOUR_MS = 3_600_000;
+/** Stripe forgets a key 24 hours after it was first used, which is not before the attempt began. */
+const KEY_KNOWN_MS = 23 * HOUR_MS;
+/** Whoever was asking then under the key has ended: what is not there now never comes. */
+const ASKING_MS = HOUR_MS / 2;
+/** How far Stripe's clock may be off ours. */
+const CLOCKS_MS = HOUR_MS;
+/** Looked through in search of one; where there are more it is not known. */
+const LISTED_MAX = 10_000;
+const CHARGED = ['latest_charge'];
+
+/** What Stripe keeps with what it has of ours, so that it can be found without its key. */
+interface Names {
+  readonly ledger: string;
+  readonly account: string;
+  readonly attempt: string;
+}
+
+/**
+ * Charges by Stripe: for a purchase on a page of Stripe's (Checkout), for what begins by itself a saved card whose owner is not
+ * there. Each attempt is one object there, made under the attempt's own key, and found again by the names it carries where the
+ * key is forgotten. Nothing is made then: what is not there was never charged.
+ */
+export class StripeProvider implements PaymentProvider {
+  readonly name = STRIPE;
+  readonly #options: StripeProviderOptions;
+  readonly #client: StripeClient;
+  #ledgerId: Promise<LedgerId> | null = null;
+
+  constructor(options: StripeProviderOptions) {
+    this.#options = options;
+    this.#client = stripeClient(options.configuration, options.secretKey);
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  async ask(one: AskedPayment): Promise<PaymentOutcome> {
+    if (centsOf(one.attempt.price) === null)
+      return { type: 'abandoned', reason: 'Stripe charges whole cents, and 0.50 USD at the least' };
+    const names = await this.#namesOf(one);
+    return asked(() => (one.attempt.kind === 'purchase' ? this.#askPage(one, names) : this.#askCharge(one, names)));
+  }
+
+  async #askPage({ attempt }: AskedPayment, names: Names): Promise<PaymentOutcome> {
+    const { sessions } = this.#client.stripe.checkout;
+    const found = (): Promise<Stripe.Checkout.Session | null> =>
+      this.#find(sessions.list({ created: whenMade(attempt), limit: 100 }), names);
+    const session = this.#isForgotten(attempt)
+      ? await found()
+      : await orFound(sessions.create(this.#pageOf(attempt, names), { idempotencyKey: keyOf(names) }), found);
+    if (session === null) return this.#notThere(attempt);
+    // What is answered to a key is what was so then.
+    const expand = CHARGED.map((one) => `payment_intent.${one}`);
+    return outcomeOfSession(await sessions.retrieve(session.id, { expand: ['payment_intent', ...expand] }));
+  }
+
+  /** Of the attempt alone, so that it is the same each time. */
+  #pageOf({ price }: PaymentAttempt, names: Names): Stripe.Checkout.SessionCreateParams {
+    const { successUrl, cancelUrl } = this.#options.configuration;
+    const item = { currency: 'usd', unit_amount: wholeCents(price), product_data: { name: 'Credits' } };
+    return {
+      mode: 'payment',
+      line_items: [{ quantity: 1, price_data: item }],
+      client_reference_id: names.account,
+      metadata: { ...names },
+      payment_intent_data: { metadata: { ...names } },
+      success_url: successUrl,
+      ...(cancelUrl === undefined ? {} : { cancel_url: cancelUrl }),
+    };
+  }
+
+  async #askCharge(one: AskedPayment, names: Names): Promise<PaymentOutcome> {
+    const { attempt } = one;
+    const intents = this.#client.stripe.paymentIntents;
+    const isForgotten = this.#isForgotten(attempt);
+    const made = isForgotten ? await this.#findCharge(attempt, names) : await this.#charge(one, names);
+    if (made === null) return this.#notThere(attempt);
+    if (!('id' in made)) return made;
+    const intent = await intents.retrieve(made.id, { expand: CHARGED });
+    const outcome = outcomeOfIntent(intent);
+    // Nobody is there to decide it, and it must not be charged once it is given up.
+    if (isForgotten && UNDECIDED.has(intent.status) && outcome.type !== 'failed')
+      return outcomeOfIntent(
+        await intents.cancel(intent.id, { expand: CHARGED }, { idempotencyKey: `${keyOf(names)}/cancel` }),
+      );
+    return outcome;
+  }
+
+  /** @returns what is known of a decline; null where there is nothing yet, and no card to charge */
+  async #charge({ attempt, method }: AskedPayment, names: Names): Promise<Made | null> {
+    const found = (): Promise<Made | null> => this.#findCharge(attempt, names);
+    if (attempt.paymentId !== null) return { id: attempt.paymentId };
+    if (method?.provider !== STRIPE) return found();
+    const charging = this.#client.stripe.paymentIntents.create(
+      {
+        amount: wholeCents(attempt.price),
+        currency: 'usd',
+        customer: method.customerId,
+        payment_method: method.paymentMethodId,
+        automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+        confirm: true,
+        off_session: true,
+        error_on_requires_action: true,
+        metadata: { ...names },
+      },
+      { idempotencyKey: keyOf(names) },
+    );
+    const answered = charging.catch((error: unknown) => {
+      const said = declineOf(error);
+      if (said === null) throw error;
+      return said;
+    });
+    return orFound<Made>(answered, found);
+  }
+
+  #findCharge(attempt: PaymentAttempt, names: Names): Promise<Made | null> {
+    const listed = this.#client.stripe.paymentIntents.list({ created: whenMade(attempt), limit: 100 });
+    return this.#find(listed, names);
+  }
+
+  /** @throws Error where there are too many to look through */
+  async #find<One extends { readonly metadata: Stripe.Metadata | null }>(
+    listed: AsyncIterable<One>,
+    names: Names,
+  ): Promise<One | null> {
+    let looked = 0;
+    for await (const one of listed) {
+      if (isOf(one.metadata, names)) return one;
+      if (++looked === LISTED_MAX) throw new Error(`attempt ${names.attempt} is not among ${LISTED_MAX} at Stripe`);
+    }
+    return null;
+  }
+
+  #isForgotten = ({ startedAtMs }: PaymentAttempt): boolean => this.#options.clock() - startedAtMs >= KEY_KNOWN_MS;
+
+  #notThere({ startedAtMs }: PaymentAttempt): PaymentOutcome {
+    return this.#options.clock() - startedAtMs < KEY_KNOWN_MS + ASKING_MS ? WAITS : NEVER_MADE;
+  }
+
+  async #namesOf({ accountId: account, attempt }: { accountId: AccountId; attempt: PaymentAttempt }): Promise<Names> {
+    this.#ledgerId ??= this.#options.ledgerId().catch((error: unknown) => {
+      this.#ledgerId = null;
+      throw error;
+    });
+    return { ledger: await this.#ledgerId, account, attempt: attempt.attemptId };
+  }
+}
+
+/** Either an object of Stripe's, or that it was declined at once. */
+type Made = { readonly id: string } | Extract<PaymentOutcome, { type: 'failed' }>;
+
+const WAITS: PaymentOutcome = { type: 'waits', url: null };
+const NEVER_MADE: PaymentOutcome = { type: 'abandoned', reason: 'Stripe has nothing of it, and its key is over' };
+
+/** In these Stripe waits for somebody. */
+const UNDECIDED: ReadonlySet<string> = new Set(['requires_payment_method', 'requires_confirmation', 'requires_action']);
+
+/** Ids of attempts are once in an account, and those of accounts once in a ledger: shorter than the 255 that Stripe takes. */
+const keyOf = ({ ledger, account, attempt }: Names): string => `${ledger}/${account}/${attempt}`;
+
+const isOf = (metadata: Stripe.Metadata | null, { ledger, account, attempt }: Names): boolean =>
+  metadata?.ledger === ledger && metadata.account === account && metadata.attempt === attempt;
+
+/** In seconds: from the claim until its key was used last. */
+const whenMade = ({ startedAtMs }: PaymentAttempt): { gte: number; lte: number } => ({
+  gte: Math.floor((startedAtMs - CLOCKS_MS) / 1_000),
+  lte: Math.ceil((startedAtMs + KEY_KNOWN_MS + CLOCKS_MS) / 1_000),
+});
+
+/** Where Stripe answers no more what it did under the key (an earlier failure of its own, or other terms) it is looked for. @throws what making it did, where it is not there */
+async function orFound<One>(making: Promise<One>, find: () => Promise<One | null>): Promise<One> {
+  try {
+    return await making;
+  } catch (error) {
+    const { StripeAPIError, StripeIdempotencyError } = Stripe.errors;
+    if (!(error instanceof StripeAPIError || error instanceof StripeIdempotencyError)) throw error;
+    const found = await find();
+    if (found === null) throw error;
+    return found;
+  }
+}
+
+/** What a bank has refused, or a card that is no more; null where nobody knows. */
+function declineOf(error: unknown): Made | null {
+  const { StripeCardError, StripeInvalidRequestError } = Stripe.errors;
+  if (error instanceof StripeCardError)
+    return error.payment_intent?.id === undefined ? failedBy(error) : { id: error.payment_intent.id };
+  const isGone = error instanceof StripeInvalidRequestError && error.code === 'resource_missing';
+  return isGone && (error.param === 'payment_method' || error.param === 'customer') ? failedBy(error) : null;
+}
+
+function failedBy({ code, decline_code, advice_code }: InstanceType<typeof Stripe.errors.StripeError>): Made {
+  const said = declined({
+    ...(code === undefined ? {} : { code: code as Stripe.PaymentIntent.LastPaymentError.Code }),
+    ...(decline_code === undefined ? {} : { decline_code }),
+    ...(advice_code === undefined ? {} : { advice_code }),
+  });
+  if (said.type !== 'failed') throw new Error('a decline is a failure');
+  return said;
+}
+
+function wholeCents(price: PaymentAttempt['price']): number {
+  const cents = centsOf(price);
+  if (cents === null) throw new Error('Stripe cannot charge so much');
+  return cents;
+}

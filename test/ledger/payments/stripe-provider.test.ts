@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
+import { usd } from '../../fixtures/ledger/example-account.ts';
+import { LEDGER, STARTED_MS, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
+import { SECRET_KEY } from '../../fixtures/stripe/stripe-server.ts';
+
+const HOUR_MS = 3_600_000;
+const INTENTS = '/v1/payment_intents';
+const SESSIONS = '/v1/checkout/sessions';
+const NAMES = { ledger: LEDGER, account: 'acme', attempt: 'reload_1' };
+const PURCHASE: Partial<PaymentAttempt> = { kind: 'purchase', attemptId: attemptId('bought') };
+const whyNot = (asked: Promise<unknown>): Promise<string> =>
+  asked.then(
+    (outcome) => `answered: ${JSON.stringify(outcome)}`,
+    (error: Error) => error.message,
+  );
+
+describe('what begins by itself', () => {
+  it('charges the saved card once, without its owner, under the key of ledger, account and attempt', async () => {
+    const { server, ask } = await stripeScene();
+    const paid = { type: 'paid', paymentId: 'pi_1', amount: 20_000_000n, paidAtMs: STARTED_MS };
+    expect(await ask()).toEqual(paid);
+    expect(await ask()).toEqual(paid);
+    expect(server.all('charge').length).toBe(1);
+    expect(server.made(INTENTS)[0]).toMatchObject({
+      key: `${LEDGER}/acme/reload_1`,
+      params: {
+        ...{ amount: '2000', currency: 'usd', customer: 'cus_1', payment_method: 'pm_ok', confirm: 'true' },
+        ...{ off_session: 'true', error_on_requires_action: 'true', metadata: NAMES },
+      },
+    });
+  });
+
+  it.each([
+    ['a decline', 'pm_declined', { code: 'insufficient_funds', isTerminal: false }],
+    ['a bank that wants its customer there', 'pm_absent', { code: 'authentication_required', isTerminal: true }],
+    ['a lost card', 'pm_lost', { code: 'lost_card', isTerminal: true }],
+    ['a bank that wants no other attempt', 'pm_never', { code: 'do_not_honor', isTerminal: true }],
+    ['a card that Stripe has no more', 'pm_gone', { code: 'resource_missing', isTerminal: true }],
+  ])('has failed by %s, each time it is asked', async (_, card, failed) => {
+    const { server, ask } = await stripeScene();
+    for (let times = 0; times < 2; times++) expect(await ask({}, card)).toEqual({ type: 'failed', ...failed });
+    expect(server.all('payment_intent').length).toBeLessThan(2);
+  });
+
+  it('waits for a bank that takes its time, whose later word is heard though the key is answered as before', async () => {
+    const { server, ask } = await stripeScene();
+    expect(await ask({}, 'pm_slow')).toEqual({ type: 'waits', url: null });
+    server.settle('pi_1');
+    expect(await ask({}, 'pm_slow')).toMatchObject({ type: 'paid', paymentId: 'pi_1' });
+    expect(server.all('payment_intent').length).toBe(1);
+  });
+
+  it.each([
+    ['the connection breaks after the charge', ['unheard', 'unheard'], 1],
+    ['Stripe is away', ['away', 'away'], 0],
+    ['Stripe is busy', ['busy'], 0],
+    ['another process asks under the key', ['under way'], 0],
+  ] as const)(
+    'is known as neither paid nor failed where %s, and charged once when it is asked again',
+    async (_, faults, charges) => {
+      const { server, ask } = await stripeScene();
+      server.faults.push(...faults);
+      expect(await whyNot(ask())).toMatch(/^Stripe could not be asked, or has refused: Stripe\w+Error/);
+      expect(server.all('charge').length).toBe(charges);
+      expect(await ask()).toMatchObject({ type: 'paid' });
+      expect(server.all('charge').length).toBe(1);
+    },
+  );
+
+  it('is found where Stripe has charged, and answers its key with a fault of its own from then on', async () => {
+    const { server, ask } = await stripeScene();
+    server.faults.push('breaks');
+    expect(await ask()).toMatchObject({ type: 'paid', paymentId: 'pi_1' });
+    expect(await ask()).toMatchObject({ type: 'paid', paymentId: 'pi_1' });
+    expect(server.all('charge').length).toBe(1);
+  });
+
+  it('stays open where Stripe answers its key with a fault and has charged nothing, until the key is over', async () => {
+    const { server, time, ask } = await stripeScene();
+    server.faults.push('broken');
+    for (const hours of [0, 1, 22]) {
+      time.nowMs = STARTED_MS + hours * HOUR_MS;
+      expect(await whyNot(ask())).toMatch(/StripeAPIError, 500/);
+    }
+    time.nowMs = STARTED_MS + 23 * HOUR_MS;
+    expect(await ask()).toEqual({ type: 'waits', url: null });
+    time.nowMs = STARTED_MS + 24 * HOUR_MS;
+    expect(await ask()).toMatchObject({ type: 'abandoned' });
+    expect(server.all('payment_intent')).toEqual([]);
+  });
+
+  it('is charged no second time where its key is forgotten: it is found among others by its names', async () => {
+    const { server, time, ask } = await stripeScene();
+    server.faults.push('unheard', 'unheard');
+    await whyNot(ask());
+    const metadata = { ...NAMES, account: 'others' };
+    for (let count = 0; count < 120; count++) server.put('payment_intents', { metadata, status: 'canceled' });
+    server.put('payment_intents', { metadata: { ...NAMES, ledger: 'another' }, status: 'canceled' });
+    time.nowMs = STARTED_MS + 30 * HOUR_MS;
+    expect(await ask()).toMatchObject({ type: 'paid', paymentId: 'pi_1' });
+    expect(await ask({}, null)).toMatchObject({ type: 'paid', paymentId: 'pi_1' });
+    expect(server.all('charge').length).toBe(1);
+    expect(server.made(INTENTS).length).toBe(2);
+  });
+
+  it('is found where another card was saved meanwhile, which its key is not about', async () => {
+    const { server, ask } = await stripeScene();
+    server.faults.push('unheard', 'unheard');
+    await whyNot(ask());
+    expect(await ask({}, 'pm_other')).toMatchObject({ type: 'paid', paymentId: 'pi_1' });
+    expect(await ask({}, null)).toMatchObject({ type: 'paid', paymentId: 'pi_1' });
+    expect(server.all('charge').length).toBe(1);
+  });
+
+  it('is not charged without a card, and given up when its key is over', async () => {
+    const { server, time, ask } = await stripeScene();
+    expect(await ask({}, null)).toEqual({ type: 'waits', url: null });
+    time.nowMs = STARTED_MS + 24 * HOUR_MS;
+    expect(await ask({}, null)).toMatchObject({ type: 'abandoned' });
+    expect(server.made(INTENTS)).toEqual([]);
+  });
+
+  it('is cancelled at Stripe where nobody decides it until its key is over', async () => {
+    const { server, time, ask } = await stripeScene();
+    const intent = server.put('payment_intents', {
+      ...{ metadata: NAMES, status: 'requires_action', last_payment_error: null, latest_charge: null },
+      ...{ cancellation_reason: null },
+    });
+    expect(await ask({ paymentId: paymentId(intent.id) })).toEqual({ type: 'action required', paymentId: intent.id });
+    time.nowMs = STARTED_MS + 24 * HOUR_MS;
+    expect(await ask()).toMatchObject({ type: 'abandoned' });
+    expect(server.get(intent.id).status).toBe('canceled');
+  });
+
+  it.each([usd(490_000), usd(1_000_001)])(
+    'of %s micro-USD, which Stripe cannot charge, is given up unasked',
+    async (price) => {
+      const { server, ask } = await stripeScene();
+      expect(await ask({ price })).toMatchObject({ type: 'abandoned', reason: expect.stringMatching(/whole cents/) });
+      expect(server.asked).toEqual([]);
+    },
+  );
+});
+
+describe('a purchase', () => {
+  it('is paid on a page of Stripe, the same one each time, where a declined card is replaced', async () => {
+    const { server, ask } = await stripeScene();
+    const waits = { type: 'waits', url: 'https://checkout.stripe.com/c/pay/cs_1' };
+    expect(await ask(PURCHASE)).toEqual(waits);
+    expect(server.made(SESSIONS)[0]).toMatchObject({
+      key: `${LEDGER}/acme/bought`,
+      params: {
+        ...{ mode: 'payment', success_url: 'https://app.example/paid', metadata: { ...NAMES, attempt: 'bought' } },
+        payment_intent_data: { metadata: { ...NAMES, attempt: 'bought' } },
+      },
+    });
+    server.pay('cs_1', 'pm_declined');
+    expect(await ask(PURCHASE)).toEqual(waits);
+    server.pay('cs_1');
+    const paid = { type: 'paid', paymentId: server.all('payment_intent')[0]?.id, amount: 20_000_000n };
+    expect(await ask(PURCHASE)).toMatchObject(paid);
+    expect(server.all('checkout.session').length).toBe(1);
+  });
+
+  it('charged nothing where its page has expired, tried in vain or not at all', async () => {
+    const { server, ask } = await stripeScene();
+    await ask(PURCHASE);
+    server.pay('cs_1', 'pm_lost');
+    server.expire('cs_1');
+    expect(await ask(PURCHASE)).toEqual({ type: 'abandoned', reason: 'the Checkout session expired' });
+    await ask({ ...PURCHASE, attemptId: attemptId('other') });
+    server.expire(server.all('checkout.session')[1]?.id ?? '');
+    expect(await ask({ ...PURCHASE, attemptId: attemptId('other') })).toMatchObject({ type: 'abandoned' });
+  });
+
+  it('is found where its key is forgotten, and never made anew then', async () => {
+    const { server, time, ask } = await stripeScene();
+    server.faults.push('unheard', 'unheard');
+    await whyNot(ask(PURCHASE));
+    server.pay('cs_1');
+    time.nowMs = STARTED_MS + 30 * HOUR_MS;
+    expect(await ask(PURCHASE)).toMatchObject({ type: 'paid' });
+    expect(await ask({ ...PURCHASE, attemptId: attemptId('other') })).toMatchObject({ type: 'abandoned' });
+    expect(server.all('checkout.session').length).toBe(1);
+  });
+
+  it('of another currency is nobody’s to say: it stays open', async () => {
+    const { server, ask } = await stripeScene();
+    await ask(PURCHASE);
+    server.pay('cs_1');
+    server.change(server.all('payment_intent')[0]?.id ?? '', { currency: 'eur' });
+    expect(await whyNot(ask(PURCHASE))).toMatch(/not in USD/);
+  });
+});
+
+it('an error names neither the key nor words of Stripe', async () => {
+  const { server, ask } = await stripeScene();
+  server.isAway = true;
+  const away = await ask().catch((error: unknown) => error);
+  server.isAway = false;
+  server.faults.push('busy');
+  const busy = await ask().catch((error: unknown) => error);
+  for (const error of [away, busy]) {
+    const told = JSON.stringify(error, Object.getOwnPropertyNames(error as object));
+    expect(told).toContain('Stripe could not be asked');
+    expect(told).not.toContain(SECRET_KEY);
+    expect(told).not.toContain('words of Stripe');
+  }
+});
