@@ -111,7 +111,7 @@ export class StripeProvider implements PaymentProvider {
   async #charge({ attempt, method }: AskedPayment, names: Names): Promise<Made | null> {
     const found = (): Promise<Made | null> => this.#findCharge(attempt, names);
     if (attempt.paymentId !== null) return { id: attempt.paymentId };
-    if (method?.provider !== STRIPE) return found();
+    if (method?.provider !== STRIPE) return (await found()) ?? neverCharged(attempt, method);
     const charging = this.#client.stripe.paymentIntents.create(
       {
         amount: wholeCents(attempt.price),
@@ -200,6 +200,12 @@ async function orFound<One>(making: Promise<One>, find: () => Promise<One | null
     return found;
   }
 }
+
+/** Nobody had a card of Stripe's to charge, from its beginning on. */
+const neverCharged = ({ startedAtMs }: PaymentAttempt, method: AskedPayment['method']): Made | null =>
+  method !== null && method.consentedAtMs <= startedAtMs
+    ? { type: 'failed', code: 'no_payment_method', isTerminal: true }
+    : null;
 
 /** What a bank has refused, or a card that is no more; null where nobody knows. */
 function declineOf(error: unknown): Made | null {

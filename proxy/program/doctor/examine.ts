@@ -8,6 +8,7 @@ import { lookAtGateway } from './look-at-gateway.ts';
 import { lookAtKafka } from './look-at-kafka.ts';
 import { lookAtLedger } from './look-at-ledger.ts';
 import { lookAtCredentials, lookAtDescriptors, lookAtDisk, lookAtFolder } from './look-at-machine.ts';
+import { lookAtPayments } from './look-at-payments.ts';
 import { lookAtUpstreams } from './look-at-upstreams.ts';
 
 /** Everything, each look in its time: the machine, the ledger, and what is elsewhere at once. */
@@ -19,6 +20,7 @@ export async function examine(call: CommandCall, timeMs: number): Promise<Findin
   const found = await Promise.all([
     { check: 'configuration', ...ok(configuration.file ?? 'no file: everything has its default') },
     lookAtCredentials(examined),
+    lookAtPayments(examined),
     lookAtDescriptors(timeMs),
     lookAtFolder(examined),
     lookAtDisk(examined),

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { attemptId, paymentId } from '../../../contracts/ids.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { usd } from '../../fixtures/ledger/example-account.ts';
-import { LEDGER, STARTED_MS, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
+import { cardOf, LEDGER, STARTED_MS, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
 import { SECRET_KEY } from '../../fixtures/stripe/stripe-server.ts';
 
 const HOUR_MS = 3_600_000;
@@ -119,6 +119,15 @@ describe('what begins by itself', () => {
     expect(await ask({}, null)).toEqual({ type: 'waits', url: null });
     time.nowMs = STARTED_MS + 24 * HOUR_MS;
     expect(await ask({}, null)).toMatchObject({ type: 'abandoned' });
+    expect(server.made(INTENTS)).toEqual([]);
+  });
+
+  it('has failed for good where what may be charged is another provider’s, and was from its beginning', async () => {
+    const { server, ask } = await stripeScene();
+    const mandate = { ...cardOf('mandate-7'), provider: 'manual' };
+    expect(await ask({}, mandate)).toEqual({ type: 'failed', code: 'no_payment_method', isTerminal: true });
+    const since = { ...mandate, consentedAtMs: STARTED_MS + 1 };
+    expect(await ask({}, since)).toEqual({ type: 'waits', url: null });
     expect(server.made(INTENTS)).toEqual([]);
   });
 

@@ -1,0 +1,27 @@
+import { readStripeSecrets } from '../configuration/read-payments.ts';
+import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
+
+/** Who takes the money, and whether what is needed for it is here. Nothing is sent to anybody. */
+export const lookAtPayments = ({ configuration, context, isServed, timeMs }: Examined): Promise<Finding> =>
+  looked(timeMs, {
+    check: 'payments',
+    advice: null,
+    look: () => {
+      const { payments } = configuration;
+      if (payments.provider === 'manual') return ok('manual: an operator says what was paid');
+      const faults: string[] = [];
+      const { secretKey } = readStripeSecrets(payments.stripe, context.environment, faults);
+      // As with providers' credentials.
+      if (faults.length > 0)
+        return isServed
+          ? warn(faults.join('; '), 'the gateway that runs has its own; set it here, too, to look at it')
+          : fault(faults.join('; '), 'set it where the gateway is started: it does not start without');
+      const { baseUrl, places } = payments.stripe;
+      const says = `stripe, ${secretKey.includes('_live_') ? 'for real money' : 'in test mode'}, at ${new URL(baseUrl).host}`;
+      if (places.webhookSecrets.length > 0) return ok(says);
+      return warn(
+        `${says}; without webhooks`,
+        'refunds and disputes are not heard of: name the secret of an endpoint in payments.stripe.webhookSecrets',
+      );
+    },
+  });

@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { expect, it } from 'vitest';
+import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
+import { EXIT } from '../../proxy/program/command-context.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { SECRET_KEY, StripeServer } from '../fixtures/stripe/stripe-server.ts';
+
+/** The program on a ledger whose payments Stripe takes, with an account. */
+async function site({ environment = { STRIPE_KEY: SECRET_KEY } as Record<string, string> } = {}) {
+  const server = endedLater(await StripeServer.start());
+  const program = endedLater(await programInProcess());
+  const stripe = { secretKeyEnv: 'STRIPE_KEY', successUrl: 'https://app.example/paid', baseUrl: server.url };
+  const configure = (provider: string): void =>
+    writeFileSync(program.file, JSON.stringify({ data: dirname(program.file), payments: { provider, stripe } }));
+  configure('stripe');
+  Object.assign(program.context.environment, environment);
+  await identifyLedger(program.log, Date.now(), recordingBy('gateway', Date.now()));
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  return { server, program, configure };
+}
+
+const PURCHASE = ['credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'p1'];
+const ASK = ['payment', 'ask', 'acct_ada', 'p1'];
+
+it('gateway credits purchase says at which page of Stripe it is paid, once, and payment ask grants what was paid', async () => {
+  const { server, program } = await site();
+  expect(await program.run(...PURCHASE)).toMatch(
+    /^acct_ada: 20\.00 USD of credits for 20\.00 USD \(p1\): to be paid at https:\/\/checkout\.stripe\.com\/c\/pay\/cs_1\n/,
+  );
+  expect(await program.json(...PURCHASE)).toMatchObject({ provider: 'stripe', outcome: { type: 'waits' } });
+  server.pay('cs_1');
+  expect(await program.run(...ASK)).toMatch(/^acct_ada: p1 paid \(pi_2\)\n/);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '20000000' });
+  expect(server.all('checkout.session').length).toBe(1);
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
+it('a purchase whose page has expired is over, and another may begin', async () => {
+  const { server, program } = await site();
+  await program.run(...PURCHASE);
+  server.expire('cs_1');
+  expect(await program.run(...ASK)).toMatch(/^acct_ada: p1 nothing was paid: the Checkout session expired\n/);
+  expect(await program.run('credits', 'purchase', 'acct_ada', '--usd', '5')).toMatch(/c\/pay\/cs_\d/);
+});
+
+it('a purchase that Stripe was not reached about stays open under its key, and says so without a word of Stripe', async () => {
+  const { server, program } = await site();
+  server.isAway = true;
+  const failed = await program.run(...PURCHASE).catch((error: unknown) => error);
+  expect(failed).toMatchObject({
+    exitCode: EXIT.unavailable,
+    message: expect.stringMatching(
+      /^acct_ada: p1 is open, .*StripeConnectionError\n\nask again, which pays nothing twice: gateway payment ask acct_ada p1$/,
+    ),
+  });
+  server.isAway = false;
+  expect(await program.run(...ASK)).toMatch(/to be paid at/);
+});
+
+it('is refused before it is claimed without the key, whose name is told alone', async () => {
+  const { server, program } = await site({ environment: {} });
+  await expect(program.run(...PURCHASE)).rejects.toThrow(
+    'payments.stripe.secretKeyEnv: the environment variable STRIPE_KEY is not set',
+  );
+  expect(await program.json('payment', 'list', 'acct_ada')).toEqual([]);
+  expect(server.asked).toEqual([]);
+});
+
+it('what Stripe alone knows is not confirmed by hand, nor asked of another provider', async () => {
+  const { program, configure } = await site();
+  await program.run(...PURCHASE);
+  await expect(program.run('payment', 'confirm', 'acct_ada')).rejects.toThrow(/p1 is of stripe, which alone knows/);
+  configure('manual');
+  await expect(program.run(...ASK)).rejects.toThrow(
+    /p1 is of stripe, and payments.provider of the configuration is manual/,
+  );
+});
