@@ -3,7 +3,9 @@ import { type AppendResult, type EventLog, EventLogError, type ProposedEvent } f
 import { downcast, FORM_STEPS, type FormSteps } from '../../contracts/event-upcasters.ts';
 import type { EventType } from '../../contracts/events.ts';
 import type { Revision, StreamName } from '../../contracts/ids.ts';
+import { identifyLedger } from '../identity/identify-ledger.ts';
 import { readLedgerState } from '../identity/ledger-state.ts';
+import { recordingBy } from '../recording-by.ts';
 import { typesBeyondBase } from './adopt-forms.ts';
 import { FORMS_LIMITS } from './limits.ts';
 
@@ -13,6 +15,8 @@ interface AdoptedFormsOptions {
   /** What this program reads, and by which steps it became so. */
   readonly own?: Forms;
   readonly steps?: FormSteps;
+  /** An empty log is made a ledger before its first append: with an identity, and the forms of this program. */
+  readonly beginsLedger?: boolean;
 }
 
 /**
@@ -23,10 +27,10 @@ interface AdoptedFormsOptions {
  * Its appends are as the log's; `invalid` also for what the adopted form cannot say.
  */
 export function inAdoptedForms(log: EventLog, options: AdoptedFormsOptions): EventLog {
-  const { own = OWN_FORMS, steps = FORM_STEPS, passedMs } = options;
+  const { own = OWN_FORMS, steps = FORM_STEPS, beginsLedger = false, passedMs } = options;
   const beyond = typesBeyondBase(own);
   if (beyond.size === 0) return log;
-  const writer = new FormWriter(log, beyond, { own, steps, passedMs });
+  const writer = new FormWriter(log, beyond, { own, steps, beginsLedger, passedMs });
   const { followHidden, hiddenStreams, software } = log;
   return {
     append: (stream, expected, events) => writer.append(stream, expected, events),
@@ -67,17 +71,17 @@ class FormWriter {
     expected: Revision,
     events: readonly ProposedEvent[],
   ): Promise<AppendResult> {
-    const adopted = await this.#whatIsAdopted();
+    const adopted = await this.#whatIsAdopted(events);
     const written = events.map((event) => (this.#pending.has(event.type) ? this.#inForm(event, adopted) : event));
     return await this.#log.append(stream, expected, written);
   }
 
   /** What is known of it, looked up now and then without waiting: adopted is for good, and the older form readable. */
-  async #whatIsAdopted(): Promise<Forms> {
+  async #whatIsAdopted(events: readonly ProposedEvent[]): Promise<Forms> {
     const nowMs = this.#options.passedMs();
     if (this.#adopted === null || nowMs - this.#lookedMs >= FORMS_LIMITS.adoptedLookMs) {
       this.#lookedMs = nowMs;
-      this.#looking ??= this.#look().finally(() => {
+      this.#looking ??= this.#look(events).finally(() => {
         this.#looking = null;
       });
       // A later look that fails leaves what is known.
@@ -87,8 +91,14 @@ class FormWriter {
     return this.#adopted ?? BASE_FORMS;
   }
 
-  async #look(): Promise<void> {
-    const { own } = this.#options;
+  async #look(events: readonly ProposedEvent[]): Promise<void> {
+    const { own, beginsLedger } = this.#options;
+    const [first] = events;
+    if (beginsLedger && first !== undefined && (await this.#log.headPosition()) === null) {
+      const { actor, recordedAt } = JSON.parse(first.metadata);
+      const nowMs = Date.parse(recordedAt);
+      await identifyLedger(this.#log, nowMs, recordingBy(actor, nowMs), own);
+    }
     const { adopted } = await readLedgerState(this.#log, own);
     this.#adopted = adopted;
     for (const type of this.#pending) if (versionIn(adopted, type) >= versionIn(own, type)) this.#pending.delete(type);

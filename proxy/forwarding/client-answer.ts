@@ -53,7 +53,7 @@ export class ClientAnswer {
     const headers = ['content-type', type, ...this.#ownHeaders()];
     if (isStream) headers.push(...UNBUFFERED);
     if (this.#isLengthKnown) headers.push('content-length', String(contentLength));
-    writeHead(this.#response, headers, this.#request.rateLimitHeaders());
+    this.#response.writeHead(200, headers);
     this.#isChunked = takeOverChunks(this.#response);
     // A head without a first piece in the same turn must not wait for it. What is no stream is all there.
     if (isStream)
@@ -96,7 +96,7 @@ export class ClientAnswer {
   refuse(refused: Refusal): void {
     this.#noteCode(refused.code);
     const body = JSON.stringify(errorEnvelope(refused.code, refused.message, this.#requestId));
-    const headers = ['content-type', JSON_TYPE, ...this.#ownHeaders(), ...this.#request.rateLimitHeaders()];
+    const headers = ['content-type', JSON_TYPE, ...this.#ownHeaders()];
     headers.push(...Object.entries(retryHeaders(refused)).flat());
     headers.push('content-length', String(Buffer.byteLength(body)));
     this.#response.writeHead(ERROR_TABLE[refused.code].status, headers);
@@ -129,28 +129,10 @@ export class ClientAnswer {
 
   #ownHeaders(): string[] {
     const { deprecation } = this.#request;
-    const headers: string[] = ['request-id', this.#requestId];
+    const headers = ['request-id', this.#requestId, ...this.#request.rateLimitHeaders()];
     if (deprecation !== null) headers.push('x-svc-deprecation', deprecation);
     return headers;
   }
-}
-
-interface WithHead {
-  /** Null before there is a head, then its text until that is sent; Node's own. */
-  _header?: string | null;
-}
-
-/**
- * Writes the head of an answer. Node looks at each header's characters; those of the limits are digits and instants of ours,
- * twelve of the fifteen of an answer, and go into its text as they are.
- */
-function writeHead(response: ServerResponse & WithHead, headers: string[], ofLimits: readonly string[]): void {
-  const isTextOurs = response._header === null;
-  response.writeHead(200, isTextOurs ? headers : [...headers, ...ofLimits]);
-  if (!isTextOurs || typeof response._header !== 'string') return;
-  let lines = response._header.slice(0, -LINE_END.length);
-  for (let at = 0; at < ofLimits.length; at += 2) lines += `${ofLimits[at]}: ${ofLimits[at + 1]}\r\n`;
-  response._header = `${lines}\r\n`;
 }
 
 /**

@@ -17,7 +17,10 @@ export async function runProcess(): Promise<void> {
   const context: CommandContext = {
     openEventLog: async (configuration, use) => {
       isFollowing = typeof use === 'object';
-      return inAdoptedForms(await openEventLog(configuration, use), { passedMs: () => performance.now() });
+      return inAdoptedForms(await openEventLog(configuration, use), {
+        passedMs: () => performance.now(),
+        beginsLedger: true,
+      });
     },
     proveLedger: (log, configuration) => proveLedger(log, configuration, Date.now),
     compareClock: (log, { clock: bounds }) =>

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import pino from 'pino';
 import { expect, it } from 'vitest';
+import { BASE_FORMS } from '../../contracts/event-forms.ts';
 import { accountId, accountStream, eventId, NO_STREAM, revision } from '../../contracts/ids.ts';
 import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
@@ -28,7 +29,7 @@ async function sealedLedger() {
   const { log } = program;
   const data = dirname(program.file);
   const nowMs = Date.now();
-  await identifyLedger(log, nowMs, recordingBy('test', nowMs));
+  await identifyLedger(log, nowMs, recordingBy('test', nowMs), BASE_FORMS);
   const write = async (from: number, to: number): Promise<void> => {
     for (let at = from; at < to; at++) {
       const proposed = {

@@ -23,7 +23,7 @@ interface Scene {
 
 async function scene(own: Forms = NEWER, topic: string | null = null): Promise<Scene> {
   const log = new MemoryEventLog();
-  await identifyLedger(log, 0, recordingAt(0));
+  await identifyLedger(log, 0, recordingAt(0), BASE_FORMS);
   const state = { nowMs: 0, mayWrite: true };
   const adoption = new FormsAdoption({
     ...{ log, own, topic, afterMs: DAY_MS, logger: pino({ level: 'silent' }) },

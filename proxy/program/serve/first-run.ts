@@ -16,7 +16,7 @@ export interface DemoAccount {
 const DEMO = { accountId: accountId('acct_demo'), email: 'demo@example.com', issuer: 'first run' } as const;
 
 /** What a gateway has written itself when it becomes ready on a new ledger. */
-const OF_ITS_START: ReadonlySet<string> = new Set(['LedgerIdentified', 'CatalogPublished']);
+const OF_ITS_START: ReadonlySet<string> = new Set(['LedgerIdentified', 'FormsAdopted', 'CatalogPublished']);
 
 /**
  * Opens the demo account in a ledger that has nothing of anybody's, and issues its key. Only for whoever can show it at

@@ -15,6 +15,7 @@ import {
 import { adoptForms } from '../../../ledger/forms/adopt-forms.ts';
 import { inAdoptedForms } from '../../../ledger/forms/in-adopted-forms.ts';
 import { FORMS_LIMITS } from '../../../ledger/forms/limits.ts';
+import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 const recording = {
@@ -130,4 +131,13 @@ it('asks nothing of the log for events of which it has no newer form', async () 
   for (const at of [1, 2, 3])
     await counting.append(STREAM, revision(at - 1), [stored('PlanChanged', 2, { plan: 'pro', note: null }, at)]);
   expect(reads).toBe(1);
+});
+
+it('begins a ledger with its first event: who it is, and what may be written, stand before it', async () => {
+  const log = new MemoryEventLog();
+  const begun = inAdoptedForms(log, { own, steps, passedMs: () => 0, beginsLedger: true });
+  await begun.append(STREAM, NO_STREAM, [stored('PlanChanged', 2, { plan: 'pro', note: 'a' })]);
+  await begun.append(STREAM, revision(0), [stored('PlanEnded', 1, {}, 2)]);
+  expect(log.events.map(({ type }) => type)).toEqual(['LedgerIdentified', 'FormsAdopted', 'PlanChanged', 'PlanEnded']);
+  expect(await readLedgerState(log, own)).toMatchObject({ adopted: own });
 });

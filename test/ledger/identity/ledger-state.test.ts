@@ -1,7 +1,15 @@
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
-import { BASE_FORMS, UnreadFormsError } from '../../../contracts/event-forms.ts';
-import { commandId, LEDGER_STREAM, ledgerId, revision } from '../../../contracts/ids.ts';
+import { BASE_FORMS, OWN_FORMS, UnreadFormsError } from '../../../contracts/event-forms.ts';
+import {
+  accountId,
+  accountStream,
+  commandId,
+  LEDGER_STREAM,
+  ledgerId,
+  NO_STREAM,
+  revision,
+} from '../../../contracts/ids.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
@@ -14,7 +22,7 @@ const recording = {
 
 it('knows which ledger it is, and the forms that were adopted; who does not read them is refused', async () => {
   const log = new MemoryEventLog();
-  const identity = await identifyLedger(log, 0, recording);
+  const identity = await identifyLedger(log, 0, recording, BASE_FORMS);
   expect(identity.ledgerId).toBe(ledgerId(identity.ledgerId));
   expect(await readLedgerState(log)).toMatchObject({ identity, adopted: BASE_FORMS });
   for (const [at, version] of [4, 3].entries()) {
@@ -31,4 +39,19 @@ it('knows which ledger it is, and the forms that were adopted; who does not read
     adopted,
   });
   await expect(readLedgerState(log, { ...adopted, CreditsDebited: 3 })).rejects.toBeInstanceOf(UnreadFormsError);
+});
+
+it('is born with the forms of the program that begins it, in one append; one that was there before is not', async () => {
+  const born = new MemoryEventLog();
+  const identity = await identifyLedger(born, 0, recording);
+  expect(born.events.map(({ type }) => type)).toEqual(['LedgerIdentified', 'FormsAdopted']);
+  expect(await readLedgerState(born)).toMatchObject({ identity, adopted: OWN_FORMS });
+  expect(await identifyLedger(born, 0, recording)).toEqual(identity);
+  expect(born.events).toHaveLength(2);
+
+  const before = new MemoryEventLog();
+  const suspended = encodeEvents([{ type: 'AccountSuspended', data: { reason: 'x' } }], recording);
+  await before.append(accountStream(accountId('acme')), NO_STREAM, suspended);
+  await identifyLedger(before, 0, { ...recording, commandId: commandId('019a5b3c-0000-7000-8000-00000000000b') });
+  expect(await readLedgerState(before)).toMatchObject({ adopted: BASE_FORMS });
 });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
+import { BASE_FORMS } from '../../../contracts/event-forms.ts';
 import type { EventLog, ProposedEvent } from '../../../contracts/event-log.ts';
 import { accountId, accountStream, commandId, NO_STREAM, type Revision, uuidV7 } from '../../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -20,7 +21,7 @@ export class LedgerFile {
     const folder = temporaryFolder();
     const log = endedLater(await openSqliteEventLog({ path: join(folder, 'ledger.db') }));
     const recording = { commandId: commandId(uuidV7(nowMs, randomBytes(10))), actor: 'gateway' };
-    await identifyLedger(log, nowMs, { ...recording, recordedAt: new Date(nowMs).toISOString() });
+    await identifyLedger(log, nowMs, { ...recording, recordedAt: new Date(nowMs).toISOString() }, BASE_FORMS);
     return new LedgerFile(folder, log);
   }
 

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { BASE_FORMS } from '../../../contracts/event-forms.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { runRelay } from '../../../ledger/relay/relay.ts';
@@ -9,7 +10,7 @@ import type { MemoryPublisher } from './memory-publisher.ts';
 
 /** A ledger with an identity, in memory. */
 export async function identifiedLog(log = new MemoryEventLog()): Promise<MemoryEventLog> {
-  await identifyLedger(log, Date.now(), recordingBy('operator', Date.now()));
+  await identifyLedger(log, Date.now(), recordingBy('operator', Date.now()), BASE_FORMS);
   return log;
 }
 

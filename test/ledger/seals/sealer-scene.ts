@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { BASE_FORMS } from '../../../contracts/event-forms.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { accountId, accountStream, NO_STREAM, revision } from '../../../contracts/ids.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
@@ -17,7 +18,7 @@ const NEVER_MS = 1_000_000_000;
 /** A ledger with its identity, so that its sealed sequence has one event. */
 export async function newLog(): Promise<MemoryEventLog> {
   const log = new MemoryEventLog();
-  await identifyLedger(log, NOW_MS, recordingBy('test', NOW_MS));
+  await identifyLedger(log, NOW_MS, recordingBy('test', NOW_MS), BASE_FORMS);
   return log;
 }
 

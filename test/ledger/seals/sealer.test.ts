@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { BASE_FORMS } from '../../../contracts/event-forms.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { type LedgerId, NO_STREAM, revision, SEALS_STREAM } from '../../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -126,7 +127,7 @@ describe('of an embedded ledger, which hashes where it reads, a sealer', () => {
     const path = join(temporaryFolder(), 'ledger.db');
     const open = async () => endedLater(await openSqliteEventLog({ path }));
     const log = await open();
-    await identifyLedger(log, NOW_MS, recordingBy('test', NOW_MS));
+    await identifyLedger(log, NOW_MS, recordingBy('test', NOW_MS), BASE_FORMS);
     let at = NO_STREAM;
     const writeMore = async (count: number): Promise<void> => {
       const written = Array.from({ length: count }, () => {
