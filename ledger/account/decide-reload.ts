@@ -45,7 +45,7 @@ export function startAutoReload(command: CommandOf<'StartAutoReload'>, state: Op
   const pending = sumOf(openAttempts(payments).filter(({ kind }) => kind === 'reload'));
   if (available + pending > reload.threshold) return [];
   const amount = microUsd(roundedUp(reload.target - available - pending));
-  const monthTotal = microUsd(sumOf(ofMonth(payments, monthOf(nowMs))));
+  const monthTotal = reloadedIn(payments, monthOf(nowMs));
   const reason = whyNot(state, reload, { amount, monthTotal, pending, nowMs });
   if (reason !== null)
     return reason === reload.skipped ? [] : [{ type: 'AutoReloadSkipped', data: { reason, at: instant(nowMs) } }];
@@ -87,10 +87,15 @@ export function afterDecline(
   return { nextAttemptAt: null, pause: [{ type: 'AutoReloadPaused', data: { reason: code, at: instant(nowMs) } }] };
 }
 
-const ofMonth = ({ attempts }: PaymentsState, month: string): PaymentAttempt[] =>
-  Object.values(attempts).filter(
-    ({ kind, state, startedAtMs }) =>
-      kind === 'reload' && state !== 'failed' && state !== 'abandoned' && monthOf(startedAtMs) === month,
+/** What a month has, by the claims: paid, or open. */
+export const reloadedIn = ({ attempts }: PaymentsState, month: string): MicroUsd =>
+  microUsd(
+    sumOf(
+      Object.values(attempts).filter(
+        ({ kind, state, startedAtMs }) =>
+          kind === 'reload' && state !== 'failed' && state !== 'abandoned' && monthOf(startedAtMs) === month,
+      ),
+    ),
   );
 
 const sumOf = (attempts: readonly PaymentAttempt[]): bigint => attempts.reduce((sum, { price }) => sum + price, 0n);

@@ -6,7 +6,7 @@ import type { Lane } from '../../contracts/usage.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
 import { isCountedBy, netOf, noSums, type StatementSums } from '../statement/open-months.ts';
 import { sentenceOf } from '../statement/sentences.ts';
-import { isInStatements, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
+import { isInStatements, isNoted, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
 
 type Closed = EventData<'StatementClosed'>;
 
@@ -24,8 +24,8 @@ export interface StatementMovement {
   readonly at: string;
   readonly revision: number;
   readonly what: string;
-  /** Micro-USD, negative for what was taken. */
-  readonly amount: bigint;
+  /** Micro-USD, negative for what was taken; null for what moves no credits: payments, suspensions, what is not debited. */
+  readonly amount: bigint | null;
 }
 
 /** A month of an account. Amounts in micro-USD where nothing else is said. */
@@ -61,13 +61,16 @@ export async function monthStatement(log: ReadableLog, accountId: AccountId, mon
   const contents = new Contents(month);
   let opening = place.opening;
   for await (const recorded of log.readStream(accountStream(accountId))) {
-    if (!isInStatements(recorded.type)) continue;
+    if (!isInStatements(recorded.type) && !isNoted(recorded.type)) continue;
     const { event, metadata } = decodeRecorded(recorded);
-    const entry = isAccountEvent(event) ? statementEntryOf(event, metadata.recordedAt) : null;
-    if (entry === null || !isAccountEvent(event)) continue;
+    if (!isAccountEvent(event)) continue;
+    const written = { revision: recorded.revision, at: metadata.recordedAt };
+    if (isNoted(event.type) && monthOfInstant(written.at) === month) contents.note(event, written, null);
+    const entry = statementEntryOf(event, metadata.recordedAt);
+    if (entry === null) continue;
     const where = place.where(entry, recorded.revision, metadata.recordedAt);
     if (where === 'before') opening += netOf({ ...noSums(), [entry.figure]: entry.amount });
-    else if (where === 'in') contents.take(event, entry, { revision: recorded.revision, at: metadata.recordedAt });
+    else if (where === 'in') contents.take(event, entry, written);
   }
   const { status, statement } = place;
   const { sums } = contents;
@@ -104,6 +107,8 @@ function placeOf(closed: readonly Closed[], month: string): Place {
   };
 }
 
+type Written = Pick<StatementMovement, 'at' | 'revision'>;
+
 class Contents {
   readonly sums = noSums();
   readonly #month: string;
@@ -119,18 +124,19 @@ class Contents {
     this.#days = Array.from({ length: new Date(Date.UTC(year, number, 0)).getUTCDate() }, () => 0n);
   }
 
-  take(
-    event: AccountEvent,
-    entry: StatementEntry,
-    { revision, at }: { readonly revision: number; readonly at: string },
-  ) {
+  take(event: AccountEvent, entry: StatementEntry, written: Written): void {
+    const { at } = written;
     this.sums[entry.figure] += entry.amount;
     if (event.type === 'CreditsDebited') {
       this.#takeDebit(event.data, at);
       return;
     }
     if (event.type === 'ExceptionApproved') this.#addDebited(event.data, at);
-    const amount = netOf({ ...noSums(), [entry.figure]: entry.amount });
+    this.note(event, written, netOf({ ...noSums(), [entry.figure]: entry.amount }));
+  }
+
+  /** As one of those that are shown one by one. */
+  note(event: AccountEvent, { revision, at }: Written, amount: bigint | null): void {
     if (this.#movements.length < MOVEMENTS_MAX)
       this.#movements.push({ at, revision, what: sentenceOf(event, (keyId) => keyId), amount });
     else this.#leftOut++;

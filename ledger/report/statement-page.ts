@@ -69,7 +69,10 @@ ${table(
 )}`;
 }
 
-const movements = ({ movements: all, movementsLeftOut }: MonthStatement): Html => html`<h2>Credits and corrections</h2>
+const movements = ({
+  movements: all,
+  movementsLeftOut,
+}: MonthStatement): Html => html`<h2>Credits, payments and corrections</h2>
 ${
   all.length === 0
     ? html`<p>None in this month.</p>`
@@ -77,7 +80,7 @@ ${
         ['written down (UTC)', '#revision', 'what', '#USD'],
         all.map(
           ({ at, revision, what, amount }) =>
-            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${countCell(revision)}${textCell(what)}${amountCell(amount)}</tr>`,
+            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${countCell(revision)}${textCell(what)}${amount === null ? textCell('') : amountCell(amount)}</tr>`,
         ),
       )
 }

@@ -28,7 +28,7 @@ export const GRANT_WORDS: { readonly [S in EventData<'CreditsGranted'>['source']
   adjustment: 'an adjustment',
 };
 
-const SKIP_WORDS: { readonly [R in EventData<'AutoReloadSkipped'>['reason']]: string } = {
+export const SKIP_WORDS: { readonly [R in EventData<'AutoReloadSkipped'>['reason']]: string } = {
   disabled: 'it is off',
   paused: 'it is paused',
   pending: 'one is under way',

@@ -18,6 +18,8 @@ interface Counts<T extends AccountEvent['type']> {
 }
 /** Moves no balance. */
 const NONE = null;
+/** Neither, and is shown in the month in which it was written down. */
+const NOTED = 'noted';
 
 /** Whoever adds a type of event says here which figure it is of, and of which instant, or that it is of none. */
 const STATEMENT_ENTRIES = {
@@ -42,43 +44,47 @@ const STATEMENT_ENTRIES = {
   MemberRemoved: NONE,
   PlanChanged: NONE,
   UsageRecorded: NONE,
-  LateUsageReported: NONE,
-  ExceptionDropped: NONE,
+  LateUsageReported: NOTED,
+  ExceptionDropped: NOTED,
   CreditsLeased: NONE,
   LeaseReleased: NONE,
   LeaseNarrowed: NONE,
   PaymentMethodSaved: NONE,
   PaymentMethodRemoved: NONE,
   PurchaseStarted: NONE,
-  PaymentSucceeded: NONE,
-  PaymentFailed: NONE,
+  PaymentSucceeded: NOTED,
+  PaymentFailed: NOTED,
   PaymentActionRequired: NONE,
   PaymentAbandoned: NONE,
-  PaymentRefunded: NONE,
-  PaymentDisputed: NONE,
-  DisputeClosed: NONE,
+  PaymentRefunded: NOTED,
+  PaymentDisputed: NOTED,
+  DisputeClosed: NOTED,
   AutoReloadConfigured: NONE,
   AutoReloadStarted: NONE,
   AutoReloadSkipped: NONE,
-  AutoReloadPaused: NONE,
+  AutoReloadPaused: NOTED,
   SpendLimitSet: NONE,
   SpendThresholdCrossed: NONE,
-  AccountSuspended: NONE,
-  AccountReinstated: NONE,
+  AccountSuspended: NOTED,
+  AccountReinstated: NOTED,
   StatementClosed: NONE,
-} as const satisfies { readonly [T in AccountEvent['type']]: Counts<T> | null };
+} as const satisfies { readonly [T in AccountEvent['type']]: Counts<T> | typeof NONE | typeof NOTED };
 
 /** Whether an event of the type need be read for a statement. One that this program does not know is read, and refused. */
 export const isInStatements = (type: string): boolean =>
-  !Object.hasOwn(STATEMENT_ENTRIES, type) ||
-  type === 'StatementClosed' ||
-  STATEMENT_ENTRIES[type as AccountEvent['type']] !== NONE;
+  type === 'StatementClosed' || (placeOf(type) !== NONE && placeOf(type) !== NOTED);
+
+/** Whether events of the type are shown beside what moves the balance. */
+export const isNoted = (type: string): boolean => placeOf(type) === NOTED;
+
+const placeOf = (type: string): unknown =>
+  Object.hasOwn(STATEMENT_ENTRIES, type) ? STATEMENT_ENTRIES[type as AccountEvent['type']] : undefined;
 
 /** Null for what moves no balance. No fact is of a later month than the one in which it was written down. */
 export function statementEntryOf({ type, data }: AccountEvent, recordedAt: string): StatementEntry | null {
   // The table says for each type which data its functions take.
-  const counts = STATEMENT_ENTRIES[type] as Counts<'BalanceAdjusted'> | null;
-  if (counts === NONE) return null;
+  const counts = STATEMENT_ENTRIES[type] as Counts<'BalanceAdjusted'> | typeof NONE | typeof NOTED;
+  if (counts === NONE || counts === NOTED) return null;
   const of = data as EventData<'BalanceAdjusted'>;
   const figure = typeof counts.figure === 'function' ? counts.figure(of) : counts.figure;
   const recorded = monthOfInstant(recordedAt);

@@ -1,14 +1,15 @@
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
-import { accountId, accountStream, commandId, grantId } from '../../contracts/ids.ts';
-import type { CommandOf } from '../../ledger/account/commands.ts';
+import { accountId, accountStream, attemptId, commandId, grantId, paymentId } from '../../contracts/ids.ts';
+import type { AccountCommand, CommandOf } from '../../ledger/account/commands.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
 import { noSums } from '../../ledger/statement/open-months.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { fold, given } from '../fixtures/ledger/decider-specification.ts';
-import { CARD, granted, keyIssued, ms, opened, usageOf, usd } from '../fixtures/ledger/example-account.ts';
+import { CARD, granted, keyIssued, ms, opened, requestOf, usageOf, usd } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
@@ -16,6 +17,7 @@ const MODEL = '=HYPERLINK("<img src=x onerror=alert(1)>")';
 const STREAM = accountStream(accountId('acme'));
 let program: ProgramInProcess;
 let closeDecember: () => void;
+let payInMarch: () => void;
 
 /** What November has until it is closed, what comes late for it, and what December has. */
 beforeAll(async () => {
@@ -66,6 +68,24 @@ beforeAll(async () => {
       ...{ firstRevision: 7, lastRevision: 9 },
     });
     write('2027-01-04T00:00:00.000Z', ...closed);
+  };
+  const recordedAt = '2027-03-02T10:00:00.000Z';
+  const nowMs = ms(recordedAt);
+  const attempt = { attemptId: attemptId('p1'), provider: 'manual' };
+  const said = { paymentId: paymentId('T1'), actor: 'operator', nowMs };
+  const crashed = usageOf(3, 0, { outcome: 'recovered', source: 'estimated', billable: false });
+  payInMarch = () => {
+    write(recordedAt, ...recordUsage(state(), crashed, CARD));
+    for (const command of [
+      { type: 'StartPurchase', ...attempt, amount: usd(20), price: usd(20), by: 'x', nowMs },
+      { type: 'RecordPayment', ...attempt, paymentId: paymentId('T1'), amount: usd(20), paidAtMs: nowMs, nowMs },
+      { type: 'RecordRefund', ...said, refundId: 're_1', amount: usd(5), refundedAtMs: nowMs },
+      { type: 'SuspendAccount', reason: '=2+2 <b>card</b>' },
+      { type: 'ReinstateAccount', reason: 'paid' },
+      { type: 'ReportLateUsage', usage: usageOf(3, 0, { unpriced: ['x'] }), card: CARD },
+      { type: 'DropException', requestId: requestOf(3), reason: 'not theirs', actor: 'ops' },
+    ] satisfies AccountCommand[])
+      write(recordedAt, ...given(...events).decided(command));
   };
   program = endedLater(await programInProcess(log), afterAll);
 });
@@ -118,6 +138,31 @@ describe('gateway account statement', () => {
       sums: { granted: '5', debited: '1000', adjustedDown: '7' },
     });
     expect(await json('2026-11')).toMatchObject({ status: 'closed', opening: '0', closing: '750000' });
+  });
+
+  it('shows payments and refunds, suspensions and what is never debited in the month in which they were written down', async () => {
+    payInMarch();
+    const { movements, sums } = await json('2027-03');
+    expect(
+      movements.map(({ what, amount }: { what: string; amount: string | null }) => [what.split(' (')[0], amount]),
+    ).toEqual([
+      ['0.000020 USD paid at manual at 2027-03-02 10:00:00', null],
+      ['purchased credits granted', '20'],
+      ['0.000005 USD of T1 refunded', null],
+      ['operator revoked credits of payment_T1', '-5'],
+      ['suspended: =2+2 <b>card</b>', null],
+      ['suspension ended: paid', null],
+      [expect.stringMatching(/reported late: 0\.000000 USD wait for an operator's decision/), null],
+      [expect.stringMatching(/^ops dropped 0\.000000 USD for good, never to be debited: not theirs/), null],
+    ]);
+    expect(sums).toMatchObject({ granted: '20', revoked: '5' });
+    const csv = await said('2027-03', 'csv');
+    expect(csv).toMatch(/^note,2027-03-02T10:00:00\.000Z,suspended: =2\+2 <b>card<\/b>,,,,\r$/m);
+    expect(csv).toMatch(/^credit,2027-03-02T10:00:00\.000Z,"operator revoked .*,-0\.000005\r$/m);
+    const line = /suspended: =2\+2 <b>card<\/b>(.*)$/m.exec(stripVTControlCharacters(await said('2027-03', 'table')));
+    expect(line?.[1]).toMatch(/^[^\d]*$/);
+    expect(await said('2027-03', 'html')).toContain('suspended: =2+2 &#60;b&#62;card&#60;/b&#62;</td><td></td>');
+    expect((await json('2027-02')).movements).toEqual([]);
   });
 
   it('is of one account, and of none that there is not', async () => {

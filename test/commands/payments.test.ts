@@ -86,6 +86,15 @@ it('gateway credits auto-reload is turned on with consent and off, and payment s
   const method = ['acct_ada', '--id', 'mandate-7', '--brand', 'sepa', '--last4', '3000'];
   expect(await program.run('payment', 'save-method', ...method)).toMatch(/sepa xxxx3000 may be charged\nwritten at /);
   expect(await program.run('payment', 'save-method', ...method)).toMatch(/nothing was written/);
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--price-usd', '18', '--id', 'invoice-1');
+  const shown = await program.run('account', 'show', 'acct_ada');
+  expect(shown).toMatch(/^pays by itself +sepa ending in 3000 \(manual\), by consent of \d{4}-\S+Z$/m);
+  expect(shown).toMatch(
+    /^auto-reload +on; at 5\.000000 USD up to 20\.000000 USD, 0\.000000 USD of at most 100\.000000 USD in \d{4}-\d\d$/m,
+  );
+  expect(shown).toMatch(
+    /^payment +invoice-1 \(purchase, manual\) of 20\.000000 USD for 18\.000000 USD: open since \d{4}-\S+Z$/m,
+  );
   expect(await program.run(...reload, '--off')).toMatch(/auto-reload is off\nwritten at /);
   expect(await program.run('payment', 'remove-method', 'acct_ada')).toMatch(/written at /);
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);

@@ -12,6 +12,7 @@ import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
 import { facts, show, showWritten, table } from '../show.ts';
+import { paymentFacts } from './payments-shown.ts';
 import { readAccount, runAccountCommand } from './run-account-command.ts';
 
 /** The state that each word leads to. */
@@ -161,6 +162,7 @@ function textOf(
     ['available', `${groupedUsd(available)} USD`],
     ['balance', `${groupedUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
     [`spent ${month}`, `${groupedUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
+    ...paymentFacts(state, nowMs),
   ]);
   const grants = state.grants.map((grant) => [
     grant.grantId,

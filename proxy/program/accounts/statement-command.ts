@@ -72,7 +72,9 @@ function csvOf({ opening, closing, sums, items, movements }: MonthStatement): st
     ...items.map(({ model, lane, item, count, cost }) => [
       ...['usage', '', item, model, lane, String(count), formatExactUsd(picoUsd(cost))],
     ]),
-    ...movements.map(({ at, what, amount }) => ['credit', at, what, '', '', '', usd(amount)]),
+    ...movements.map(({ at, what, amount }) => [
+      ...[amount === null ? 'note' : 'credit', at, what, '', '', '', amount === null ? '' : usd(amount)],
+    ]),
   ];
   return lines.map(csvLine).join('');
 }
@@ -80,7 +82,9 @@ function csvOf({ opening, closing, sums, items, movements }: MonthStatement): st
 function textOf(statement: MonthStatement): string {
   const { opening, closing, sums, items, movements, movementsLeftOut } = statement;
   const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
-  const moved = movements.map(({ at, what, amount }) => [at.slice(0, 19).replace('T', ' '), what, groupedUsd(amount)]);
+  const moved = movements.map(({ at, what, amount }) => [
+    ...[at.slice(0, 19).replace('T', ' '), what, amount === null ? '' : groupedUsd(amount)],
+  ]);
   const used = items.map(({ model, lane, item, count, cost }) => [
     ...[model, lane, item, String(count), formatExactUsd(picoUsd(cost))],
   ]);
