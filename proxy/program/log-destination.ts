@@ -1,10 +1,13 @@
 import { write, writeSync } from 'node:fs';
+import { printable } from '../../contracts/printable.ts';
 
 /** Text that waits for a place that does not take it; lines beyond that are lost, and counted. */
 const WAITING_CHARS_MAX = 1024 * 1024;
 const PAUSE_MS = 1_000;
-/** Text that waits for no more lines. */
-const GATHERED_CHARS = 64 * 1024;
+/** Text that waits for no more lines: with the last of them it fits into a pipe, which would take a longer one in two writes. */
+const GATHERED_CHARS = 60 * 1024;
+/** The one character of ASCII that JSON has as it is and nobody sees. */
+const DELETE = 0x7f;
 /** A pipe whose reader is slow: at first as long as one takes that reads on, then twice as long each time, up to this. */
 const BUSY_PAUSE_MS = 100;
 const BUSY_FIRST_PAUSE_MS = 1;
@@ -25,11 +28,11 @@ interface LogDestinationOptions {
 /**
  * Where a program that stays up writes its log: a little later, many lines at a time. A log that cannot be written, on a
  * full disk or without a reader, holds up nobody and ends nothing; it is tried again, and what is too much is lost.
+ * Nothing in its lines, which are JSON, hides or turns what is seen.
  */
 export class LogDestination {
   readonly #options: LogDestinationOptions;
-  #waiting: string[] = [];
-  #waitingChars = 0;
+  #waiting = '';
   #lost = 0;
   #lostInAll = 0;
   /** What is being written, or waits to be tried again. */
@@ -50,14 +53,13 @@ export class LogDestination {
   }
 
   write(line: string): void {
-    if (this.#waitingChars + line.length > (this.#options.waitingCharsMax ?? WAITING_CHARS_MAX)) {
+    if (this.#waiting.length + line.length > (this.#options.waitingCharsMax ?? WAITING_CHARS_MAX)) {
       this.#lost++;
       this.#lostInAll++;
       return;
     }
-    this.#waiting.push(line);
-    this.#waitingChars += line.length;
-    if (this.#options.gatherMs === undefined || this.#waitingChars >= GATHERED_CHARS) this.#writeOn();
+    this.#waiting += line;
+    if (this.#options.gatherMs === undefined || this.#waiting.length >= GATHERED_CHARS) this.#writeOn();
     else this.#gather(this.#options.gatherMs);
   }
 
@@ -69,7 +71,7 @@ export class LogDestination {
       return;
     }
     const rest = this.#writeNow(this.#take());
-    if (rest !== null) this.#waiting.unshift(rest.toString());
+    if (rest !== null) this.#waiting = rest.toString() + this.#waiting;
   }
 
   /** What could not be written. */
@@ -122,14 +124,19 @@ export class LogDestination {
   }
 
   #take(): Buffer | null {
-    if (this.#waiting.length === 0) return null;
-    if (this.#lost > 0) this.#waiting.push(this.#options.lostLines(this.#lost));
+    if (this.#waiting === '') return null;
+    const text = this.#lost > 0 ? this.#waiting + this.#options.lostLines(this.#lost) : this.#waiting;
     this.#lost = 0;
-    const text = this.#waiting.join('');
-    this.#waiting = [];
-    this.#waitingChars = 0;
-    return Buffer.from(text);
+    this.#waiting = '';
+    return printableBytes(text);
   }
+}
+
+/** Of lines of JSON. Nearly all are of plain ASCII alone, and many at once are known for it at no cost. */
+function printableBytes(lines: string): Buffer {
+  const bytes = Buffer.from(lines);
+  if (bytes.length === lines.length && !bytes.includes(DELETE)) return bytes;
+  return Buffer.from(lines.split('\n').map(printable).join('\n'));
 }
 
 const isBusy = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';

@@ -1,6 +1,5 @@
 import pino, { type Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
-import { printable } from '../../contracts/printable.ts';
 import type { AccessLogPlace } from '../observation/access-log.ts';
 import { LogDestination } from './log-destination.ts';
 
@@ -38,4 +37,4 @@ function destinationAt(fd: number, gatherMs?: number): LogDestination {
 }
 
 const loggerTo = (destination: LogDestination, level: Configuration['logLevel']): Logger =>
-  pino({ level, base: null, hooks: { streamWrite: printable } }, destination);
+  pino({ level, base: null }, destination);

@@ -28,6 +28,20 @@ describe('a log', () => {
   });
 });
 
+test('a log shows what would hide, or turn what is seen, and is the same JSON', () => {
+  const path = join(temporaryFolder(), 'log');
+  const fd = openSync(path, 'a');
+  onTestFinished(() => closeSync(fd));
+  const destination = new LogDestination({ fd, gatherMs: 60_000, lostLines: String });
+  const values = ['plain', 'turned \u202e', 'caf\u00e9', 'deleted \x7f', 'plain'];
+  const shown = ['"plain"', '"turned \\u202e"', '"caf\u00e9"', '"deleted \\u007f"', '"plain"'];
+  for (const value of values.slice(0, 3)) destination.write(`${JSON.stringify(value)}\n`);
+  destination.flushSync();
+  for (const value of values.slice(3)) destination.write(`${JSON.stringify(value)}\n`);
+  destination.flushSync();
+  expect(readFileSync(path, 'utf8')).toBe(`${shown.join('\n')}\n`);
+});
+
 describe.runIf(canMount)('a log on a full disk', () => {
   test('ends nothing, keeps what it can, and says how much is lost when there is room again', async () => {
     const { disk, destination, lines } = log();
@@ -84,6 +98,18 @@ describe('a log whose reader does not read', () => {
     };
     return { fd, read };
   }
+
+  test('has lines as one piece when they fill a pipe, and the others after them', async () => {
+    const { fd, read } = pipe();
+    const destination = new LogDestination({ fd, gatherMs: 60_000, lostLines: String });
+    for (let number = 0; number < 130; number++) destination.write(line(number));
+    let text = '';
+    await expect.poll(() => (text += read()), WAIT).not.toBe('');
+    expect(text.length).toBeGreaterThan(50_000);
+    expect(text).toMatch(/\n$/);
+    const numbers = () => (text += read()).split('\n').map((one) => Number.parseInt(one, 10));
+    await expect.poll(numbers, WAIT).toEqual([...Array(130).keys(), Number.NaN]);
+  });
 
   test('keeps so much and no more, counts what is lost, and says so once there is room', async () => {
     const { fd, read } = pipe();
