@@ -32,6 +32,9 @@ export const FORM_STEPS: FormSteps = {
   ApiKeyIssued: [
     { up: (data) => ({ ...data, member: null }), down: ({ member, ...data }) => (member === null ? data : null) },
   ],
+  PlanChanged: [
+    { up: (data) => ({ ...data, terms: null }), down: ({ terms, ...data }) => (terms === null ? data : null) },
+  ],
   UsageRecorded: [(data) => ({ ...data, hold: null, uses: {}, unpriced: [] })],
   CreditsLeased: [(data) => ({ ...data, epoch: 0 }), (data) => ({ ...data, requestsFrom: null, requestsBefore: null })],
   CreditsDebited: [(data) => ({ ...data, leftOut: '0', uses: [] })],

@@ -18,6 +18,7 @@ import {
 import { memberEvents } from './member-events.ts';
 import { paymentEvents } from './payment-events.ts';
 import { catalogPlanField } from './plan.ts';
+import { planEvents } from './plan-events.ts';
 import { reconciliationEvents } from './reconciliation-events.ts';
 import { reloadEvents } from './reload-events.ts';
 import { sealEvents } from './seal-events.ts';
@@ -60,7 +61,7 @@ const accountEvents = {
     by: text,
   }),
   ApiKeyRevoked: z.strictObject({ keyId: keyIdField, revokedAt: instantField }),
-  PlanChanged: z.strictObject({ plan: text }),
+  ...planEvents,
   CreditsGranted: z.strictObject({
     grantId: grantIdField,
     source: z.enum(['trial', 'purchase', 'plan', 'promotion', 'adjustment']),

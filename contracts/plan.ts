@@ -6,9 +6,9 @@ import { MICRO_PER_USD, parseUsd } from './money.ts';
 import { limitsOfPlan, rateLimitSetField } from './rate-limits.ts';
 
 /** What accounts are said to have that have no plan. */
-const WITHOUT_PLAN = 'trial';
+export const WITHOUT_PLAN = 'trial';
 /** What is said to end a plan when its period does. */
-const NO_PLAN = 'none';
+export const NO_PLAN = 'none';
 
 /** Money is charged in whole cents, and no less than providers take. */
 export const CENT = 10_000n;

@@ -3,7 +3,9 @@ import type { AccountId } from '../contracts/ids.ts';
 import type { OpenAccount } from '../ledger/account/account-state.ts';
 import { openAttempts } from '../ledger/account/payments.ts';
 
-/** Accounts that have a payment open, or auto-reload: the few that are looked at by themselves. */
+const BEGINNING: ReadonlySet<string> = new Set(['PurchaseStarted', 'AutoReloadConfigured', 'PlanChanged']);
+
+/** Accounts that have a payment open, auto-reload, or a plan: the few that are looked at by themselves. */
 export class PayingAccounts {
   #ids = new Set<AccountId>();
 
@@ -15,12 +17,12 @@ export class PayingAccounts {
     return [...this.#ids];
   }
 
-  addFrom(accountId: AccountId, { billing: { payments } }: Pick<OpenAccount, 'billing'>): void {
-    if (payments.reload !== null || openAttempts(payments).length > 0) this.#ids.add(accountId);
+  addFrom(accountId: AccountId, { billing: { payments, plan } }: Pick<OpenAccount, 'billing'>): void {
+    if (payments.reload !== null || plan !== null || openAttempts(payments).length > 0) this.#ids.add(accountId);
   }
 
   observe(accountId: AccountId, { type }: AccountEvent): void {
-    if (type === 'PurchaseStarted' || type === 'AutoReloadConfigured') this.#ids.add(accountId);
+    if (BEGINNING.has(type)) this.#ids.add(accountId);
   }
 
   adopt(other: PayingAccounts): void {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
+import type { KnownPlans } from '../ledger/catalog/known-plans.ts';
 import type { PaymentProvider } from '../ledger/payments/payment-provider.ts';
 import { pursuePayments } from '../ledger/payments/pursue-payments.ts';
 import type { AccountViews } from '../projections/account-views.ts';
@@ -10,6 +11,7 @@ interface UpkeepOptions {
   readonly log: EventLog;
   readonly accounts: AccountViews;
   readonly provider: PaymentProvider;
+  readonly catalog: () => KnownPlans;
   readonly clock: () => number;
   /** Whether anything final may be written now: not while the clock is in doubt, or the views are old. */
   readonly mayWrite: () => boolean;

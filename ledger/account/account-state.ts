@@ -18,9 +18,10 @@ import { organizationSchema } from './organization-state.ts';
  * snapshot is a cache, dropped when ACCOUNT_STATE_VERSION is not the program's: the view is then folded from the log
  * again. 3 has brought the exceptions, 4 what has expired of a grant, 5 when requests under a lease start, 6 exceptions
  * that are kept one by one; 7 has no members, which nobody read; 8 has what became of credit beside grants and debits,
- * product and members, whose a key is, and its secret of before.
+ * product and members, whose a key is, and its secret of before; 9 has plans with
+ * their periods.
  */
-export const ACCOUNT_STATE_VERSION = 8;
+export const ACCOUNT_STATE_VERSION = 9;
 
 const ms = z.int();
 

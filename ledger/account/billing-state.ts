@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { balanceField, grantIdField, microUsdField, monthField, requestIdField } from '../../contracts/event-fields.ts';
 import { NO_PAYMENTS, paymentsSchema } from './payments-state.ts';
+import { endedPlanSchema, planSchema } from './plan-state.ts';
 
 const revocationSchema = z.strictObject({
   revocationId: z.string(),
@@ -34,6 +35,10 @@ export const billingSchema = z.strictObject({
     z.strictObject({ adjustmentId: grantIdField, direction: z.enum(['up', 'down']), amount: microUsdField }),
   ),
   payments: paymentsSchema,
+  /** Null where there is none, or none with periods. */
+  plan: planSchema.nullable(),
+  /** The newest; null before there is one, and again once another has begun. */
+  endedPlan: endedPlanSchema.nullable(),
   /** The newest; null before there is one. */
   statement: statementSchema.nullable(),
 });
@@ -44,5 +49,7 @@ export const NO_BILLING: BillingState = Object.freeze({
   reversals: [],
   adjustments: [],
   payments: NO_PAYMENTS,
+  plan: null,
+  endedPlan: null,
   statement: null,
 });

@@ -13,6 +13,7 @@ import type { MicroUsd } from '../../contracts/money.ts';
 import type { Role } from '../../contracts/permissions.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 import type { StatementFigure } from '../../contracts/statement-events.ts';
+import type { KnownPlans } from '../catalog/known-plans.ts';
 
 /** What can be asked of an account. Times and ids are arguments: the decider reads no clock and no randomness. */
 export type AccountCommand =
@@ -238,6 +239,16 @@ export type AccountCommand =
       readonly provider: string;
       readonly nowMs: number;
     }
+  /** `plan` none ends the one there is as its period does. */
+  | ({
+      readonly type: 'ChangePlan';
+      readonly plan: string;
+      readonly reason: string;
+      readonly by: string;
+    } & Renewing)
+  /** Begins the payment of a period where it is time, or ends a plan. */
+  | ({ readonly type: 'StartRenewal' } & Renewing)
+  | { readonly type: 'EndPlan'; readonly nowMs: number }
   | { readonly type: 'RemovePaymentMethod'; readonly by: string; readonly nowMs: number }
   /** `amount` null is all that was not reversed before. */
   | {
@@ -276,6 +287,12 @@ export type AccountCommand =
   | { readonly type: 'SuspendAccount'; readonly reason: string }
   | { readonly type: 'ReinstateAccount'; readonly reason: string };
 
+interface Renewing {
+  readonly provider: string;
+  readonly catalog: KnownPlans;
+  readonly nowMs: number;
+}
+
 interface OfMember {
   readonly email: string;
   readonly by: string;
@@ -305,6 +322,7 @@ export type CommandRefusalCode =
   | 'not_written_off'
   | 'attempt_not_found'
   | 'payment_not_found'
+  | 'plan_not_found'
   | 'dispute_not_found'
   | 'attempt_open'
   | 'payment_differs'

@@ -1,17 +1,18 @@
-import type { AccountEvent } from '../../contracts/events.ts';
+import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type GrantId, grantId, type PaymentId } from '../../contracts/ids.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
+import { afterDecline } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
-import { afterDecline } from './decide-reload.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { attemptOf, isOpen, openAttempts } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
+import { isAwaited } from './plans.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
 /** What was paid for burns after what was given. */
-const PAID_PRIORITY = 100;
+export const PAID_PRIORITY = 100;
 
 /*
  * The same again, and whatever would only repeat what is known, is done already: outcomes come in any order, and twice.
@@ -73,16 +74,22 @@ export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAc
     {
       type: 'CreditsGranted',
       data: {
-        grantId: granted,
-        source: 'purchase',
-        amount: attempt.credits,
-        costBasis: amount,
-        priority: PAID_PRIORITY,
-        effectiveAt: instant(nowMs),
-        expiresAt: null,
+        ...{ grantId: granted, ...termsOfCredits(attempt, state, nowMs) },
+        ...{ amount: attempt.credits, costBasis: amount, priority: PAID_PRIORITY, effectiveAt: instant(nowMs) },
       },
     },
   ];
+}
+
+/** What is paid for a period that is over, or of a plan that the account has no more, is credit as bought. */
+function termsOfCredits(
+  attempt: PaymentAttempt,
+  { billing: { plan } }: OpenAccount,
+  nowMs: number,
+): Pick<EventData<'CreditsGranted'>, 'source' | 'expiresAt'> {
+  const endMs = attempt.period?.endMs ?? nowMs;
+  const isOfPlan = nowMs < endMs && isAwaited(plan, attempt);
+  return isOfPlan ? { source: 'plan', expiresAt: instant(endMs) } : { source: 'purchase', expiresAt: null };
 }
 
 export const recordPaymentFailure = (command: CommandOf<'RecordPaymentFailure'>, state: OpenAccount): Decision =>

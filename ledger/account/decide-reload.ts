@@ -8,10 +8,6 @@ import { monthOf } from './month.ts';
 import { openAttempts } from './payments.ts';
 import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
 
-const HOUR_MS = 3_600_000;
-/** After the first decline, the second, the third; the next one pauses. */
-const BACK_OFF_MS = [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS] as const;
-
 export function configureAutoReload(
   { type: _type, consentedAtMs, ...said }: CommandOf<'ConfigureAutoReload'>,
   { billing: { payments } }: OpenAccount,
@@ -73,18 +69,6 @@ function whyNot(
   if (reload.nextAttemptAtMs !== null && nowMs < reload.nextAttemptAtMs) return 'backoff';
   if (payments.method === null) return 'no_payment_method';
   return amount + monthTotal > reload.monthlyCap ? 'cap' : null;
-}
-
-/** What a decline of an auto-reload leads to; nobody is there to try again. */
-export function afterDecline(
-  { kind }: PaymentAttempt,
-  { payments: { reload } }: OpenAccount['billing'],
-  { code, isTerminal, nowMs }: CommandOf<'RecordPaymentFailure'>,
-): { readonly nextAttemptAt: string | null; readonly pause: AccountEvent[] } {
-  if (kind !== 'reload' || reload === null) return { nextAttemptAt: null, pause: [] };
-  const waitMs = isTerminal ? undefined : BACK_OFF_MS[reload.declines];
-  if (waitMs !== undefined) return { nextAttemptAt: instant(nowMs + waitMs), pause: [] };
-  return { nextAttemptAt: null, pause: [{ type: 'AutoReloadPaused', data: { reason: code, at: instant(nowMs) } }] };
 }
 
 /** What a month has, by the claims: paid, or open. */

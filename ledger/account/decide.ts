@@ -25,6 +25,7 @@ import {
   savePaymentMethod,
   startPurchase,
 } from './decide-payments.ts';
+import { changePlan, endPlan, startRenewal } from './decide-plans.ts';
 import { closeDispute, recordDispute, recordRefund } from './decide-refunds.ts';
 import { configureAutoReload, startAutoReload } from './decide-reload.ts';
 import { closeStatement } from './decide-statements.ts';
@@ -103,6 +104,12 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return closeDispute(command, state);
     case 'ConfigureAutoReload':
       return configureAutoReload(command, state);
+    case 'ChangePlan':
+      return changePlan(command, state);
+    case 'StartRenewal':
+      return startRenewal(command, state);
+    case 'EndPlan':
+      return endPlan(command, state);
     case 'StartAutoReload':
       return startAutoReload(command, state);
     case 'ReverseDebit':

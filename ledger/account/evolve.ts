@@ -26,6 +26,7 @@ import { keptAmount } from './kept-amount.ts';
 import { withKeyLimitSet, withLease, withLeaseNarrowed, withLeaseReduced } from './leases.ts';
 import { openedOrganization, withMember, withoutMember, withRole } from './members.ts';
 import { withPayments } from './payments.ts';
+import { withPlan } from './plans.ts';
 import { evolveSpend } from './spend.ts';
 
 /** Folds one event into an account's state, which stays as it is. Pure. @throws Error when the event cannot follow, which means a broken stream. */
@@ -81,7 +82,8 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'MemberRemoved':
       return { ...state, ...withoutMember(state, event.data) };
     case 'PlanChanged':
-      return { ...state, plan: event.data.plan };
+    case 'PlanEnded':
+      return withPlan(state, event);
     case 'CreditsGranted':
       return granted(state, event.data);
     case 'CreditsExpired':
@@ -119,13 +121,15 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
       return state;
     case 'StatementClosed':
       return { ...state, billing: { ...state.billing, statement: closedStatement(event.data) } };
+    case 'RenewalStarted':
     case 'PaymentMethodSaved':
-    case 'PaymentMethodRemoved':
-    case 'PurchaseStarted':
     case 'PaymentSucceeded':
     case 'PaymentFailed':
-    case 'PaymentActionRequired':
     case 'PaymentAbandoned':
+      return withPlan({ ...state, billing: withPayments(state.billing, event) }, event);
+    case 'PaymentMethodRemoved':
+    case 'PurchaseStarted':
+    case 'PaymentActionRequired':
     case 'PaymentRefunded':
     case 'PaymentDisputed':
     case 'DisputeClosed':

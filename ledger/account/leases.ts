@@ -6,6 +6,7 @@ import { isUsable, usableCredits } from './grants.ts';
 import { keptAmount } from './kept-amount.ts';
 import { monthOf } from './month.ts';
 import { paidByExpired, type StartedHold } from './paid-by-expired.ts';
+import { overdraftOf } from './plans.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
 
 type Leases = OpenAccount['leases'];
@@ -148,7 +149,9 @@ export function leftBeside(
   const leased = sumOfLeases(leases);
   const keyLimit = scope === null ? undefined : keyLimits[scope];
   return {
-    credit: microUsd(spendable(account, nowMs) - takenOfCredits(account, { leases, holds }, nowMs)),
+    credit: microUsd(
+      spendable(account, nowMs) + overdraftOf(account) - takenOfCredits(account, { leases, holds }, nowMs),
+    ),
     ofAccountLimit: accountLimit === null ? null : microUsd(accountLimit - month.account - leased),
     ofKeyLimit:
       scope === null || keyLimit === undefined

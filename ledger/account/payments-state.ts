@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { attemptIdField, microUsdField, paymentIdField } from '../../contracts/event-fields.ts';
+import { paidPeriodSchema } from './plan-state.ts';
 
 const ms = z.int();
 
@@ -14,13 +15,15 @@ const paymentMethod = z.strictObject({
 
 const attempt = z.strictObject({
   attemptId: attemptIdField,
-  kind: z.enum(['purchase', 'reload']),
+  kind: z.enum(['purchase', 'reload', 'renewal', 'upgrade']),
   provider: z.string(),
   credits: microUsdField,
   price: microUsdField,
   startedAtMs: ms,
   /** One that failed or was abandoned becomes `paid` where the provider turns out to have the money. */
   state: z.enum(['open', 'action required', 'failed', 'abandoned', 'paid']),
+  /** What of a plan it pays for; null where it is credit alone. */
+  period: paidPeriodSchema.nullable(),
   /** Of the provider, once it is known. */
   paymentId: paymentIdField.nullable(),
   refunds: z.array(z.strictObject({ refundId: z.string(), amount: microUsdField })),

@@ -1,6 +1,7 @@
-import type { AccountEvent } from '../../contracts/events.ts';
+import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import type { BillingState } from './billing-state.ts';
 import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
+import { type PaidPeriod, paidPeriodOf } from './plan-state.ts';
 import { evolveReload } from './reload.ts';
 
 /** What an event changes of payments. @throws Error where it cannot follow */
@@ -20,20 +21,13 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
       return { ...payments, method: null };
     case 'PurchaseStarted':
     case 'AutoReloadStarted': {
-      const { attemptId, provider, amount: credits, price, startedAt } = event.data;
+      const { amount: credits } = event.data;
       const kind = event.type === 'PurchaseStarted' ? 'purchase' : 'reload';
-      const begun = { kind, state: 'open', paymentId: null } as const;
-      return withAttempt(payments, {
-        attemptId,
-        provider,
-        credits,
-        price,
-        startedAtMs: Date.parse(startedAt),
-        ...begun,
-        refunds: [],
-        disputes: [],
-      });
+      return withAttempt(payments, begun({ ...event.data, credits }, kind, null));
     }
+    case 'RenewalStarted':
+      if (event.data.price === 0n) return payments;
+      return withAttempt(payments, begun(event.data, event.data.kind, paidPeriodOf(event.data)));
     case 'PaymentSucceeded':
       return ended(payments, event, { state: 'paid', paymentId: event.data.paymentId });
     case 'PaymentFailed':
@@ -81,6 +75,17 @@ export const isOpen = ({ state }: Pick<PaymentAttempt, 'state'>): boolean =>
   state === 'open' || state === 'action required';
 
 export const openAttempts = ({ attempts }: PaymentsState): PaymentAttempt[] => Object.values(attempts).filter(isOpen);
+
+type Claim = Pick<EventData<'RenewalStarted'>, 'attemptId' | 'provider' | 'credits' | 'price' | 'startedAt'>;
+
+const begun = (
+  { attemptId, provider, credits, price, startedAt }: Claim,
+  kind: PaymentAttempt['kind'],
+  period: PaidPeriod | null,
+): PaymentAttempt => ({
+  ...{ attemptId, kind, provider, credits, price, startedAtMs: Date.parse(startedAt), period },
+  ...{ state: 'open', paymentId: null, refunds: [], disputes: [] },
+});
 
 const withAttempt = (payments: PaymentsState, attempt: PaymentAttempt): PaymentsState => ({
   ...payments,

@@ -66,7 +66,21 @@ type AccountJson = Readonly<Record<string, unknown>>;
 const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>> = {
   6: ({ members: _, ...account }) => account,
   7: (account) => ({ ...account, billing: NO_BILLING, ...withoutMembers(account) }),
+  8: ({ billing, ...account }) => ({ ...account, billing: withoutPlan(billing as BillingJson) }),
 };
+
+type BillingJson = AccountJson & { readonly payments: AccountJson };
+
+const withoutPlan = ({ payments, ...billing }: BillingJson): AccountJson => ({
+  ...billing,
+  payments: { ...payments, attempts: mapped(payments.attempts as Attempts, (one) => ({ ...one, period: null })) },
+  ...{ plan: null, endedPlan: null },
+});
+
+type Attempts = Readonly<Record<string, AccountJson>>;
+
+const mapped = (rows: Attempts, change: (row: AccountJson) => AccountJson): Attempts =>
+  Object.fromEntries(Object.entries(rows).map(([id, row]) => [id, change(row)]));
 
 /** Of one person, who has all of its keys, none of them rotated. */
 function withoutMembers({ email, openedAtMs, keys }: AccountJson): AccountJson {

@@ -6,6 +6,7 @@ import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
 import { auditOpen, auditTrial, revokeKey, setLimit, takeKey, takeOpened, takeSuspension } from './audit-life.ts';
 import { changeRole, removeMember, rotateKey, takeMember } from './audit-members.ts';
 import { auditFollowing, takeOutcome, takePaid, takePurchase } from './audit-payments.ts';
+import { takePlanChanged, takePlanEnded, takeRenewal } from './audit-plans.ts';
 import { takeDispute, takeDisputeClosed, takeRefund } from './audit-refunds.ts';
 import { takeFailed, takeMethod, takePaused, takeReload, takeReloadSet, takeSkipped } from './audit-reload.ts';
 import { auditRequest, auditUnpriced } from './audit-request.ts';
@@ -37,6 +38,8 @@ import type {
   NarrowedData,
   OpenedData,
   PaidData,
+  PlanChangedData,
+  PlanEndedData,
   PurchaseData,
   RefundedData,
   ReinstatedData,
@@ -44,6 +47,7 @@ import type {
   ReloadSetData,
   ReloadStartedData,
   RemovedData,
+  RenewalData,
   RestoredData,
   ReversedData,
   RevokedData,
@@ -57,7 +61,7 @@ import type {
   UsageData,
 } from './stored-event.ts';
 
-interface AccountAuditOptions extends Partial<Pick<AccountBooks, 'isOfLost'>> {
+interface AccountAuditOptions extends Partial<Pick<AccountBooks, 'isOfLost' | 'planOf'>> {
   /** Compared when the books have come to its revision. */
   readonly seen?: SeenFigures | null;
 }
@@ -79,9 +83,13 @@ export class AccountAudit {
   #recordedAt = '';
   #position = Number.NEGATIVE_INFINITY;
 
-  constructor(accountId: string, cardOf: CardOf, { seen = null, isOfLost = () => false }: AccountAuditOptions = {}) {
+  constructor(
+    accountId: string,
+    cardOf: CardOf,
+    { seen = null, isOfLost = () => false, planOf = () => null }: AccountAuditOptions = {},
+  ) {
     this.#seen = seen;
-    this.books = emptyBooks(accountId, isOfLost);
+    this.books = emptyBooks(accountId, isOfLost, planOf);
     this.#cardOf = cardOf;
   }
 
@@ -152,7 +160,9 @@ export class AccountAudit {
     AccountOpened: ({ books }, event) => takeOpened(books, event.data as OpenedData, event),
     AccountSuspended: ({ books }, event) => takeSuspension(books, true, event),
     AccountReinstated: ({ books }, event) => takeSuspension(books, false, event),
-    PlanChanged: () => {},
+    PlanChanged: ({ books }, { data }) => takePlanChanged(books, data as PlanChangedData),
+    RenewalStarted: ({ books }, event) => takeRenewal(books, event.data as RenewalData, event),
+    PlanEnded: ({ books }, { data }) => takePlanEnded(books, data as PlanEndedData),
     ApiKeyIssued: ({ books }, event) => takeKey(books, event.data as IssuedData, event),
     ApiKeyRotated: ({ books }, { data }) => rotateKey(books, data as RotatedData),
     MemberAdded: ({ books }, { data }) => takeMember(books, data as MemberData),

@@ -21,7 +21,10 @@ const INSTANT: Readonly<Record<EventType, Said | OtherCommand>> = {
   AccountOpened: says('openedAt'),
   AccountSuspended: NOTHING,
   AccountReinstated: NOTHING,
+  // From when on it is in force, which may be later, or when its period has ended.
   PlanChanged: NOTHING,
+  RenewalStarted: says('startedAt'),
+  PlanEnded: says('at'),
   ApiKeyIssued: NOTHING,
   ApiKeyRotated: says('rotatedAt'),
   ApiKeyRevoked: says('revokedAt'),

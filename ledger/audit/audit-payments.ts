@@ -1,4 +1,5 @@
 import { type AccountBooks, compare, compareAmount, type OwnAttempt, tell } from './own-account.ts';
+import { isOfPlan, takePeriod } from './own-plan.ts';
 import type { PaidData, PurchaseData, StoredEvent, UnpaidData } from './stored-event.ts';
 
 /*
@@ -8,14 +9,14 @@ import type { PaidData, PurchaseData, StoredEvent, UnpaidData } from './stored-e
 
 export function takePurchase(books: AccountBooks, { attemptId, provider, amount, price }: PurchaseData): void {
   takeAttempt(books, attemptId, {
-    ...{ kind: 'purchase', provider, credits: BigInt(amount), price: BigInt(price), month: null },
+    ...{ kind: 'purchase', provider, credits: BigInt(amount), price: BigInt(price), month: null, period: null },
   });
 }
 
 export function takeAttempt(
   books: AccountBooks,
   attemptId: string,
-  begun: Pick<OwnAttempt, 'kind' | 'provider' | 'credits' | 'price' | 'month'>,
+  begun: Pick<OwnAttempt, 'kind' | 'provider' | 'credits' | 'price' | 'month' | 'period'>,
 ): void {
   const { attempts, openAttempts } = books;
   if (begun.credits === 0n || begun.price === 0n) tell(books, `${attemptId}: a payment of nothing, or for nothing`);
@@ -50,9 +51,24 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
       Object.assign(books.reload, { declines: 0, retryAt: '', skipped: null });
   }
   const name = `payment_${paymentId}`;
-  const fields = { grantId: name, source: 'purchase', amount: String(attempt?.credits ?? amount), costBasis: amount };
+  const credits = String(attempt?.credits ?? amount);
+  const terms = attempt === undefined ? BOUGHT : takeTerms(books, attempt, metadata?.recordedAt ?? '');
+  const fields = { grantId: name, ...terms, amount: credits, costBasis: amount };
   const commandId = metadata?.commandId;
   books.following = { type: 'CreditsGranted', fields, commandId, name, told: 'paid, and not granted' };
+}
+
+const BOUGHT = { source: 'purchase', expiresAt: 'null' };
+
+/** What is paid for a period that is over, or of another plan, is as bought. */
+function takeTerms(
+  { plan }: AccountBooks,
+  { kind, period }: OwnAttempt,
+  recordedAt: string,
+): Readonly<Record<'source' | 'expiresAt', string>> {
+  if (plan === null || period === null || !isOfPlan(plan, kind, period)) return BOUGHT;
+  takePeriod(plan, kind, period);
+  return recordedAt < period.until ? { source: 'plan', expiresAt: period.until } : BOUGHT;
 }
 
 /** How else one ends, or that it waits for whoever pays. */

@@ -13,6 +13,8 @@ const CENT = 10_000n;
 const HOUR_MS = 3_600_000;
 /** From the first failure to another attempt, from the second, from the third; the fourth pauses. */
 const WAITS_MS = [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS];
+/** The same of a plan's period, after each of its attempts. */
+const RENEWAL_WAITS_MS = [86_400_000, 172_800_000, 345_600_000];
 
 export function takeReloadSet(books: AccountBooks, said: ReloadSetData): void {
   const [threshold, target, cap] = [BigInt(said.threshold), BigInt(said.target), BigInt(said.monthlyCap)];
@@ -45,7 +47,14 @@ export function takeReload(books: AccountBooks, started: ReloadStartedData): voi
     if (against !== null) tell(books, `${attemptId}: begun, and none may be`, against);
     reload.skipped = null;
   }
-  takeAttempt(books, attemptId, { kind: 'reload', provider, credits: BigInt(amount), price: BigInt(price), month });
+  takeAttempt(books, attemptId, {
+    kind: 'reload',
+    provider,
+    credits: BigInt(amount),
+    price: BigInt(price),
+    month,
+    period: null,
+  });
 }
 
 export function takeSkipped(books: AccountBooks, { reason, at }: SkippedData): void {
@@ -65,8 +74,12 @@ export function takeSkipped(books: AccountBooks, { reason, at }: SkippedData): v
 export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }: StoredEvent): void {
   takeOutcome(books, failed, { isOver: true });
   const { attemptId, code, isTerminal, failedAt, nextAttemptAt } = failed;
-  const reload = books.attempts.get(attemptId)?.kind === 'reload' ? books.reload : null;
-  const waitMs = isTerminal || reload === null ? undefined : WAITS_MS[reload.declines];
+  const attempt = books.attempts.get(attemptId);
+  const reload = attempt?.kind === 'reload' ? books.reload : null;
+  const renewals =
+    attempt?.kind === 'renewal' && attempt.period?.from === books.plan?.due?.from ? books.plan?.due : null;
+  const waits = reload === null ? RENEWAL_WAITS_MS[(renewals?.attempts ?? 0) - 1] : WAITS_MS[reload.declines];
+  const waitMs = isTerminal ? undefined : waits;
   const next = waitMs === undefined ? 'never' : new Date(instantMs(failedAt) + waitMs).toISOString();
   compare(books, `${attemptId}: when another may be begun`, nextAttemptAt ?? 'never', next);
   if (reload === null) return;

@@ -128,6 +128,7 @@ export class LedgerAudit {
         ? null
         : new AccountAudit(accountId, this.#catalog.cardOf, {
             seen: this.#viewsOf(accountId),
+            planOf: this.#catalog.planOf,
             isOfLost: (startedAt) => this.#lostUntil !== '' && !isBefore(this.#lostUntil, startedAt),
           });
     this.#accounts.set(stream, account);

@@ -1,6 +1,7 @@
 import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { OwnGrant } from './burn-own.ts';
 import type { Fault, Unit } from './fault.ts';
+import type { OwnPaidPeriod, OwnPlanState, PlanOf } from './own-plan.ts';
 import type { CrossedData, ReversedData, UsageData } from './stored-event.ts';
 
 /** What a proxy has set aside and has neither given back nor debited; its end is exclusive. */
@@ -125,6 +126,8 @@ export interface OwnAttempt {
   readonly price: bigint;
   /** By which payment; null where it was not. */
   paidBy: string | null;
+  /** What of a plan it pays for; null where it is credit alone. */
+  readonly period: OwnPaidPeriod | null;
   /** Of the claim of a reload; null of what is not of its monthly cap. */
   readonly month: string | null;
   refunded: bigint;
@@ -171,6 +174,7 @@ export interface AccountBooks {
   readonly accountId: string;
   /** Whether what began at an instant may rest on what the ledger has lost since: then not all that it names is there. */
   readonly isOfLost: (startedAt: string) => boolean;
+  readonly planOf: PlanOf;
   /** Those that nobody has taken yet. */
   faults: Omit<Fault, 'stream'>[];
   /** In burn order. */
@@ -213,6 +217,8 @@ export interface AccountBooks {
   following: OwnFollowing | null;
   /** Null where it was never configured. */
   reload: OwnReload | null;
+  /** Null where there is none, or none with periods. */
+  plan: OwnPlanState | null;
   readonly statements: OwnStatements;
   readonly exceptions: Map<string, OwnException>;
   /** Of the open ones those without any money; what of such is no exception, because there were too many. */
@@ -246,9 +252,10 @@ export const balanceOf = ({
 }: Pick<AccountBooks, 'granted' | 'removed' | 'debited' | 'reversed'>): bigint =>
   granted - removed - debited + reversed;
 
-export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']): AccountBooks => ({
+export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost'], planOf: PlanOf): AccountBooks => ({
   accountId,
   isOfLost,
+  planOf,
   faults: [],
   grants: [],
   grantOf: new Map(),
@@ -283,6 +290,7 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   hasMethod: false,
   following: null,
   reload: null,
+  plan: null,
   statements: { closedUpTo: '', closing: 0n, product: DEFAULT_PRODUCT, open: new Map() },
   exceptions: new Map(),
   withoutCost: 0,

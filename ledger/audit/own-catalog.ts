@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { OwnListedPlan, PlanOf } from './own-plan.ts';
 import { CLOCKS_MS, KNOWN_LATE_MS } from './own-times.ts';
 import type { CardOf, OwnCard, StoredEvent, UsageData } from './stored-event.ts';
 import { TOKEN_CLASSES } from './stored-event.ts';
@@ -30,17 +31,7 @@ interface CatalogData {
   readonly publishedAt: string;
   readonly models: readonly StoredModel[];
   /** Events of the first three versions have none. */
-  readonly plans?: readonly OwnPlan[];
-}
-
-/** A plan as it was published. */
-interface OwnPlan {
-  readonly id: string;
-  readonly product: string;
-  readonly price: string;
-  readonly credits: string;
-  readonly overdraft: string;
-  readonly graceDays: number;
+  readonly plans?: readonly OwnListedPlan[];
 }
 
 type Told = (what: string, found?: unknown, expected?: unknown) => void;
@@ -68,7 +59,7 @@ export class OwnCatalog {
   #inForce: ReadonlySet<KnownCard> = new Set();
   #version = 0;
   /** By version and id. */
-  readonly #plans = new Map<string, OwnPlan>();
+  readonly #plans = new Map<string, OwnListedPlan>();
 
   take({ data }: StoredEvent, tell: Told): void {
     const { version, hash, publishedAt, models, plans = [] } = data as CatalogData;
@@ -99,6 +90,9 @@ export class OwnCatalog {
       ? `starts at ${startedAt}, and names version ${version} of the rate card ${id}, in force from ${known.publishedAt} to ${known.replacedAt ?? 'now'}`
       : known.card;
   };
+
+  /** As a version of the catalog has it. */
+  readonly planOf: PlanOf = (version, id) => this.#plans.get(`${version} ${id}`) ?? null;
 
   #publish(stored: StoredCard, publishedAt: string, tell: Told): KnownCard {
     const { id, version, rates, fastMultiplier, uses = {} } = stored;

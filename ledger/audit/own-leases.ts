@@ -94,7 +94,7 @@ function auditFree(books: AccountBooks, leased: LeasedData, atMs: number): void 
 }
 
 /** At the most. */
-function spendable({ grants, uncovered }: AccountBooks, active: readonly OwnLease[], atMs: number): bigint {
+function spendable({ grants, uncovered, plan }: AccountBooks, active: readonly OwnLease[], atMs: number): bigint {
   const sumOf = (some: readonly OwnGrant[]): bigint => some.reduce((sum, { remaining }) => sum + remaining, 0n);
   const expired = grants.filter(
     ({ remaining, expiresAtMs }) => remaining > 0n && expiresAtMs !== null && expiresAtMs <= atMs,
@@ -104,7 +104,7 @@ function spendable({ grants, uncovered }: AccountBooks, active: readonly OwnLeas
     .filter(({ requestsBeforeMs }) => requestsBeforeMs !== null && requestsBeforeMs <= newest)
     .reduce((sum, { left }) => sum + left, 0n);
   const paid = sumOf(expired) < older ? sumOf(expired) : older;
-  return sumOf(grants.filter((grant) => isUsableAt(grant, atMs))) - uncovered + paid;
+  return sumOf(grants.filter((grant) => isUsableAt(grant, atMs))) - uncovered + paid + (plan?.overdraft ?? 0n);
 }
 
 /** What is given back was leased, and is given back by who has it. */

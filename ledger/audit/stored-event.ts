@@ -195,6 +195,38 @@ export interface ReloadStartedData extends PurchaseData {
   readonly startedAt: string;
 }
 
+export interface PlanChangedData {
+  readonly plan: string;
+  /** Events of the first version have none. */
+  readonly terms?: {
+    readonly catalogVersion: number | null;
+    readonly effectiveAt: string;
+    readonly anchorAt: string;
+    readonly periodEnd: string;
+  } | null;
+}
+
+export interface RenewalData {
+  readonly attemptId: string;
+  readonly kind: string;
+  readonly provider: string;
+  readonly plan: string;
+  readonly catalogVersion: number;
+  readonly periodStart: string;
+  readonly periodEnd: string;
+  readonly price: string;
+  readonly credits: string;
+  readonly overdraft: string;
+  readonly graceUntil: string;
+  readonly startedAt: string;
+}
+
+export interface PlanEndedData {
+  readonly plan: string;
+  readonly reason: string;
+  readonly at: string;
+}
+
 /** A month's statement: what moved the balance, and what it was before and after. */
 export interface StatementData
   extends Readonly<

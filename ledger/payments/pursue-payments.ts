@@ -6,6 +6,8 @@ import type { AccountRepository } from '../account/account-repository.ts';
 import type { AccountCommand } from '../account/commands.ts';
 import { executeOnRepository } from '../account/execute-command.ts';
 import { openAttempts } from '../account/payments.ts';
+import type { PaymentAttempt } from '../account/payments-state.ts';
+import type { KnownPlans } from '../catalog/known-plans.ts';
 import { recordingBy } from '../recording-by.ts';
 import type { Timing } from '../timing.ts';
 import type { PaymentProvider } from './payment-provider.ts';
@@ -15,6 +17,8 @@ interface PursuedPayments {
   readonly log: EventLog;
   readonly accounts: AccountRepository;
   readonly provider: PaymentProvider;
+  /** What plans cost and give. */
+  readonly catalog: () => KnownPlans;
   readonly clock: () => number;
   /** False is after an event: then the provider is asked of what is begun here alone. */
   readonly asksOpen: boolean;
@@ -24,18 +28,20 @@ interface PursuedPayments {
 }
 
 /**
- * Begins an auto-reload where it is time, asks the provider what became of what is open, and writes that down. It may be ended at
+ * Begins an auto-reload, or the payment of a plan's period, where it is time, asks the provider what became of what is open, and writes that down. It may be ended at
  * any instant, and done by several at once: the claim stands in the log before the provider is asked, who is asked under the
  * attempt's own key, and what it says counts once. @throws as `executeOnRepository`
  */
 export async function pursuePayments(accountId: AccountId, pursued: PursuedPayments): Promise<void> {
   const { accounts, provider, clock, asksOpen, onUnknown } = pursued;
+  const openBefore = new Set(openOf(accounts, accountId).map((attempt) => attempt.attemptId));
+  await renew(accountId, pursued);
   const begun = attemptId(`reload_${randomBytes(8).toString('hex')}`);
   await run(accountId, pursued, { type: 'StartAutoReload', attemptId: begun, provider: provider.name, nowMs: clock() });
   const { state } = accounts.read(accountId);
   if (state.type === 'unopened') return;
   for (const attempt of openAttempts(state.billing.payments)) {
-    if (attempt.provider !== provider.name || !(asksOpen || attempt.attemptId === begun)) continue;
+    if (attempt.provider !== provider.name || !(asksOpen || !openBefore.has(attempt.attemptId))) continue;
     try {
       const outcome = await provider.ask({ accountId, attempt, method: state.billing.payments.method });
       const told = { attemptId: attempt.attemptId, provider: provider.name, nowMs: clock() };
@@ -45,6 +51,20 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
       onUnknown(error);
     }
   }
+}
+
+/** Begins the payment of a plan's period where it is time, or ends a plan. */
+async function renew(accountId: AccountId, pursued: PursuedPayments): Promise<void> {
+  const { accounts, provider, catalog, clock } = pursued;
+  const { state } = accounts.read(accountId);
+  if (state.type === 'unopened' || state.billing.plan === null) return;
+  const nowMs = clock();
+  await run(accountId, pursued, { type: 'StartRenewal', provider: provider.name, catalog: catalog(), nowMs });
+}
+
+function openOf(accounts: AccountRepository, accountId: AccountId): PaymentAttempt[] {
+  const { state } = accounts.read(accountId);
+  return state.type === 'unopened' ? [] : openAttempts(state.billing.payments);
 }
 
 async function run(

@@ -47,6 +47,8 @@ export const POSTING_RULES = {
   MemberRoleChanged: { none: WHO },
   MemberRemoved: { none: WHO },
   PlanChanged: { none: 'the credits of a plan are a grant of their own' },
+  RenewalStarted: { none: UNPAID },
+  PlanEnded: { none: 'what is paid for ends as its period does, by itself' },
   CreditsGranted: { post: grant },
   CreditsExpired: { post: expire },
   CreditsReinstated: { post: reinstate },

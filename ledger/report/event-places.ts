@@ -13,6 +13,8 @@ const PLACES = {
   MemberRoleChanged: null,
   MemberRemoved: null,
   PlanChanged: null,
+  RenewalStarted: null,
+  PlanEnded: null,
   CreditsGranted: 'account',
   CreditsExpired: 'account',
   CreditsReinstated: 'account',

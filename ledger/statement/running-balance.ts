@@ -56,6 +56,8 @@ export function movementOf(event: AccountEvent): bigint | null {
     case 'MemberRoleChanged':
     case 'MemberRemoved':
     case 'PlanChanged':
+    case 'RenewalStarted':
+    case 'PlanEnded':
     case 'UsageRecorded':
     case 'LateUsageReported':
     case 'ExceptionDropped':

@@ -78,7 +78,19 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ApiKeyRotated: ({ keyId, last4, previousUntil, by }, keyName) =>
     `${by} rotated key ${keyName(keyId)}: its secret ends in ${last4}, and the one before works until ${toTheSecond(previousUntil)}`,
   ApiKeyRevoked: ({ keyId }, keyName) => `key ${keyName(keyId)} revoked`,
-  PlanChanged: ({ plan }) => `plan changed to ${plan}`,
+  PlanChanged: ({ plan, terms }) => {
+    if (terms === null) return `plan changed to ${plan}`;
+    const what =
+      terms.catalogVersion === null ? 'ended the plan' : `chose plan ${plan} (catalog ${terms.catalogVersion})`;
+    return `${terms.by} ${what} from ${toTheSecond(terms.effectiveAt)} on: ${terms.reason}`;
+  },
+  RenewalStarted: ({ attemptId, kind, provider, plan, periodStart, periodEnd, price, credits }) =>
+    `${kind === 'renewal' ? 'a period' : 'the rest of a period'} of plan ${plan}, ${toTheSecond(periodStart)} to ` +
+    `${toTheSecond(periodEnd)}, for ${usd(price)}${price === 0n ? '' : ` at ${provider}`}: ${usd(credits)} of credits (${attemptId})`,
+  PlanEnded: ({ plan, reason }) =>
+    reason === 'unpaid'
+      ? `plan ${plan} ended: its period was not paid in time`
+      : `plan ${plan} ended, as was asked for`,
   CreditsGranted: ({ source, grantId, costBasis, expiresAt }) =>
     `${GRANT_WORDS[source]} granted (${grantId})${costBasis === 0n ? '' : `, ${usd(costBasis)} paid`}${until(expiresAt)}`,
   CreditsExpired: ({ grantId, expiredAt }) => `what was left of ${grantId} has expired at ${toTheSecond(expiredAt)}`,

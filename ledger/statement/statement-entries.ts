@@ -43,6 +43,8 @@ const STATEMENT_ENTRIES = {
   MemberRoleChanged: NONE,
   MemberRemoved: NONE,
   PlanChanged: NONE,
+  RenewalStarted: NONE,
+  PlanEnded: NONE,
   UsageRecorded: NONE,
   LateUsageReported: NOTED,
   ExceptionDropped: NOTED,

@@ -6,6 +6,7 @@ import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { isExpired } from '../../ledger/account/grants.ts';
 import { type HeldOfAccount, spendable, takenOfCredits } from '../../ledger/account/leases.ts';
 import { monthOf } from '../../ledger/account/month.ts';
+import { overdraftOf } from '../../ledger/account/plans.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
 import type { Holds } from '../holds.ts';
@@ -76,7 +77,12 @@ export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, tak
   const month = monthOf(nowMs);
   const { spendLimits } = accounts;
   const rooms: Room[] = [
-    { of: 'balance', limit: null, left: microUsd(spendable(account, nowMs) - taken.account), held: taken.account },
+    {
+      of: 'balance',
+      limit: null,
+      left: microUsd(spendable(account, nowMs) + overdraftOf(account) - taken.account),
+      held: taken.account,
+    },
     ...roomOf('account', spendLimits.ofAccount(accountId, month), taken.accountMonth),
     ...roomOf('key', spendLimits.ofKey(accountId, keyId, month), taken.keyMonth),
   ];

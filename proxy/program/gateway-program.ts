@@ -24,6 +24,7 @@ const GROUPS: readonly Group[] = [
     add: async (account, context) => {
       (await import('./accounts/account-commands.ts')).addAccountCommands(account, context);
       (await import('./accounts/account-list.ts')).addAccountListCommand(account, context);
+      (await import('./payments/plan-command.ts')).addAccountPlanCommand(account, context);
       (await import('./accounts/account-usage.ts')).addAccountUsageCommand(account, context);
       (await import('./accounts/statement-command.ts')).addStatementCommand(account, context);
     },

@@ -21,6 +21,7 @@ const COMMANDS: Readonly<Record<string, readonly [Action, ...(readonly string[])
   'account show': ['ShowAccount'],
   'account usage': ['ShowAccount'],
   'account statement': ['ShowStatement', '--month', '2026-11'],
+  'account plan': ['ChangePlan', 'none'],
   'account suspend': ['SuspendAccount', '--reason', 'x'],
   'account reinstate': ['ReinstateAccount', '--reason', 'x'],
   'credits grant': ['GrantCredits', '--usd', '1'],

@@ -15,6 +15,7 @@ const COMMANDS = [
   'account usage {acct_ada} --month {2026-11}',
   'account statement {acct_ada} --month {2026-11} --format {csv}',
   'account suspend {acct_ada} --reason {why}',
+  'account plan {acct_ada} {team} --reason {why}',
   'account reinstate {acct_ada} --reason {why}',
   'credits grant {acct_ada} --usd {1} --source {promotion} --cost-usd {0} --expires {2099-01-01} --priority {7} --id {mine}',
   'credits grant {acct_ada} --usd {1}',

@@ -15,6 +15,7 @@ const REASON = ['--reason', 'test'];
 const WRITING: readonly (readonly [string, readonly string[]])[] = [
   ['account open', ['--email', 'bob@example.com']],
   ['account suspend', ['acct_ada', ...REASON]],
+  ['account plan', ['acct_ada', 'none']],
   ['account reinstate', ['acct_ada', ...REASON]],
   ['credits grant', ['acct_ada', '--usd', '5']],
   ['credits reinstate', ['acct_ada', '--grant', 'grant_trial', ...REASON]],

@@ -51,3 +51,39 @@ it('gateway plan list shows the plans of the catalog in force, and catalog show,
   });
   expect(await program.run('catalog', 'history')).toMatch(/plan starter.*price.*20\.00.*21\.00/);
 });
+
+it('gateway account plan begins a plan with its payment, account show says how it stands, and none ends it', async () => {
+  let at = Date.now();
+  program.clock = () => at;
+  await program.run('catalog', 'publish', fileOf(STARTER, TEAM, { ...STARTER, id: 'open-source', price: '0' }));
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  await expect(program.run('account', 'plan', 'acct_ada', 'tema')).rejects.toThrow(
+    /no plan "tema" for the account; it has starter, team, open-source/,
+  );
+  expect(await program.run('account', 'plan', 'acct_ada', 'starter')).toMatch(
+    /^acct_ada: trial; starter once it is paid; to be paid by .*, or it ends\nrenewal_.*: waits to be paid\n\nnext, when it is: gateway payment confirm acct_ada\nwritten at /,
+  );
+  expect(await program.run('account', 'plan', 'acct_ada', 'starter')).toMatch(/nothing was written/);
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 1');
+  expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +starter, \S+ to \S+, then renewed\n/);
+  expect((await program.json('account', 'show', 'acct_ada')).balance).toBe('25000000');
+  at += 60_000;
+  expect(await program.run('account', 'plan', 'acct_ada', 'team', '--reason', 'more of us')).toMatch(
+    /upgrade_.*waits to be paid/,
+  );
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 2');
+  expect(await program.json('account', 'plan', 'acct_ada', 'none')).toMatchObject({
+    plan: 'team',
+    billing: { plan: 'team', overdraft: '20000000', next: { plan: 'none' } },
+  });
+  expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +team, .*, then it ends\n/);
+  await program.run('account', 'plan', 'acct_ada', 'none', '--now');
+  expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +trial; team ended \S+: it was cancelled\n/);
+  expect(await program.json('account', 'plan', 'acct_ada', 'open-source')).toMatchObject({
+    outcome: null,
+    plan: 'open-source',
+  });
+  await expect(program.run('account', 'plan', 'acct_ada', 'team', '--now')).rejects.toThrow(/--now/);
+  expect(await program.run('ledger', 'replay', 'acct_ada')).toMatch(/chose plan team/);
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
+});

@@ -22,7 +22,7 @@ describe('the forms that every program reads', () => {
     const after = new Set([
       ...['FormsAdopted', 'ProviderReconciled', 'LedgerSealed', 'SealKeyIntroduced', 'LedgerMoved'],
       ...Object.keys({ ...correctionEvents, ...paymentEvents, ...reloadEvents, ...memberEvents, ...statementEvents }),
-      'ApiKeyRotated',
+      ...['ApiKeyRotated', 'RenewalStarted', 'PlanEnded'],
     ]);
     expect(new Set(Object.keys(BASE_FORMS))).toEqual(
       new Set(Object.keys(EVENT_SCHEMAS).filter((type) => !after.has(type))),

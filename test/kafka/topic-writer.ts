@@ -73,7 +73,7 @@ export const WRITTEN_OF: LedgerIdentity = {
 
 /** An event of an account as a message. @param of whose it is; null for one from before messages said it */
 export function planMessage(account: string, at: number, of: LedgerIdentity | null = WRITTEN_OF): FeedMessage {
-  const [event] = encodeEvents([{ type: 'PlanChanged', data: { plan: `plan ${at}` } }], {
+  const [event] = encodeEvents([{ type: 'PlanChanged', data: { plan: `plan ${at}`, terms: null } }], {
     commandId: commandId(`01890a5d-ac96-774b-bcce-${at.toString(16).padStart(12, '0')}`),
     actor: 'operator',
     recordedAt: '2026-11-21T10:00:00.000Z',

@@ -158,7 +158,7 @@ describe('the rows', () => {
       'acme 6',
     ]);
     expect(rowsOf(view.takeChanges())).toEqual([]);
-    view.apply(ACCOUNT, revision(7), { type: 'PlanChanged', data: { plan: 'team' } });
+    view.apply(ACCOUNT, revision(7), { type: 'PlanChanged', data: { plan: 'team', terms: null } });
     expect(rowsOf(view.takeChanges()).map(({ values }) => values)).toEqual([['acme', 7]]);
   });
 

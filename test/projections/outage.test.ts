@@ -23,7 +23,7 @@ const LIVES = exampleLives(4);
 const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
 const A = accountId('a0');
 const KEY_OF_A = '0a'.repeat(32);
-const PLAN = { type: 'PlanChanged', data: { plan: 'team' } } as const;
+const PLAN = { type: 'PlanChanged', data: { plan: 'team', terms: null } } as const;
 
 /** Wall-clock time, which only a test moves. */
 const clock = { nowMs: 1_900_000_000_000 };

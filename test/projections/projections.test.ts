@@ -52,10 +52,10 @@ describe('projections', () => {
     const later = projections.whenAt(position(next + 10)).then(() => seen.push('later'));
     await turns();
     expect(seen).toEqual([]);
-    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
+    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team', terms: null } }]);
     await passing(waiting);
     expect(seen).toEqual([`there at ${next}`]);
-    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'solo' } }]);
+    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'solo', terms: null } }]);
     await passing(later);
     expect(seen).toHaveLength(2);
   });
@@ -109,7 +109,7 @@ describe('projections', () => {
     const told: string[] = [];
     projections.accounts.onFolded((id, event) => told.push(`${id} ${event.type}`));
     const at = projections.accounts.read(A).revision;
-    const plan = { type: 'PlanChanged', data: { plan: 'team' } } as const;
+    const plan = { type: 'PlanChanged', data: { plan: 'team', terms: null } } as const;
     projections.accounts.fold(A, revision(at + 1), plan);
     writeTo(log, A, [plan]);
     await passing(projections.whenAt(head(log)));

@@ -21,7 +21,7 @@ import { storedRows } from './stored-rows.ts';
 inTurnsThroughout();
 
 const B = accountId('a1');
-const team: AccountEvent = { type: 'PlanChanged', data: { plan: 'team' } };
+const team: AccountEvent = { type: 'PlanChanged', data: { plan: 'team', terms: null } };
 const loadedIn = (view: BalanceView) => [...view.loaded()].map(([id]) => id);
 
 describe('accounts that were restored', () => {

@@ -18,7 +18,7 @@ import { startedViews } from './started-views.ts';
 inTurnsThroughout();
 
 const A = accountId('a0');
-const PLAN = { type: 'PlanChanged', data: { plan: 'team' } } as const;
+const PLAN = { type: 'PlanChanged', data: { plan: 'team', terms: null } } as const;
 const clock = { nowMs: 1_900_000_000_000 };
 
 const head = (log: LogWithOutages) => log.inner.events.at(-1)?.position ?? position(-1);

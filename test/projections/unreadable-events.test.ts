@@ -29,7 +29,7 @@ const GRANTED = {
 let made = 0;
 const stored = (event: Partial<ProposedEvent>): ProposedEvent => {
   const uuid = commandId(`019a5b3c-9999-7000-8000-${(++made).toString(16).padStart(8, '0')}0000`);
-  const [valid] = encodeEvents([{ type: 'PlanChanged', data: { plan: 'team' } }], {
+  const [valid] = encodeEvents([{ type: 'PlanChanged', data: { plan: 'team', terms: null } }], {
     commandId: uuid,
     actor: 'test',
     recordedAt: '2026-11-05T10:00:00.000Z',
@@ -59,7 +59,7 @@ const lastOf = (log: MemoryEventLog, id = A): RecordedEvent => {
   if (last === undefined) throw new Error('an empty stream');
   return last;
 };
-const planned = (plan: string): AccountEvent => ({ type: 'PlanChanged', data: { plan } });
+const planned = (plan: string): AccountEvent => ({ type: 'PlanChanged', data: { plan, terms: null } });
 
 /** Only A is refused, with stream, revision and reason, and B has what came behind. */
 function expectOnlyA(projections: Projections, { at, reason }: { at: number; reason: RegExp }): void {

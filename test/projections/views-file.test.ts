@@ -32,7 +32,7 @@ describe('who waits for the file', () => {
     const { projections } = await caughtUp(log, path);
     await passing(projections.whenWritten());
     const { revision: last } = projections.accounts.read(A);
-    projections.accounts.fold(A, revision(last + 1), { type: 'PlanChanged', data: { plan: 'enterprise' } });
+    projections.accounts.fold(A, revision(last + 1), { type: 'PlanChanged', data: { plan: 'enterprise', terms: null } });
     expect(planOf(path)).toEqual([]);
     await passing(projections.whenWritten());
     expect(planOf(path)).toHaveLength(1);
@@ -110,7 +110,7 @@ describe('the file of the views', () => {
     const log = logOf(0, 9);
     await written(log, path);
     const at = head(log);
-    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
+    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team', terms: null } }]);
     const subscribe = vi.spyOn(log, 'subscribeAll');
     const { projections } = await start(log, path);
     expect(subscribe.mock.calls.map(([{ after }]) => after)).toEqual([at]);
@@ -123,7 +123,7 @@ describe('the file of the views', () => {
     const log = logOf();
     await written(log, path);
     const before = dump(path);
-    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
+    writeTo(log, A, [{ type: 'PlanChanged', data: { plan: 'team', terms: null } }]);
     const reader = await caughtUp(log, path, false);
     expect(positionOf(reader.projections)).toBe(head(log));
     await reader.close();

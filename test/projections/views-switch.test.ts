@@ -20,7 +20,7 @@ import { A, ALL, caughtUp, expectWhole, head, LIVES, logOf, written } from './st
 inTurnsThroughout();
 
 const B = accountId('a1');
-const team: AccountEvent = { type: 'PlanChanged', data: { plan: 'team' } };
+const team: AccountEvent = { type: 'PlanChanged', data: { plan: 'team', terms: null } };
 const planOf = ({ accounts }: Projections, id = A) => {
   const { state } = accounts.read(id);
   return state.type === 'open' ? state.plan : null;
@@ -119,7 +119,7 @@ describe('views that serve go over to others', () => {
     const going = projections.switchTo(files.rebuild, () => switchFiles(files, files.rebuild), never);
     for (let at = 0; at < 20; at++) {
       await turns(3);
-      const event: AccountEvent = { type: 'PlanChanged', data: { plan: at % 2 === 0 ? 'team' : 'solo' } };
+      const event: AccountEvent = { type: 'PlanChanged', data: { plan: at % 2 === 0 ? 'team' : 'solo', terms: null } };
       writeTo(log, B, [event]);
       // As settlement does with what it has appended itself.
       projections.accounts.fold(B, revision(projections.accounts.foldedUpTo(B) + 1), event);
@@ -148,7 +148,7 @@ describe('views that serve go over to others', () => {
       projections.accounts.onFolded((id, { type }) => told.push(`${id} ${type}`));
       projections.accounts.onReturned((id) => told.push(`${id} is back`));
       setAside(projections);
-      writeTo(log, A, [team, { type: 'PlanChanged', data: { plan: 'solo' } }]);
+      writeTo(log, A, [team, { type: 'PlanChanged', data: { plan: 'solo', terms: null } }]);
       await passing(projections.whenAt(head(log)));
       expect(told).toEqual([]);
       await passing(projections.switchTo(files.rebuild, () => switchFiles(files, files.rebuild), never));

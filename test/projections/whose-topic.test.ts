@@ -73,7 +73,7 @@ test('views stop at a message of another ledger that comes while they follow the
   const views = await start(log, topic);
   await views.projections.whenCaughtUp();
   const folded = views.folded();
-  writeTo(log.inner, A, [{ type: 'PlanChanged', data: { plan: 'team' } }]);
+  writeTo(log.inner, A, [{ type: 'PlanChanged', data: { plan: 'team', terms: null } }]);
   topic.send(published(log).slice(-1), OTHER);
   expect(await views.refusal()).toMatch(/^the topic ledger has messages of the ledger ledger_0189/);
   expect(views.folded()).toBe(folded);
@@ -84,7 +84,7 @@ test.each(['from before', 'of an earlier generation'] as const)(
   async (from) => {
     const log = exampleLog();
     const lost = exampleLog();
-    writeTo(lost.inner, accountId('zoe'), [{ type: 'PlanChanged', data: { plan: 'team' } }]);
+    writeTo(lost.inner, accountId('zoe'), [{ type: 'PlanChanged', data: { plan: 'team', terms: null } }]);
     const topic = new MemoryTopic(1);
     // The last are its own: it is the first that are not.
     topic.send(published(lost).slice(-1), from === 'from before' ? null : LEDGER);

@@ -6,6 +6,7 @@ import { SYSTEM } from '../../contracts/permissions.ts';
 import { catchUpAccount } from '../../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { executeOnRepository } from '../../ledger/account/execute-command.ts';
+import { EMPTY_CATALOG } from '../../ledger/catalog/catalog-state.ts';
 import type { AskedPayment, PaymentOutcome } from '../../ledger/payments/payment-provider.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { AccountViews } from '../../projections/account-views.ts';
@@ -43,6 +44,7 @@ async function scene() {
   const upkeep = endedLater(
     new PaymentsUpkeep({
       ...{ log, accounts, provider, clock: () => NOW, mayWrite: () => made.mayWrite },
+      catalog: () => EMPTY_CATALOG,
       logger: pino({ level: 'silent' }),
     }),
   );

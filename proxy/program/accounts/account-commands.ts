@@ -13,6 +13,7 @@ import { accountArgument, emailArgument, productArgument, reasonArgument, usdArg
 import { type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
 import { facts, show, showWritten, table } from '../show.ts';
 import { paymentFacts } from './payments-shown.ts';
+import { planInWords } from './plan-in-words.ts';
 import { readAccount, runAccountCommand } from './run-account-command.ts';
 
 /** The state that each word leads to. */
@@ -157,7 +158,8 @@ function textOf(
   const head = facts([
     ['account', `${state.accountId} (${state.kind}, ${state.email})`],
     ['product', state.organization.product],
-    ['plan', state.suspended === null ? state.plan : `${state.plan}, suspended: ${state.suspended}`],
+    ['plan', planInWords(state)],
+    ...(state.suspended === null ? [] : [['suspended', state.suspended] as const]),
     ...(setAside === null ? [] : [['set aside', asideInWords(state.accountId, setAside)] as const]),
     ['available', `${groupedUsd(available)} USD`],
     ['balance', `${groupedUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],

@@ -306,6 +306,7 @@ function paymentsOf({ options, projections, provider }: OpenedGateway, { availab
     log,
     accounts: projections.accounts,
     provider,
+    catalog: () => projections.catalog.state,
     clock,
     mayWrite,
     logger,

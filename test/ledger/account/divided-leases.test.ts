@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { leaseId, proxyId } from '../../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { Grant, Lease, OpenAccount } from '../../../ledger/account/account-state.ts';
+import { NO_BILLING } from '../../../ledger/account/billing-state.ts';
 import { leaseCredits } from '../../../ledger/account/decide-leases.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import {
@@ -34,6 +35,7 @@ const accountOf = (grants: readonly Grant[], leases: OpenAccount['leases'] = {})
     grants,
     leases,
     uncovered: 0n,
+    billing: NO_BILLING,
     spend: { accountLimit: null, keyLimits: {}, months: {} },
   }) as unknown as OpenAccount;
 const lease = (amount: number, change: Partial<Lease> = {}): Lease => ({

@@ -35,7 +35,7 @@ describe('an account', () => {
   });
 
   test('has the plan that its events say', () => {
-    expect(openAccount([opened, { type: 'PlanChanged', data: { plan: 'team' } }]).plan).toBe('team');
+    expect(openAccount([opened, { type: 'PlanChanged', data: { plan: 'team', terms: null } }]).plan).toBe('team');
   });
 
   test('keeps a revoked key, with the time from which it is refused', () => {

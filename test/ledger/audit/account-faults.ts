@@ -5,9 +5,12 @@ import { decide } from '../../../ledger/account/decide.ts';
 import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
 import { Reversals } from '../../../ledger/audit/audit-reversals.ts';
 import { describeFault } from '../../../ledger/audit/fault.ts';
+import type { PlanOf } from '../../../ledger/audit/own-plan.ts';
 import type { OwnCard } from '../../../ledger/audit/stored-event.ts';
+import { planIn } from '../../../ledger/catalog/known-plans.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, CARD, grant, granted, ms, opened } from '../../fixtures/ledger/example-account.ts';
+import { catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
 /**
@@ -25,10 +28,21 @@ export interface Case {
 
 const NOW = ms('2026-11-20T10:00:00.000Z');
 
+/** What plans there are in all of these lives. */
+export const catalogOfFaults = catalogOf(STARTER, TEAM, OPEN_SOURCE);
+
+/** As it stands in the log. */
+const planOf: PlanOf = (version, id) => {
+  const plan = planIn(catalogOfFaults, id, version);
+  if (plan === null) return null;
+  const { price, credits, overdraft } = plan;
+  return { ...plan, price: `${price}`, credits: `${credits}`, overdraft: `${overdraft}` };
+};
+
 export function faultsOf(events: readonly AccountEvent[]): string[] {
   const { rates } = CARD;
   const card: OwnCard = { ...rates, hasFastLane: true, uses: new Map() };
-  const audit = new AccountAudit(ACCOUNT, () => card);
+  const audit = new AccountAudit(ACCOUNT, () => card, { planOf });
   const recorded = recordedLife(events.map((one) => ({ event: one, atMs: NOW })));
   for (const event of recorded) audit.take(storedOf(event));
   audit.end();

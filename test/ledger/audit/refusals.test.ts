@@ -27,6 +27,7 @@ import { type Case, dearer, faultsOf, manyGrants, ofOutcome } from './account-fa
 import { CORRECTION_CASES } from './refused-corrections.ts';
 import { KEY_CASES, MEMBER_CASES } from './refused-members.ts';
 import { PAYMENT_CASES } from './refused-payments.ts';
+import { PLAN_CASES } from './refused-plans.ts';
 import { STATEMENT_CASES } from './refused-statements.ts';
 
 const AT = '2026-11-20T10:00:00.000Z';
@@ -316,6 +317,7 @@ const CASES = {
   ...CORRECTION_CASES,
   ...MEMBER_CASES,
   ...PAYMENT_CASES,
+  ...PLAN_CASES,
   ...STATEMENT_CASES,
 } satisfies Record<AccountCommand['type'], readonly Case[]>;
 

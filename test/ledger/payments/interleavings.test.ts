@@ -10,6 +10,7 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, readAccountEvents } from '../../../ledger/account/load-account.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
+import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
 import type { AskedPayment, PaymentOutcome, PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
 import { pursuePayments } from '../../../ledger/payments/pursue-payments.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
@@ -135,6 +136,7 @@ it('no interleaving of answers, lost answers, retries and processes charges or g
           await catchUpAccount(log, accounts, ACCOUNT);
           await pursuePayments(ACCOUNT, {
             ...{ log: through, accounts, provider, clock: () => nowMs, asksOpen: true },
+            catalog: () => EMPTY_CATALOG,
             ...{ onUnknown: () => undefined, timing },
           });
         };

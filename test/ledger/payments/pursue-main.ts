@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { paymentId } from '../../../contracts/ids.ts';
 import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
+import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { pursuePayments } from '../../../ledger/payments/pursue-payments.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
@@ -38,6 +39,7 @@ await pursuePayments(ACCOUNT, {
     },
   },
   clock: Date.now,
+  catalog: () => EMPTY_CATALOG,
   asksOpen: true,
   onUnknown: (error) => {
     throw error;

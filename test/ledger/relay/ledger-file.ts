@@ -47,7 +47,7 @@ export function proposed(events: number): ProposedEvent[] {
   const nowMs = Date.now();
   const plans = Array.from({ length: events }, (_, index) => ({
     type: 'PlanChanged' as const,
-    data: { plan: `plan ${index} of ${nowMs}` },
+    data: { plan: `plan ${index} of ${nowMs}`, terms: null },
   }));
   const id = commandId(uuidV7(nowMs, randomBytes(10)));
   return encodeEvents(plans, { commandId: id, actor: 'operator', recordedAt: new Date(nowMs).toISOString() });

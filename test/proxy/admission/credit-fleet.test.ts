@@ -208,7 +208,7 @@ describe('a proxy among several', () => {
     await expect(one.fleet.leases.release(ACCOUNT, scope.leaseId, microUsd(50n))).rejects.toThrow();
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(10n);
     scene.log.faults = () => ({ type: 'none' });
-    write({ type: 'PlanChanged', data: { plan: 'team' } });
+    write({ type: 'PlanChanged', data: { plan: 'team', terms: null } });
     await converged(one);
     expect(one.fleet.leases.room(ACCOUNT, one.account(), scope)).toBe(60n);
   });
@@ -229,7 +229,7 @@ describe('a proxy among several', () => {
     const again = startProxy('proxy_1', { keepsUp: false, epoch: 2 });
     await converged(again);
     // Another event of the account would be the occasion.
-    write({ type: 'PlanChanged', data: { plan: 'team' } });
+    write({ type: 'PlanChanged', data: { plan: 'team', terms: null } });
     await converged(again);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(leasedBy(again)).toEqual([lease]);

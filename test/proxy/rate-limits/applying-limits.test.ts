@@ -20,7 +20,7 @@ function account(...events: readonly AccountEvent[]): OpenAccount {
   return state;
 }
 const from = (source: EventData<'CreditsGranted'>['source']): AccountEvent => granted(`g_${source}`, 1, { source });
-const onPlan = (plan: string): AccountEvent => ({ type: 'PlanChanged', data: { plan } });
+const onPlan = (plan: string): AccountEvent => ({ type: 'PlanChanged', data: { plan, terms: null } });
 const requests = (...events: readonly AccountEvent[]): number =>
   limits.of(account(...events), 1).account.requestsPerMinute;
 

@@ -1,0 +1,183 @@
+import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import { type AttemptId, attemptId, grantId } from '../../contracts/ids.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { type CatalogPlan, LEAST_CHARGE, NO_PLAN } from '../../contracts/plan.ts';
+import { newestPlan, planIn, plansOnSale } from '../catalog/known-plans.ts';
+import type { OpenAccount } from './account-state.ts';
+import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { PAID_PRIORITY } from './decide-payments.ts';
+import { evolve } from './evolve.ts';
+import { refuseWithoutRoom } from './grant-room.ts';
+import { openAttempts } from './payments.ts';
+import { DAY_MS, type Period, periodAt } from './plan-periods.ts';
+import type { PlanState } from './plan-state.ts';
+import { restOfPeriod } from './proration.ts';
+
+/**
+ * A dearer plan that gives more begins once what it costs more for the rest of the period is paid; any other change, and the end, as
+ * the period that is paid is over. A first plan begins with its first payment, and the day of the month on which it was asked for.
+ */
+export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount): AccountEvent[] | CommandRefusal {
+  const { plan: id, catalog, nowMs } = command;
+  const current = state.billing.plan;
+  if (id === NO_PLAN) return current === null ? withoutPlan() : ending(command, current);
+  const { product } = state.organization;
+  const sold = plansOnSale(catalog).filter((plan) => plan.product === product);
+  const plan = sold.find((one) => one.id === id);
+  if (plan === undefined)
+    return commandRefused(
+      'plan_not_found',
+      sold.length === 0
+        ? 'plan: the catalog has no plans for the product of the account'
+        : `plan: the catalog has no plan ${JSON.stringify(id)} for the account; it has ${sold.map((one) => one.id).join(', ')}`,
+    );
+  if (current?.plan === id && current.next === null) return [];
+  const open = openAttempts(state.billing.payments).find(({ period }) => period !== null);
+  if (open !== undefined && current?.plan !== id)
+    return commandRefused(
+      'attempt_open',
+      `${open.attemptId} of plan ${open.period?.plan} is open: another plan may be asked for once it is paid, or has failed`,
+    );
+  const period = current?.period ?? null;
+  if (current === null || period === null) {
+    const { endMs } = periodAt(nowMs, nowMs);
+    return withClaim(command, state, asked(command, { effectiveAtMs: nowMs, anchorMs: nowMs, endMs }));
+  }
+  const { anchorMs } = current;
+  const { endMs } = period;
+  // Nothing else was asked for, after all.
+  if (current.plan === id) return [asked(command, { effectiveAtMs: nowMs, anchorMs, endMs })];
+  const before = planIn(catalog, current.plan, current.catalogVersion);
+  const rest = before === null || nowMs >= endMs ? null : restOfPeriod(before, plan, period, nowMs);
+  if (rest === null || rest.price < LEAST_CHARGE || rest.credits <= 0n)
+    return withClaim(command, state, asked(command, { effectiveAtMs: endMs, anchorMs, endMs }));
+  const terms = { kind: 'upgrade', plan, version: catalog.version, startMs: nowMs, endMs, ...rest } as const;
+  const claim = { ...terms, id: unused(state, `upgrade_${instant(nowMs)}`), graceUntilMs: endMs };
+  return [asked(command, { effectiveAtMs: nowMs, anchorMs, endMs }), ...claimed(command, claim)];
+}
+
+/** At once, whatever is paid; the credits of the period stay until its end. */
+export function endPlan(
+  { nowMs }: CommandOf<'EndPlan'>,
+  { billing: { plan } }: OpenAccount,
+): AccountEvent[] | CommandRefusal {
+  return plan === null ? withoutPlan() : [ended(plan, 'cancelled', nowMs)];
+}
+
+/**
+ * Looks at what is so, never at what has changed: whether a period is to be paid, was not paid in time, or is the last one. Of
+ * periods that went by meanwhile nobody is asked for the money: the one that is begins.
+ */
+export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAccount): AccountEvent[] {
+  const { catalog, nowMs } = command;
+  const { plan: current, payments } = state.billing;
+  if (current === null) return [];
+  const { due, next, anchorMs } = current;
+  const dueMs = current.period?.endMs ?? anchorMs;
+  if (nowMs < dueMs) return [];
+  const wanted = next !== null && next.effectiveAtMs <= nowMs ? next.plan : current.plan;
+  if (wanted === NO_PLAN) return [ended(current, 'cancelled', nowMs)];
+  if (due !== null && nowMs >= due.graceUntilMs) return [ended(current, 'unpaid', nowMs)];
+  if (state.suspended !== null || openAttempts(payments).some(({ kind }) => kind === 'renewal')) return [];
+  if (due !== null && nowMs < (due.nextAttemptAtMs ?? Number.POSITIVE_INFINITY)) return [];
+  const listed = newestPlan(catalog, wanted);
+  if (listed === null) return [];
+  const { plan, version } = listed;
+  const period: Period = due ?? periodAt(anchorMs, nowMs);
+  const id = unused(state, `renewal_${instant(period.startMs)}`);
+  if (refuseWithoutRoom(state, { grantId: grantId(`payment_${'x'.repeat(100)}`), amount: plan.credits }) !== null)
+    return [];
+  const graceUntilMs = due?.graceUntilMs ?? nowMs + plan.graceDays * DAY_MS;
+  const { price, credits } = plan;
+  const { startMs, endMs } = period;
+  return claimed(command, { kind: 'renewal', id, plan, version, startMs, endMs, price, credits, graceUntilMs });
+}
+
+interface Claim {
+  readonly kind: EventData<'RenewalStarted'>['kind'];
+  readonly id: AttemptId;
+  readonly plan: CatalogPlan;
+  readonly version: number;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly price: MicroUsd;
+  readonly credits: MicroUsd;
+  readonly graceUntilMs: number;
+}
+
+function claimed(
+  { provider, nowMs }: { readonly provider: string; readonly nowMs: number },
+  claim: Claim,
+): AccountEvent[] {
+  const { id, kind, plan, version, price, credits } = claim;
+  const [periodStart, periodEnd] = [instant(claim.startMs), instant(claim.endMs)];
+  const started: AccountEvent = {
+    type: 'RenewalStarted',
+    data: {
+      ...{ attemptId: id, kind, provider, plan: plan.id, catalogVersion: version, periodStart, periodEnd },
+      ...{ price, credits, overdraft: plan.overdraft },
+      ...{ graceUntil: instant(claim.graceUntilMs), startedAt: instant(nowMs) },
+    },
+  };
+  if (price > 0n) return [started];
+  return [
+    started,
+    {
+      type: 'CreditsGranted',
+      data: {
+        ...{ grantId: grantId(id), source: 'plan', amount: credits, costBasis: microUsd(0n), priority: PAID_PRIORITY },
+        ...{ effectiveAt: instant(nowMs), expiresAt: periodEnd },
+      },
+    },
+  ];
+}
+
+/** What was asked for, and in the same append what it is to be paid by, where that is now. */
+function withClaim(command: CommandOf<'ChangePlan'>, state: OpenAccount, change: AccountEvent): AccountEvent[] {
+  return [change, ...startRenewal({ ...command, type: 'StartRenewal' }, evolve(state, change))];
+}
+
+interface AskedFrom {
+  readonly effectiveAtMs: number;
+  readonly anchorMs: number;
+  readonly endMs: number;
+}
+
+const asked = (
+  { plan, catalog, reason, by }: Pick<CommandOf<'ChangePlan'>, 'plan' | 'catalog' | 'reason' | 'by'>,
+  { effectiveAtMs, anchorMs, endMs }: AskedFrom,
+): AccountEvent => ({
+  type: 'PlanChanged',
+  data: {
+    plan,
+    terms: {
+      catalogVersion: plan === NO_PLAN ? null : catalog.version,
+      ...{ effectiveAt: instant(effectiveAtMs), anchorAt: instant(anchorMs), periodEnd: instant(endMs), reason, by },
+    },
+  },
+});
+
+/** What is paid for goes on until its end. */
+function ending(command: CommandOf<'ChangePlan'>, current: PlanState): AccountEvent[] {
+  const { period, anchorMs, next } = current;
+  if (period === null || command.nowMs >= period.endMs) return [ended(current, 'cancelled', command.nowMs)];
+  if (next?.plan === NO_PLAN) return [];
+  return [asked(command, { effectiveAtMs: period.endMs, anchorMs, endMs: period.endMs })];
+}
+
+const ended = ({ plan }: PlanState, reason: EventData<'PlanEnded'>['reason'], nowMs: number): AccountEvent => ({
+  type: 'PlanEnded',
+  data: { plan, reason, at: instant(nowMs) },
+});
+
+const withoutPlan = (): CommandRefusal => commandRefused('plan_not_found', 'plan: the account has none');
+
+/** The id of the first attempt for something, or of the next. */
+function unused({ billing: { payments } }: OpenAccount, id: string): AttemptId {
+  for (let at = 1; ; at++) {
+    const candidate = at === 1 ? id : `${id}_${at}`;
+    if (!Object.hasOwn(payments.attempts, candidate)) return attemptId(candidate);
+  }
+}
+
+const instant = (ms: number): string => new Date(ms).toISOString();

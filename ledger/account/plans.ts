@@ -1,0 +1,94 @@
+import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
+import type { OpenAccount } from './account-state.ts';
+import { attemptOf } from './payments.ts';
+import type { PaymentAttempt } from './payments-state.ts';
+import { type PaidPeriod, type PlanState, paidPeriodOf } from './plan-state.ts';
+
+/** What an event changes of an account's plan; of a payment, `state` has the rest already. */
+export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
+  const { plan, payments } = state.billing;
+  switch (event.type) {
+    case 'PlanChanged':
+      return event.data.terms === null
+        ? { ...state, plan: event.data.plan }
+        : { ...state, billing: { ...state.billing, plan: changed(plan, event.data.plan, event.data.terms) } };
+    case 'RenewalStarted': {
+      const claimed = event.data.kind === 'renewal' ? withClaim(state, event.data) : state;
+      return event.data.price === 0n ? withPaidPeriod(claimed, event.data.kind, paidPeriodOf(event.data)) : claimed;
+    }
+    case 'PlanEnded': {
+      const { plan: ended, reason, at } = event.data;
+      const endedPlan = { plan: ended, reason, atMs: Date.parse(at) };
+      return { ...state, plan: WITHOUT_PLAN, billing: { ...state.billing, plan: null, endedPlan } };
+    }
+    case 'PaymentSucceeded': {
+      const attempt = attemptOf(payments, event.data.attemptId);
+      if (attempt === undefined || attempt.period === null || !isAwaited(plan, attempt)) return state;
+      return withPaidPeriod(state, attempt.kind, attempt.period);
+    }
+    case 'PaymentFailed':
+    case 'PaymentAbandoned': {
+      const attempt = attemptOf(payments, event.data.attemptId);
+      if (attempt?.kind !== 'renewal' || !isAwaited(plan, attempt)) return state;
+      const next = 'nextAttemptAt' in event.data ? event.data.nextAttemptAt : null;
+      return withNextAttempt(state, next === null ? null : Date.parse(next));
+    }
+    case 'PaymentMethodSaved':
+      return withNextAttempt(state, 0);
+    default:
+      return state;
+  }
+}
+
+/** What an account may owe by its plan, which is in force from the first payment on. */
+export const overdraftOf = ({ billing: { plan } }: Pick<OpenAccount, 'billing'>): MicroUsd => plan?.overdraft ?? NONE;
+
+const NONE = microUsd(0n);
+
+/** Whether a payment still is of the plan that the account has; what is paid later is credit as bought. */
+export function isAwaited(plan: PlanState | null, { kind, period }: Pick<PaymentAttempt, 'kind' | 'period'>): boolean {
+  if (plan === null || period === null) return false;
+  return kind === 'renewal' ? plan.due?.startMs === period.startMs : plan.period?.endMs === period.endMs;
+}
+
+type Terms = NonNullable<EventData<'PlanChanged'>['terms']>;
+
+function changed(before: PlanState | null, plan: string, terms: Terms): PlanState | null {
+  const anchorMs = Date.parse(terms.anchorAt);
+  const effectiveAtMs = Date.parse(terms.effectiveAt);
+  if (terms.catalogVersion !== null && before?.anchorMs !== anchorMs)
+    return {
+      ...{ plan, catalogVersion: terms.catalogVersion, anchorMs, period: null, overdraft: NONE },
+      ...{ due: null, next: null },
+    };
+  if (before === null) return null;
+  const isLater = plan === NO_PLAN || (plan !== before.plan && effectiveAtMs >= (before.period?.endMs ?? 0));
+  return { ...before, next: isLater ? { plan, effectiveAtMs } : null };
+}
+
+function withClaim(state: OpenAccount, claim: EventData<'RenewalStarted'>): OpenAccount {
+  const { plan } = state.billing;
+  if (plan === null) throw new Error(`${claim.attemptId} renews a plan that the account has not`);
+  const { startMs, endMs } = paidPeriodOf(claim);
+  const attempts = plan.due?.startMs === startMs ? plan.due.attempts + 1 : 1;
+  const due = { startMs, endMs, graceUntilMs: Date.parse(claim.graceUntil), attempts, nextAttemptAtMs: null };
+  return { ...state, billing: { ...state.billing, plan: { ...plan, due } } };
+}
+
+function withPaidPeriod(state: OpenAccount, kind: PaymentAttempt['kind'], paid: PaidPeriod): OpenAccount {
+  const before = state.billing.plan;
+  if (before === null) throw new Error(`a period of ${paid.plan}, which the account has not`);
+  const { startMs, endMs, ...terms } = paid;
+  const next = before.next !== null && before.next.effectiveAtMs <= startMs ? null : before.next;
+  const plan =
+    kind === 'renewal' ? { ...before, ...terms, period: { startMs, endMs }, due: null, next } : { ...before, ...terms };
+  return { ...state, plan: paid.plan, billing: { ...state.billing, plan, endedPlan: null } };
+}
+
+function withNextAttempt(state: OpenAccount, nextAttemptAtMs: number | null): OpenAccount {
+  const { plan } = state.billing;
+  if (plan === null || plan.due === null) return state;
+  return { ...state, billing: { ...state.billing, plan: { ...plan, due: { ...plan.due, nextAttemptAtMs } } } };
+}

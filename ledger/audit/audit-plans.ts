@@ -1,0 +1,116 @@
+import { takeAttempt } from './audit-payments.ts';
+import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
+import { beginsIn, monthsAfter, type OwnPaidPeriod, type OwnPlanState, takePeriod } from './own-plan.ts';
+import type { PlanChangedData, PlanEndedData, RenewalData, StoredEvent } from './stored-event.ts';
+
+/*
+ * A period is of the plan that was asked for, as the catalog that it names has it; it begins where the one before ends, or later, and no
+ * period is paid twice. What a dearer plan costs more for the rest of one is counted in days. A plan ends unpaid where its grace is over.
+ */
+
+export function takePlanChanged(books: AccountBooks, { plan, terms = null }: PlanChangedData): void {
+  if (terms === null) return;
+  const { catalogVersion, effectiveAt, anchorAt, periodEnd } = terms;
+  const before = books.plan;
+  if (catalogVersion === null) {
+    if (before === null) return void tell(books, 'plan: is to end, and there is none');
+    compare(books, `plan ${before.plan}: when it is to end`, effectiveAt, before.paidUntil);
+    before.wanted = { plan: '', from: effectiveAt };
+    return;
+  }
+  const listed = books.planOf(catalogVersion, plan);
+  if (listed === null) tell(books, `plan ${plan}: the catalog ${catalogVersion} has none`);
+  else compare(books, `plan ${plan}: its product`, listed.product, books.statements.product);
+  const isNew = before === null || before.anchorAt !== anchorAt;
+  if (isNew && before !== null && before.paidUntil !== '')
+    tell(books, `plan ${plan}: begins anew, and ${before.plan} is paid until ${before.paidUntil}`);
+  const until = isNew ? beginsIn(anchorAt, monthsAfter(anchorAt, 1)) : before.paidUntil;
+  compare(books, `plan ${plan}: the end of its period`, periodEnd, until);
+  if (isNew)
+    books.plan = { plan, version: catalogVersion, anchorAt, paidUntil: '', overdraft: 0n, due: null, wanted: null };
+  else before.wanted = plan !== before.plan && effectiveAt >= before.paidUntil ? { plan, from: effectiveAt } : null;
+}
+
+export function takeRenewal(books: AccountBooks, claim: RenewalData, event: StoredEvent): void {
+  const { attemptId, kind, plan, catalogVersion, periodStart, periodEnd, provider } = claim;
+  const own = books.plan;
+  if (own === null) return void tell(books, `${attemptId}: is of plan ${plan}, and the account has none`);
+  const listed = books.planOf(catalogVersion, plan);
+  if (listed === null) tell(books, `${attemptId}: names plan ${plan} of the catalog ${catalogVersion}, which has none`);
+  else compareAmount(books, `${attemptId}: what may be owed`, claim.overdraft, BigInt(listed.overdraft));
+  if (kind === 'renewal') auditPeriod(books, own, claim);
+  else auditUpgrade(books, own, claim);
+  const period: OwnPaidPeriod = {
+    plan,
+    version: catalogVersion,
+    from: periodStart,
+    until: periodEnd,
+    overdraft: BigInt(claim.overdraft),
+  };
+  const [price, credits] = [BigInt(claim.price), BigInt(claim.credits)];
+  if (price > 0n) {
+    takeAttempt(books, attemptId, { kind, provider, credits, price, month: null, period });
+    return;
+  }
+  takePeriod(own, kind, period);
+  const fields = { grantId: attemptId, source: 'plan', amount: claim.credits, costBasis: '0', expiresAt: periodEnd };
+  const commandId = event.metadata?.commandId;
+  books.following = { type: 'CreditsGranted', fields, commandId, name: attemptId, told: 'begun, and nothing granted' };
+}
+
+export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEndedData): void {
+  const own = books.plan;
+  books.plan = null;
+  if (own === null) return void tell(books, `plan ${plan}: has ended, and there was none`);
+  compare(books, 'which plan has ended', plan, own.plan);
+  if (reason === 'unpaid' && (own.due === null || at < own.due.graceUntil))
+    tell(books, `plan ${plan}: has ended unpaid`, at, own.due === null ? null : `${own.due.graceUntil} or later`);
+}
+
+function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData): void {
+  const { attemptId, plan, catalogVersion, periodStart, periodEnd, graceUntil, startedAt } = claim;
+  const wanted = own.wanted !== null && own.wanted.from <= startedAt ? own.wanted.plan : own.plan;
+  compare(books, `${attemptId}: its plan`, plan, wanted);
+  const [from, until] = [0, 1].map((months) => beginsIn(own.anchorAt, monthsAfter(periodStart, months)));
+  if (periodStart !== from || periodEnd !== until)
+    tell(books, `${attemptId}: its period`, `${periodStart} to ${periodEnd}`, `${from} to ${until}`);
+  if (periodStart < own.paidUntil) tell(books, `${attemptId}: begins`, periodStart, `${own.paidUntil} or later`);
+  if (startedAt < periodStart) tell(books, `${attemptId}: is begun`, startedAt, `${periodStart} or later`);
+  const listed = books.planOf(catalogVersion, plan);
+  if (listed !== null) {
+    compareAmount(books, `${attemptId}: its price`, claim.price, BigInt(listed.price));
+    compareAmount(books, `${attemptId}: its credits`, claim.credits, BigInt(listed.credits));
+  }
+  const isAgain = own.due?.from === periodStart;
+  if (isAgain) compare(books, `${attemptId}: the end of its grace`, graceUntil, own.due?.graceUntil);
+  else if (listed !== null) {
+    const grace = new Date(Date.parse(startedAt) + listed.graceDays * DAY_MS).toISOString();
+    compare(books, `${attemptId}: the end of its grace`, graceUntil, grace);
+  }
+  own.due = { from: periodStart, graceUntil, attempts: isAgain ? (own.due?.attempts ?? 0) + 1 : 1 };
+}
+
+/** By what the plan costs and gives a day more, for each day until the end of the period. */
+function auditUpgrade(books: AccountBooks, own: OwnPlanState, claim: RenewalData): void {
+  const { attemptId, plan, catalogVersion, periodStart, periodEnd } = claim;
+  compare(books, `${attemptId}: the end of its period`, periodEnd, own.paidUntil);
+  const [before, after] = [books.planOf(own.version, own.plan), books.planOf(catalogVersion, plan)];
+  if (before === null || after === null) return;
+  const from = beginsIn(own.anchorAt, monthsAfter(periodEnd, -1));
+  const days = BigInt(daysBetween(from, periodEnd));
+  const left = BigInt(daysBetween(periodStart, periodEnd));
+  const cents = ((BigInt(after.price) - BigInt(before.price)) / CENT) * left;
+  const credits = (BigInt(after.credits) - BigInt(before.credits)) * left;
+  compareAmount(books, `${attemptId}: its price`, claim.price, ((cents - (cents % days)) / days) * CENT);
+  compareAmount(books, `${attemptId}: its credits`, claim.credits, credits / days + (credits % days === 0n ? 0n : 1n));
+}
+
+const CENT = 10_000n;
+const DAY_MS = 86_400_000;
+
+/** One that has begun counts. */
+function daysBetween(from: string, until: string): number {
+  let days = 0;
+  for (let atMs = Date.parse(until); atMs > Date.parse(from); atMs -= DAY_MS) days++;
+  return days;
+}

@@ -1,0 +1,68 @@
+/** A plan as it was published. */
+export interface OwnListedPlan {
+  readonly id: string;
+  readonly product: string;
+  readonly price: string;
+  readonly credits: string;
+  readonly overdraft: string;
+  readonly graceDays: number;
+}
+
+/** What an account has of a plan, as the auditor counts it; instants as they are written. */
+export interface OwnPlanState {
+  plan: string;
+  /** Of the catalog by which its period is. */
+  version: number;
+  readonly anchorAt: string;
+  /** '' before anything is. */
+  paidUntil: string;
+  overdraft: bigint;
+  /** The period that is to be paid, as far as that was begun. */
+  due: { readonly from: string; readonly graceUntil: string; readonly attempts: number } | null;
+  /** What was asked for later; '' is the end. */
+  wanted: { readonly plan: string; readonly from: string } | null;
+}
+
+/** What an attempt pays for. */
+export interface OwnPaidPeriod {
+  readonly plan: string;
+  readonly version: number;
+  readonly from: string;
+  readonly until: string;
+  readonly overdraft: bigint;
+}
+
+/** Null where the catalog of that version has none. */
+export type PlanOf = (version: number, id: string) => OwnListedPlan | null;
+
+/** Whether what an attempt pays for is still what the account has to pay. */
+export const isOfPlan = (own: OwnPlanState | null, kind: string, { from, until }: OwnPaidPeriod): boolean =>
+  own !== null && (kind === 'renewal' ? own.due?.from === from : own.paidUntil === until);
+
+/** It is paid, and so in force. */
+export function takePeriod(own: OwnPlanState, kind: string, { plan, version, until, overdraft }: OwnPaidPeriod): void {
+  Object.assign(own, { plan, version, overdraft });
+  if (kind !== 'renewal') return;
+  if (own.wanted !== null && own.due !== null && own.wanted.from <= own.due.from) own.wanted = null;
+  Object.assign(own, { paidUntil: until, due: null });
+}
+
+/** The period that begins in the month of an instant, by the day and time of the first. */
+export const beginsIn = (anchorAt: string, instant: string): string => {
+  const month = instant.slice(0, 7);
+  const day = Math.min(Number(anchorAt.slice(8, 10)), daysIn(month));
+  return `${month}-${String(day).padStart(2, '0')}${anchorAt.slice(10)}`;
+};
+
+export function monthsAfter(instant: string, months: number): string {
+  const count = Number(instant.slice(0, 4)) * 12 + Number(instant.slice(5, 7)) - 1 + months;
+  return `${String(Math.floor(count / 12)).padStart(4, '0')}-${String((count % 12) + 1).padStart(2, '0')}`;
+}
+
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+function daysIn(month: string): number {
+  const [year = 0, number = 0] = month.split('-').map(Number);
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return number === 2 && isLeap ? 29 : (DAYS[number - 1] ?? 0);
+}

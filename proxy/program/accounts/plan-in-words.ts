@@ -1,0 +1,18 @@
+import { NO_PLAN } from '../../../contracts/plan.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+
+/** An account's plan, with its period and what comes then. */
+export function planInWords({ plan: inForce, billing: { plan, endedPlan } }: OpenAccount): string {
+  if (plan === null) {
+    if (endedPlan === null) return inForce;
+    const why = endedPlan.reason === 'unpaid' ? 'was not paid in time' : 'was cancelled';
+    return `${inForce}; ${endedPlan.plan} ended ${instant(endedPlan.atMs)}: it ${why}`;
+  }
+  const { period, due, next } = plan;
+  const unpaid = due === null ? '' : `; to be paid by ${instant(due.graceUntilMs)}, or it ends`;
+  if (period === null) return `${inForce}; ${plan.plan} once it is paid${unpaid}`;
+  const then = next === null ? 'then renewed' : next.plan === NO_PLAN ? 'then it ends' : `then ${next.plan}`;
+  return `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}, ${then}${unpaid}`;
+}
+
+const instant = (ms: number): string => new Date(ms).toISOString();

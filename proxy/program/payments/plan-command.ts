@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { NO_PLAN } from '../../../contracts/plan.ts';
+import type { AccountState } from '../../../ledger/account/account-state.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { evolve } from '../../../ledger/account/evolve.ts';
+import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
+import { planInWords } from '../accounts/plan-in-words.ts';
+import { runAccountCommand } from '../accounts/run-account-command.ts';
+import { accountArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { showWritten } from '../show.ts';
+import { askProvider, configuredProvider, sayOutcome } from './ask-provider.ts';
+
+interface PlanOptions {
+  readonly reason: string;
+  readonly now?: boolean;
+}
+
+/** `gateway account plan`: asks for a plan, whose first period is begun with that; `none` ends the one there is. */
+export function addAccountPlanCommand(account: Command, context: CommandContext): void {
+  account
+    .command('plan')
+    .description('give an account a plan of the catalog, another one, or none')
+    .argument('<account>', 'account id', accountArgument)
+    .argument('<plan>', `a plan of the catalog (gateway plan list), or "${NO_PLAN}"`, nameArgument)
+    .option('--reason <text>', 'why; it stands in the ledger', reasonArgument, 'as asked for')
+    .option('--now', `with "${NO_PLAN}": at once, and not as the period ends`)
+    .addHelpText(
+      'after',
+      '\nA first plan is in force once its first period is paid, and its periods begin on that day of each month. A dearer one that gives' +
+        ' more is in force once what it costs more for the rest of the period is paid, by days; any other, and none, as the period ends.' +
+        `\n\nExamples:\n  gateway account plan acct_demo team\n  gateway account plan acct_demo ${NO_PLAN} --reason "the project is over"`,
+    )
+    .action(async (id: AccountId, plan: string, options: PlanOptions, command: Command) => {
+      if (options.now === true && plan !== NO_PLAN) throw new CommandError(`--now: of "${NO_PLAN}" alone`, EXIT.usage);
+      await withEventLog(context, command, (log, configuration) =>
+        changePlan(id, plan, options, { log, configuration, command, context }),
+      );
+    });
+}
+
+interface Call {
+  readonly log: EventLog;
+  readonly configuration: Configuration;
+  readonly command: Command;
+  readonly context: CommandContext;
+}
+
+async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOptions, call: Call): Promise<void> {
+  const { log, configuration, command, context } = call;
+  const nowMs = context.clock();
+  const { actor: by } = recordingOf(context);
+  const catalog = await loadCatalog(log);
+  // Before anything is claimed: its secrets may be missing.
+  const { name: provider } = await configuredProvider(context, { log, configuration });
+  const asked: AccountCommand =
+    now === true ? { type: 'EndPlan', nowMs } : { type: 'ChangePlan', plan, catalog, provider, reason, by, nowMs };
+  const { before, events, recordedAt } = await runAccountCommand(context, log, id, asked);
+  const state = events.reduce<AccountState>(evolve, before);
+  if (state.type === 'unopened') throw new Error(`${id} has a plan, and is not open`);
+  const claim = events.find(({ type }) => type === 'RenewalStarted');
+  const attemptId =
+    claim !== undefined && 'attemptId' in claim.data && isAsked(claim.data) ? claim.data.attemptId : null;
+  const paid =
+    attemptId === null ? null : await askProvider(context, { log, configuration }, { accountId: id, attemptId });
+  showWritten(context, command, recordedAt, {
+    json: { accountId: id, plan: state.plan, billing: state.billing.plan, attemptId, outcome: paid?.outcome ?? null },
+    text: `${id}: ${planInWords(state)}${paid === null ? '' : `\n${attemptId}: ${sayOutcome(id, paid)}`}`,
+  });
+}
+
+const isAsked = (claim: object): boolean => 'price' in claim && claim.price !== 0n;

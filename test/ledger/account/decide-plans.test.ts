@@ -1,0 +1,287 @@
+import { describe, expect, it } from 'vitest';
+import type { AccountEvent, EventData } from '../../../contracts/events.ts';
+import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import { spendable } from '../../../ledger/account/leases.ts';
+import { overdraftOf } from '../../../ledger/account/plans.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import { keyIssued, ms, openAccount, opened, record, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import { catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
+import { faultsOf } from '../audit/account-faults.ts';
+
+const AT = '2026-11-30T10:00:00.000Z';
+const END = '2026-12-30T10:00:00.000Z';
+const DAY = 24 * 3_600_000;
+const catalog = catalogOf(STARTER, TEAM, OPEN_SOURCE);
+
+const asks = (plan: string, at = AT): AccountCommand => ({
+  ...{ type: 'ChangePlan', plan, provider: 'manual', catalog, reason: 'as asked for', by: 'operator', nowMs: ms(at) },
+});
+const looks = (at: string | number): CommandOf<'StartRenewal'> => ({
+  ...{ type: 'StartRenewal', provider: 'manual', catalog, nowMs: typeof at === 'number' ? at : ms(at) },
+});
+
+/** A life that goes on by commands. */
+class Life {
+  readonly events: AccountEvent[];
+
+  constructor(...events: AccountEvent[]) {
+    this.events = events;
+  }
+
+  does(...commands: AccountCommand[]): this {
+    for (const command of commands) this.events.push(...given(...this.events).decided(command));
+    return this;
+  }
+
+  /** Of what is open. */
+  pays(at: string, id = at): this {
+    const claim = this.claims.at(-1);
+    if (claim === undefined) throw new Error('nothing is to be paid');
+    const { attemptId: attempt, provider, price: amount } = claim;
+    const paid = { provider, paymentId: paymentId(`pi_${id}`), amount, paidAtMs: ms(at), nowMs: ms(at) };
+    return this.does({ type: 'RecordPayment', attemptId: attempt, ...paid });
+  }
+
+  declined(at: number, isTerminal = false): this {
+    const attempt = attemptId(this.claims.at(-1)?.attemptId ?? '');
+    return this.does({
+      type: 'RecordPaymentFailure',
+      attemptId: attempt,
+      code: 'card_declined',
+      isTerminal,
+      nowMs: at,
+    });
+  }
+
+  get claims(): EventData<'RenewalStarted'>[] {
+    return this.events.flatMap((event) => (event.type === 'RenewalStarted' ? [event.data] : []));
+  }
+
+  /** What the auditor says of it, to whom all of it is recorded as of one instant. */
+  get faults(): string[] {
+    return faultsOf(this.events);
+  }
+
+  get state(): OpenAccount {
+    return openAccount(this.events);
+  }
+
+  get plan(): OpenAccount['billing']['plan'] {
+    return this.state.billing.plan;
+  }
+}
+
+const life = (): Life => new Life(opened, keyIssued());
+const onStarter = (): Life => life().does(asks('starter')).pays(AT);
+
+describe('a first plan', () => {
+  it('is claimed as it is asked for, and in force with its credits once it is paid', () => {
+    const asked = life().does(asks('starter'));
+    expect(asked.events.slice(2)).toEqual([
+      {
+        type: 'PlanChanged',
+        data: {
+          plan: 'starter',
+          terms: {
+            catalogVersion: 1,
+            effectiveAt: AT,
+            anchorAt: AT,
+            periodEnd: END,
+            reason: 'as asked for',
+            by: 'operator',
+          },
+        },
+      },
+      {
+        type: 'RenewalStarted',
+        data: {
+          ...{ attemptId: `renewal_${AT}`, kind: 'renewal', provider: 'manual', plan: 'starter', catalogVersion: 1 },
+          ...{ periodStart: AT, periodEnd: END, price: 20_000_000n, credits: 25_000_000n, overdraft: 0n },
+          ...{ graceUntil: '2026-12-07T10:00:00.000Z', startedAt: AT },
+        },
+      },
+    ]);
+    expect(asked.state.plan).toBe('trial');
+    const paid = asked.pays('2026-12-01T00:00:00.000Z');
+    expect(paid.state.plan).toBe('starter');
+    expect(paid.events.at(-1)).toMatchObject({
+      type: 'CreditsGranted',
+      data: { source: 'plan', amount: 25_000_000n, costBasis: 20_000_000n, expiresAt: END },
+    });
+    expect(paid.plan).toMatchObject({ period: { startMs: ms(AT), endMs: ms(END) }, due: null });
+  });
+
+  it('that nobody pays for needs no payment: its credits follow in the same append', () => {
+    const free = life().does(asks('open-source'));
+    expect(free.events.slice(3).map(({ type }) => type)).toEqual(['RenewalStarted', 'CreditsGranted']);
+    expect(free.state).toMatchObject({ plan: 'open-source', balance: 25_000_000n });
+    expect(free.state.billing.payments.attempts).toEqual({});
+    free.does(looks(END), looks(END));
+    expect(free.faults).toEqual([]);
+    expect(free.claims.map(({ periodStart }) => periodStart)).toEqual([AT, END]);
+  });
+
+  it('asked for again changes nothing, and another only once what is open is paid or has failed', () => {
+    const asked = life().does(asks('starter'));
+    given(...asked.events).decides(asks('starter'));
+    given(...asked.events).refuses(asks('team'), 'attempt_open', /renewal_.* of plan starter is open/);
+    asked.declined(ms(AT) + DAY).does(asks('team', '2026-12-02T08:00:00.000Z'));
+    expect(asked.claims.at(-1)).toMatchObject({ plan: 'team', periodStart: '2026-12-02T08:00:00.000Z' });
+  });
+
+  it('is one of the catalog, for the product of the account', () => {
+    given(opened).refuses(asks('tema'), 'plan_not_found', /no plan "tema" .* it has starter, team/);
+    const foreign = { ...asks('team'), catalog: catalogOf({ ...TEAM, product: 'agents' }) } as AccountCommand;
+    given(opened).refuses(foreign, 'plan_not_found', /^plan: the catalog has no plans for the product/);
+    given(opened).refuses(asks('none'), 'plan_not_found', /the account has none/);
+  });
+});
+
+describe('a renewal', () => {
+  it('begins as the period ends, not before, and once', () => {
+    const one = onStarter();
+    given(...one.events).decides(looks(ms(END) - 1));
+    one.does(looks(END), looks(END), looks('2026-12-31T00:00:00.000Z'));
+    expect(one.claims.length).toBe(2);
+    expect(one.claims[1]).toMatchObject({ periodStart: END, periodEnd: '2027-01-30T10:00:00.000Z' });
+    one.pays('2026-12-31T00:00:00.000Z').does(looks('2026-12-31T00:00:01.000Z'));
+    expect(one.claims.length).toBe(2);
+    expect(one.state.balance).toBe(50_000_000n);
+    expect(one.faults).toEqual([]);
+  });
+
+  it('after months in which nobody looked is of the period that is, and of no other', () => {
+    const late = onStarter().does(looks('2027-04-15T00:00:00.000Z'));
+    expect(late.claims.slice(1)).toMatchObject([
+      { periodStart: '2027-03-30T10:00:00.000Z', periodEnd: '2027-04-30T10:00:00.000Z' },
+    ]);
+  });
+
+  it('is by the newest catalog, and by the last that had the plan where it is sold no more', () => {
+    const dearer = { ...STARTER, price: usd(22_000_000), credits: usd(26_000_000) };
+    const next = { version: 3, plans: new Map([...catalog.plans, [2, [dearer]], [3, [TEAM]]]) };
+    const one = onStarter().does({ ...looks(END), catalog: next });
+    expect(one.claims[1]).toMatchObject({ catalogVersion: 2, price: 22_000_000n, credits: 26_000_000n });
+  });
+
+  it('that is declined is tried again later, under another id, until its grace is over: then the plan ends', () => {
+    const one = onStarter().does(looks(END)).declined(ms(END));
+    const firstGrace = one.claims[1]?.graceUntil;
+    expect(firstGrace).toBe('2027-01-06T10:00:00.000Z');
+    given(...one.events).decides(looks(ms(END) + DAY - 1));
+    one.does(looks(ms(END) + DAY)).declined(ms(END) + DAY);
+    expect(one.claims[2]).toMatchObject({ attemptId: `renewal_${END}_2`, graceUntil: firstGrace });
+    one.does(looks(ms(END) + 3 * DAY)).declined(ms(END) + 3 * DAY);
+    given(...one.events).decides(looks(ms(END) + 7 * DAY - 1));
+    one.does(looks(ms(END) + 7 * DAY), looks(ms(END) + 8 * DAY));
+    expect(one.events.at(-1)).toEqual({
+      type: 'PlanEnded',
+      data: { plan: 'starter', reason: 'unpaid', at: '2027-01-06T10:00:00.000Z' },
+    });
+    expect(one.state).toMatchObject({ plan: 'trial', billing: { plan: null, endedPlan: { reason: 'unpaid' } } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('whose card will never do waits for another one, and is then tried at once', () => {
+    const one = onStarter().does(looks(END)).declined(ms(END), true);
+    given(...one.events).decides(looks(ms(END) + 5 * DAY));
+    one.does({
+      ...{ type: 'SavePaymentMethod', provider: 'manual', customerId: 'c', paymentMethodId: 'pm', brand: 'visa' },
+      ...{ last4: '4242', consentedAtMs: ms(END), by: 'owner@example.com' },
+    });
+    one.does(looks(ms(END) + 5 * DAY));
+    expect(one.claims.length).toBe(3);
+  });
+
+  it('is not begun while the account is suspended', () => {
+    const one = onStarter().does({ type: 'SuspendAccount', reason: 'fraud' }, looks(END));
+    expect(one.claims.length).toBe(1);
+    expect(one.does({ type: 'ReinstateAccount', reason: 'none' }, looks(END)).claims.length).toBe(2);
+  });
+
+  it('that is paid after the plan has ended, or after its period, is credit as bought', () => {
+    const unpaid = onStarter().does(looks(END), looks(ms(END) + 7 * DAY));
+    expect(unpaid.plan).toBeNull();
+    const late = unpaid.pays('2027-01-20T00:00:00.000Z');
+    expect(late.events.at(-1)).toMatchObject({ data: { source: 'purchase', amount: 25_000_000n, expiresAt: null } });
+    expect(late.state.plan).toBe('trial');
+    const after = onStarter().does(looks(END)).pays('2027-02-01T00:00:00.000Z');
+    expect(after.events.at(-1)).toMatchObject({ data: { source: 'purchase', expiresAt: null } });
+    expect(after.does(looks('2027-02-01T00:00:00.000Z')).claims.at(-1)).toMatchObject({
+      periodStart: '2027-01-30T10:00:00.000Z',
+    });
+  });
+});
+
+describe('another plan', () => {
+  const MID = '2026-12-15T10:00:00.000Z';
+
+  it('that is dearer and gives more is in force once its difference for the rest of the period is paid', () => {
+    const one = onStarter().does(asks('team', MID));
+    expect(one.claims[1]).toMatchObject({
+      ...{ attemptId: `upgrade_${MID}`, kind: 'upgrade', plan: 'team', price: 90_000_000n, credits: 117_500_000n },
+      ...{ periodStart: MID, periodEnd: END },
+    });
+    expect([one.state.plan, overdraftOf(one.state)]).toEqual(['starter', 0n]);
+    one.pays(MID, 'upgrade');
+    expect([one.state.plan, overdraftOf(one.state)]).toEqual(['team', 20_000_000n]);
+    expect(one.plan).toMatchObject({ period: { startMs: ms(AT), endMs: ms(END) } });
+    expect(one.events.at(-1)).toMatchObject({ data: { source: 'plan', amount: 117_500_000n, expiresAt: END } });
+    expect(one.does(looks(END)).claims[2]).toMatchObject({ plan: 'team', price: 200_000_000n });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('whose difference is declined leaves the plan that there is', () => {
+    const one = onStarter().does(asks('team', MID)).declined(ms(MID));
+    expect(one.state.plan).toBe('starter');
+    expect(one.does(looks(END)).claims[2]).toMatchObject({ plan: 'starter', kind: 'renewal' });
+  });
+
+  it('whose difference nobody has paid as the period ends does not keep the plan from being renewed', () => {
+    const one = onStarter().does(asks('team', MID), looks(END));
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', kind: 'renewal' });
+  });
+
+  it('that is cheaper is renewed in place of the one before, and may be taken back until then', () => {
+    const onTeam = (): Life => life().does(asks('team')).pays(AT);
+    const one = onTeam().does(asks('starter', MID));
+    expect(one.claims.length).toBe(1);
+    expect(one.state.plan).toBe('team');
+    one.does(looks(END)).pays(END, 'later');
+    expect([one.state.plan, one.plan?.next, overdraftOf(one.state)]).toEqual(['starter', null, 0n]);
+    expect(one.faults).toEqual([]);
+    const back = onTeam().does(asks('starter', MID), asks('team', MID), looks(END));
+    expect(back.claims.at(-1)).toMatchObject({ plan: 'team' });
+  });
+
+  it('none ends the one there is as its period does, or at once', () => {
+    const one = onStarter().does(asks('none', MID));
+    given(...one.events).decides(asks('none', MID));
+    expect(one.state.plan).toBe('starter');
+    one.does(looks(END));
+    expect(one.events.at(-1)).toEqual({ type: 'PlanEnded', data: { plan: 'starter', reason: 'cancelled', at: END } });
+    expect(one.claims.length).toBe(1);
+    const now = onStarter().does({ type: 'EndPlan', nowMs: ms(MID) });
+    expect(now.state).toMatchObject({ plan: 'trial', balance: 25_000_000n });
+    given(...now.events).refuses({ type: 'EndPlan', nowMs: ms(MID) }, 'plan_not_found');
+    expect(now.does(asks('team', MID)).claims.at(-1)).toMatchObject({ periodStart: MID });
+    expect(now.faults).toEqual([]);
+  });
+});
+
+it('what may be owed is leased beside what there is, and the next credits fill it', () => {
+  const one = life().does(asks('team')).pays(AT);
+  const lease = (upTo: number): AccountCommand => ({
+    ...{ type: 'LeaseCredits', proxy: 'prx_a' as never, leaseId: 'lease_a' as never, epoch: 1, keyId: null },
+    ...{ upTo: usd(upTo), requestsBeforeMs: null, othersAheadMs: 0, expiresAtMs: ms(END), nowMs: ms(AT) },
+  });
+  expect(given(...one.events).decided(lease(500_000_000))).toMatchObject([{ data: { amount: 280_000_000n } }]);
+  const at = { startedAt: AT, finishedAt: AT };
+  one.does(record(usageOf(1, 270_000_000, at)));
+  expect([one.state.uncovered, spendable(one.state, ms(AT))]).toEqual([10_000_000n, -10_000_000n]);
+  expect(given(...one.events).decided(lease(500_000_000))).toMatchObject([{ data: { amount: 10_000_000n } }]);
+  one.does(looks(END)).pays(END, 'next');
+  expect([one.state.uncovered, spendable(one.state, ms(END))]).toEqual([0n, 250_000_000n]);
+});
