@@ -4,11 +4,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accountStream, revision } from '../../contracts/ids.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { CatalogView } from '../../projections/catalog-view.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
+const CATALOG = new CatalogView().tables[0].name;
 let whole = '';
 let beside: Record<string, unknown> = {};
 let besideDiff = { exitCode: -1, stdout: '' };
@@ -89,7 +91,7 @@ describe('gateway projections diff', () => {
       const { exitCode, stdout } = await runHere('--json', 'projections', 'diff', account, '--data', data);
       return { exitCode, ...JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') };
     };
-    const data = withViews(`UPDATE catalog_v3 SET publication = replace(publication, 'Mock', 'Mick')`);
+    const data = withViews(`UPDATE ${CATALOG} SET publication = replace(publication, 'Mock', 'Mick')`);
     // A price is no account's.
     expect(await differences(data, 'acct_test')).toMatchObject({ exitCode: 0, summary: { differences: 0 } });
     change(
@@ -101,7 +103,7 @@ describe('gateway projections diff', () => {
     const { exitCode, stdout } = await runHere('projections', 'diff', '--all', '--data', data);
     expect(exitCode).toBe(5);
     for (const says of [
-      /^catalog_v3 0: publication\./m,
+      new RegExp(`^${CATALOG} 0: publication\\.`, 'm'),
       /^balance_v8 acct_test: state\.grants\.0\.remaining: live 7, fold 1000000000$/m,
       /: revision: live 2, fold \d+$/m,
       /^monthly_v2_revision acct_test: the row: live -, fold \["\d+"\]$/m,
