@@ -1,9 +1,8 @@
-import { existsSync, renameSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { syncFolder } from '../ledger/sync-folder.ts';
 import { UnreadableFileError } from '../ledger/unreadable-file.ts';
 import { wantOfRights } from '../ledger/want-of-rights.ts';
+import { renameViews } from './remove-views.ts';
 
 /** Rows that were restored cannot be read when they are asked for. */
 export class DamagedViewsError extends UnreadableFileError {
@@ -79,9 +78,7 @@ export function setDamagedViewsAside(path: string): string {
   for (let count = 1; ; count++) {
     const aside = `${path}.damaged${count === 1 ? '' : `.${count}`}`;
     if (existsSync(aside)) continue;
-    renameSync(path, aside);
-    for (const beside of ['-wal', '-shm']) if (existsSync(path + beside)) renameSync(path + beside, aside + beside);
-    syncFolder(dirname(path));
+    renameViews(path, aside);
     return aside;
   }
 }

@@ -1,15 +1,15 @@
 import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
 import { isFolderLocked } from '../ledger/journal/folder-lock.ts';
-import { AccountViews } from './account-views.ts';
-import { CatalogView } from './catalog-view.ts';
 import { readUndamaged } from './damaged-views.ts';
-import { areViewsOf, readFoldedThrough, readLedgerOfViews } from './known-views.ts';
-import { removeViews } from './remove-views.ts';
-import { switchFiles } from './switched-file.ts';
-import { upcastViews } from './upcast-views.ts';
-import type { StoredView } from './view.ts';
+import { areViewsOf, readFoldedThrough, readLedgerOfViews, writeLedgerOfViews } from './known-views.ts';
+import { removeViews, renameViews } from './remove-views.ts';
+import { settledFile, switchFiles } from './switched-file.ts';
+import type { Upcast } from './upcast-thread.ts';
+import type { UpcastFiles } from './upcast-views.ts';
 import { checkpointOf, type StoredCheckpoint } from './view-file.ts';
 import type { ViewFiles } from './view-files.ts';
+import { viewsOfThisProgram } from './views-of-this-program.ts';
 
 /** Whether the views of a file are of this program's versions; null where it has none, or they cannot be read. */
 export function areOfThisProgram(path: string): boolean | null {
@@ -31,50 +31,83 @@ function standingOf(path: string): StoredCheckpoint | 'others' | null {
   return looked.damage === null ? looked.read : null;
 }
 
-function viewsOfThisProgram(): StoredView[] {
-  const accounts = new AccountViews();
-  return [...accounts.all, new CatalogView(), accounts.setAside];
-}
-
 /** What a start has put in the place of live views of other versions. */
 type Prepared =
   /** Views that were folded beforehand, by their path. */
   | { readonly type: 'folded'; readonly path: string }
   /** The live views themselves, by the versions that they were of. */
-  | { readonly type: 'upcast'; readonly from: ReadonlyMap<string, number> };
+  | { readonly type: 'upcast'; readonly from: ReadonlyMap<string, number> }
+  /** Nothing: all is folded anew, and theirs are kept for the program that has written them. */
+  | { readonly type: 'kept' };
+
+/** Why nothing could be made of views. */
+type OnUnmade = (reason: string) => void;
 
 /**
- * For the start of a gateway: where the live views are another program's, what is made of them takes their place, as that goes as far as they do. Where
- * nothing can be made of them, those that `gateway projections rebuild` of this program has folded beside them, however long ago, or those of before, where
- * the program is the one of before again. Null where nothing was changed. `onUnmade` is told why nothing could be made of them. @throws Error of the file system
+ * For the start of a gateway whose live views are another program's: what is made of them, in a thread of its own, takes their place, as that goes as far as
+ * they do. Where nothing can be made of them, those that `gateway projections rebuild` of this program has folded beside them, however long ago, or those of
+ * before, where the program is the one of before again. Nobody else writes to any of the files. @throws Error of the file system; where the signal is aborted
+ * before, with the live views as they were
  */
-export function takePreparedViews(files: ViewFiles, onUnmade: (reason: string) => void): Prepared | null {
+export async function takePreparedViews(files: ViewFiles, onUnmade: OnUnmade, signal: AbortSignal): Promise<Prepared> {
   // Where a start was killed that made some.
   removeViews(files.upcast);
-  if (areOfThisProgram(files.live) !== false) return null;
-  const from = upcastLive(files, onUnmade);
+  const from = await upcastLive(files, onUnmade, signal);
   if (from !== null) return { type: 'upcast', from };
   const candidates = isFolderLocked(files.rebuildFolder) ? [files.previous] : [files.rebuild, files.previous];
-  const prepared = candidates.filter(
-    (path) => areOfThisProgram(path) === true && areViewsOf(path, readLedgerOfViews(files.live)),
-  );
+  const identity = readLedgerOfViews(files.live);
+  const prepared = candidates.filter((path) => areOfThisProgram(path) === true && areViewsOf(path, identity));
   const path = prepared.find((one) => isComplete(one)) ?? prepared[0];
-  if (path === undefined) return null;
-  switchFiles(files, path);
-  return { type: 'folded', path };
+  if (path !== undefined) {
+    switchFiles(files, path);
+    return { type: 'folded', path };
+  }
+  renameViews(files.live, files.previous);
+  if (identity !== null) writeLedgerOfViews(files.live, identity);
+  return { type: 'kept' };
 }
 
+/** A command that reads the live views does so for so long at most; where it does not end, they are folded anew. */
+const READ_MS = 60_000;
+
 /** Null where it cannot be done; then all is as it was. */
-function upcastLive(files: ViewFiles, onUnmade: (reason: string) => void): ReadonlyMap<string, number> | null {
+async function upcastLive(
+  files: ViewFiles,
+  onUnmade: OnUnmade,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number> | null> {
   try {
-    const from = upcastViews({ from: files.live, to: files.upcast }, viewsOfThisProgram());
-    if (from !== null) switchFiles(files, files.upcast);
+    const from = await upcastInThread({ from: files.live, to: files.upcast }, signal);
+    if (from === null) return null;
+    await settledFile(files.live, AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]));
+    switchFiles(files, files.upcast);
     return from;
   } catch (error) {
     removeViews(files.upcast);
+    signal.throwIfAborted();
     onUnmade(error instanceof Error ? error.message : String(error));
     return null;
   }
+}
+
+/** @throws what `upcastViews` throws; Error where the signal is aborted before */
+function upcastInThread(files: UpcastFiles, signal: AbortSignal): Promise<ReadonlyMap<string, number> | null> {
+  const done = Promise.withResolvers<ReadonlyMap<string, number> | null>();
+  const thread = new Worker(new URL('./upcast-thread.ts', import.meta.url), { workerData: files });
+  const end = (): void => void thread.terminate();
+  signal.addEventListener('abort', end);
+  if (signal.aborted) end();
+  thread.once('message', (made: Upcast) => {
+    if ('failed' in made) done.reject(new Error(made.failed));
+    else done.resolve(made.from);
+  });
+  thread.once('error', done.reject);
+  thread.once('exit', () => {
+    signal.removeEventListener('abort', end);
+    // Whoever has resolved before is not rejected by it.
+    done.reject(new Error('the thread that reads the views of an earlier version has ended'));
+  });
+  return done.promise;
 }
 
 /** Whether views had come to the end of the log once. */

@@ -16,6 +16,11 @@ export interface ProjectionsOptions {
    * some. They are not live before everything in it was looked at once.
    */
   readonly isBeside?: boolean;
+  /**
+   * What has to be done before the file is read, while nobody is served; whether there are views in it then that this program has
+   * just made. It ends with the signal.
+   */
+  readonly prepare?: (signal: AbortSignal) => Promise<boolean>;
   /** Accounts that an operator has parked. */
   readonly parked?: readonly ParkedAccount[];
   /** Wall-clock milliseconds since 1970, the same that `ageMs` is asked with; Date.now by default. */

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isLogAway, type RecordedEvent, type Subscription } from '../contracts/event-log.ts';
+import type { RecordedEvent, Subscription } from '../contracts/event-log.ts';
 import { type AccountId, type Position, revision } from '../contracts/ids.ts';
 import { AccountViews } from './account-views.ts';
 import { CatalogView } from './catalog-view.ts';
+import { CurrentMarks } from './current-marks.ts';
 import { EventFold } from './event-fold.ts';
 import { FoldRate } from './fold-rate.ts';
 import { FoldWaiters } from './fold-waiters.ts';
@@ -15,14 +16,8 @@ import type { StoredView } from './view.ts';
 import { ViewAge } from './view-age.ts';
 import { type UnwrittenViews, ViewDisk } from './view-disk.ts';
 import type { StoredCheckpoint } from './view-file.ts';
-import { type SourceBatch, SourceBehindError, SourceMissingError, type ViewSource } from './view-source.ts';
+import { lostBy, type SourceBatch, type ViewSource, type ViewsLost } from './view-source.ts';
 import { goOver, type SwitchedSide, type SwitchOptions } from './views-switch.ts';
-
-/**
- * What keeps views from being live: their source is out of sight; nobody has made it yet; it is there and lacks what the ledger has; or it is there,
- * and the log does not answer that it is compared with.
- */
-export type ViewsLost = 'source' | 'missing' | 'behind' | 'log';
 
 /**
  * All views, fed by one source. Start-up needs no source: it restores the rows that the file has, then catches up from
@@ -46,13 +41,14 @@ export class Projections {
   readonly #waiters = new FoldWaiters();
   readonly #age = new ViewAge();
   readonly #rate = new FoldRate();
+  readonly #restored = Promise.withResolvers<void>();
   readonly #firstCaughtUp = Promise.withResolvers<void>();
   readonly #takeBack: TakeBack;
   readonly #fold: EventFold;
   readonly #followers: ViewsFollower[] = [];
   /** Null for a reader that starts from nothing. */
   readonly #disk: ViewDisk | null;
-  #marks: NodeJS.Timeout | null = null;
+  readonly #marks = new CurrentMarks(() => this.#disk?.request());
   #reading: Subscription | null = null;
   #checkpoint: (() => string) | null = null;
   /** The last event that came by the source. */
@@ -65,7 +61,7 @@ export class Projections {
   /** Why the source is out of sight, or behind; null before it has been, and while it is not. */
   #lost: Error | null = null;
   #closing: Promise<void> | null = null;
-  #switching: { readonly ending: AbortController; readonly ended: Promise<void> } | null = null;
+  #underWay: { readonly ending: AbortController; readonly ended: Promise<void> } | null = null;
 
   private constructor(options: ProjectionsOptions) {
     this.#options = options;
@@ -88,9 +84,9 @@ export class Projections {
   /** Needs nothing but the file, which is made anew where it is none of views. @throws Error when it cannot be opened */
   static async start(options: ProjectionsOptions): Promise<Projections> {
     const projections = new Projections(options);
+    if (options.prepare !== undefined) void projections.#whileOpen((ending) => projections.#startPrepared(ending));
     // Not waited for where it is there at once.
-    const restored = options.isBeside === true ? await projections.#restoreBeside() : projections.#restore();
-    projections.#start(restored);
+    else projections.#start(options.isBeside === true ? await projections.#restoreInTurns() : projections.#restore());
     return projections;
   }
 
@@ -101,10 +97,7 @@ export class Projections {
 
   /** Why they are not live, as far as they have met it; null where they are, or have met nothing yet. */
   get lost(): ViewsLost | null {
-    if (this.#lost === null) return null;
-    if (this.#lost instanceof SourceBehindError) return 'behind';
-    if (this.#lost instanceof SourceMissingError) return 'missing';
-    return !this.#source.isLedger && isLogAway(this.#lost) ? 'log' : 'source';
+    return this.#lost === null ? null : lostBy(this.#lost, this.#source);
   }
 
   /**
@@ -136,6 +129,11 @@ export class Projections {
   /** Where the source would be gone on with: text of the source's own; null before anything was folded. */
   get checkpoint(): { readonly source: string; readonly text: string } | null {
     return this.#checkpoint === null ? null : { source: this.#source.name, text: this.#checkpoint() };
+  }
+
+  /** When what the file has is read, and not at all where they stop, or are closed, before. */
+  whenRestored(): Promise<void> {
+    return this.#restored.promise;
   }
 
   /** Also accounts set aside by an earlier run are read again by then. @throws Error when stopped or closed before */
@@ -187,13 +185,8 @@ export class Projections {
   async switchTo(path: string, move: () => void, signal: AbortSignal): Promise<void> {
     if (!this.isLive || this.#closing !== null) throw new Error('the views do not follow the ledger just now');
     if (!this.#source.isLedger) throw new Error('views that are fed from a topic are not switched');
-    if (this.#switching !== null) throw new Error('the views are being switched already');
-    const ending = new AbortController();
-    const ended = this.#switchTo({ path, move, signal: AbortSignal.any([signal, ending.signal]) }).finally(() => {
-      this.#switching = null;
-    });
-    this.#switching = { ending, ended: ended.catch(() => undefined) };
-    return ended;
+    if (this.#underWay !== null) throw new Error('the views are being switched already');
+    return this.#whileOpen((ending) => this.#switchTo({ path, move, signal: AbortSignal.any([signal, ending]) }));
   }
 
   async #switchTo(options: SwitchOptions): Promise<void> {
@@ -227,11 +220,11 @@ export class Projections {
   }
 
   async #close(): Promise<void> {
-    this.#switching?.ending.abort();
-    await this.#switching?.ended;
+    this.#underWay?.ending.abort();
+    await this.#underWay?.ended;
     await this.#reading?.close();
     await this.#takeBack.close();
-    this.#stopMarks();
+    this.#marks.stop();
     try {
       await this.#disk?.close({ write: this.#stopped === null });
     } finally {
@@ -245,14 +238,34 @@ export class Projections {
     return this.#disk?.restore(() => this.accounts.survey()) ?? null;
   }
 
-  async #restoreBeside(): Promise<StoredCheckpoint | null> {
+  async #restoreInTurns(): Promise<StoredCheckpoint | null> {
     return (await this.#disk?.restoreInTurns(() => this.accounts.surveyInTurns())) ?? null;
+  }
+
+  /** The end breaks it off, and waits for it. */
+  #whileOpen(work: (ending: AbortSignal) => Promise<void>): Promise<void> {
+    const ending = new AbortController();
+    const ended = work(ending.signal).finally(() => {
+      this.#underWay = null;
+    });
+    this.#underWay = { ending, ended: ended.catch(() => undefined) };
+    return ended;
+  }
+
+  async #startPrepared(ending: AbortSignal): Promise<void> {
+    try {
+      const restored = (await this.#options.prepare?.(ending)) ? await this.#restoreInTurns() : this.#restore();
+      if (this.#closing === null) this.#start(restored);
+    } catch (error) {
+      if (this.#closing === null) this.#stop(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   #start(restored: StoredCheckpoint | null): void {
     if (restored !== null) this.#takeRestored(restored);
     for (const { accountId, reason } of this.#options.parked ?? []) this.park(accountId, reason);
     this.#disk?.open(restored !== null);
+    this.#restored.resolve();
     this.#reading = this.#source.open({
       from: restored?.checkpoint ?? null,
       isFolded: (event) => this.#fold.isFolded(event),
@@ -353,7 +366,7 @@ export class Projections {
     this.#lost = null;
     this.#age.caughtUp();
     if (isFirst) this.#takeAllBack();
-    this.#startMarks();
+    this.#marks.start();
     if (isNews) for (const { onLive } of this.#followers) onLive?.({ wasLost });
   }
 
@@ -370,28 +383,16 @@ export class Projections {
     this.#lost = error;
     const isNews = before !== this.lost;
     this.#age.dropped(this.#clock());
-    this.#stopMarks();
+    this.#marks.stop();
     if (this.#caughtUp) this.#disk?.request();
     for (const { onDropped } of this.#followers) onDropped?.(error, isNews);
-  }
-
-  /** While live, the file is told so now and then, also when nothing happens: a restart then knows how old it is. */
-  #startMarks(): void {
-    this.#stopMarks();
-    this.#disk?.request();
-    this.#marks = setTimeout(() => this.#startMarks(), VIEW_LIMITS.currentMarkMs);
-  }
-
-  #stopMarks(): void {
-    if (this.#marks !== null) clearTimeout(this.#marks);
-    this.#marks = null;
   }
 
   #stop(error: Error): void {
     if (this.#stopped !== null) return;
     this.#stopped = error;
     this.#age.dropped(this.#clock());
-    this.#stopMarks();
+    this.#marks.stop();
     this.#waiters.end(error);
     this.#firstCaughtUp.reject(error);
     for (const { onStopped } of this.#followers) onStopped(error);

@@ -6,7 +6,7 @@ import { removeViews } from './remove-views.ts';
 import type { ColumnValue, OlderTable, StoredView, ViewTable } from './view.ts';
 import { checkStamps, isOfLayout, prepareFile, restamp, UPCAST_FROM, versionOf } from './view-file.ts';
 
-interface UpcastFiles {
+export interface UpcastFiles {
   /** Views of an earlier version, which nobody writes to. */
   readonly from: string;
   /** Made anew. */

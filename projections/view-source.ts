@@ -1,4 +1,4 @@
-import type { RecordedEvent, Subscription } from '../contracts/event-log.ts';
+import { isLogAway, type RecordedEvent, type Subscription } from '../contracts/event-log.ts';
 import type { Position } from '../contracts/ids.ts';
 
 /**
@@ -51,6 +51,19 @@ export class SourceBehindError extends Error {
 /** Where the source would be it is not: nobody has made it yet. */
 export class SourceMissingError extends Error {
   override readonly name = 'SourceMissingError';
+}
+
+/**
+ * What keeps views from being live: their source is out of sight; nobody has made it yet; it is there and lacks what the ledger has; or it is there,
+ * and the log does not answer that it is compared with.
+ */
+export type ViewsLost = 'source' | 'missing' | 'behind' | 'log';
+
+/** By what the source has met. */
+export function lostBy(error: Error, { isLedger }: Pick<ViewSource, 'isLedger'>): ViewsLost {
+  if (error instanceof SourceBehindError) return 'behind';
+  if (error instanceof SourceMissingError) return 'missing';
+  return !isLedger && isLogAway(error) ? 'log' : 'source';
 }
 
 export interface SourceBatch {

@@ -3,7 +3,8 @@ import type { RequestId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { Journal, JournalObstacle } from '../ledger/journal/journal.ts';
 import type { LogBreaker } from '../ledger/log-breaker.ts';
-import type { Projections, ViewsLost } from '../projections/projections.ts';
+import type { Projections } from '../projections/projections.ts';
+import type { ViewsLost } from '../projections/view-source.ts';
 import type { MachineShortages } from './machine-shortages.ts';
 
 interface AvailabilityParts {

@@ -1,13 +1,12 @@
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { Position } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
-import { AccountViews } from '../account-views.ts';
-import { CatalogView } from '../catalog-view.ts';
 import { areViewsOf, readFoldedThrough, writeLedgerOfViews } from '../known-views.ts';
 import { LOG_SOURCE } from '../log-view-source.ts';
 import { Projections } from '../projections.ts';
 import { removeViews } from '../remove-views.ts';
 import { restoreViews } from '../view-store.ts';
+import { viewsOfThisProgram } from '../views-of-this-program.ts';
 
 interface BroughtUp {
   readonly log: EventLog;
@@ -47,9 +46,7 @@ export async function bringUp({
 /** Whether a file has views that this program can go on with, of this ledger. @throws Error where its rows are not of one moment */
 export function holdsViews(path: string, identity: LedgerIdentity | null): boolean {
   if (!areViewsOf(path, identity)) return false;
-  const accounts = new AccountViews();
-  const views = [...accounts.all, new CatalogView(), accounts.setAside];
-  const restored = restoreViews(path, views, { source: LOG_SOURCE });
+  const restored = restoreViews(path, viewsOfThisProgram(), { source: LOG_SOURCE });
   restored?.rows.close();
   return restored !== null;
 }

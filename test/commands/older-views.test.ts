@@ -1,11 +1,16 @@
-import { cpSync, openSync } from 'node:fs';
+import { cpSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNT_STATE_VERSION } from '../../ledger/account/account-state.ts';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { readUpcastFrom } from '../../projections/known-views.ts';
 import { areOfThisProgram } from '../../projections/prepared-views.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
+import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
+import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { toVersion6 } from '../fixtures/ledger/older-views.ts';
@@ -48,6 +53,14 @@ const statesOf = async (data: string) => {
   );
 };
 
+/** As a command does whose reading has begun: until it ends the file cannot give way to another. */
+function readMeanwhile(file: string): { readonly end: () => void } {
+  const [written, reads] = [new DatabaseSync(file), new DatabaseSync(file, { readOnly: true })];
+  written.exec('PRAGMA journal_mode = WAL; UPDATE written SET writes = writes + 1');
+  reads.exec('BEGIN; SELECT * FROM written');
+  return { end: () => [reads, written].forEach((one) => void (one.isOpen && one.close())) };
+}
+
 describe('a gateway whose views were written in an earlier version', () => {
   it('serves from them at once, folds on, goes over to what is rebuilt beside them, and keeps those of before', async () => {
     const { data, files } = folder();
@@ -88,6 +101,52 @@ describe('a gateway whose views were written in an earlier version', () => {
     expect(after.status).toBe(200);
     await gateway.stop();
     expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
+  });
+
+  it('answers while it makes its views of them, refuses what needs those, and can be ended', async () => {
+    for (const ends of ['ready', 'ended']) {
+      const { data, files } = folder();
+      const reads = readMeanwhile(files.live);
+      const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
+      const environment = { TEST_UPSTREAM_KEY: 'a-key' };
+      const configuration = readConfiguration({
+        file: join(data, 'gateway.json'),
+        data,
+        environment,
+        callsProviders: true,
+      });
+      const logger = pino({ level: 'silent' });
+      const gateway = await Gateway.start({ configuration, log, logger, clock: Date.now, monotonic: Date.now });
+      // They are made, and wait for whoever reads those of before.
+      await expect.poll(() => areOfThisProgram(files.upcast)).toBe(true);
+      expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+      const asked = () => postMessage({ url: gateway.url, key }, { model: 'svc-mock', key });
+      expect((await asked()).status).toBe(529);
+      expect(gateway.process.projections.ageMs(Date.now())).toBe(null);
+      if (ends === 'ready') {
+        reads.end();
+        await gateway.whenReady();
+        expect(gateway.process.projections.restoredMarkMs).not.toBe(null);
+        expect((await asked()).status).toBe(200);
+      }
+      await gateway.stop();
+      reads.end();
+      await log.close();
+      expect(areOfThisProgram(files.live)).toBe(ends === 'ready');
+      expect(existsSync(files.previous)).toBe(ends === 'ready');
+    }
+  });
+
+  it('folds all anew where it can make nothing of them, and keeps them for their program', async () => {
+    const { data, files } = folder();
+    const database = new DatabaseSync(files.live);
+    database.exec(`UPDATE stored_view SET version = 5 WHERE name = 'balance'`);
+    database.close();
+    const gateway = await startTestGateway({ data });
+    expect(gateway.gateway.process.projections.restoredMarkMs).toBe(null);
+    expect((await postMessage(gateway, { model: 'svc-mock', key })).status).toBe(200);
+    await gateway.stop();
+    expect([areOfThisProgram(files.live), areOfThisProgram(files.previous)]).toEqual([true, false]);
   });
 
   it('that was stopped in between rebuilds them after its next start', async () => {

@@ -1,25 +1,31 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { AccountEvent } from '../../contracts/events.ts';
-import type { AccountId } from '../../contracts/ids.ts';
+import { type AccountId, ledgerId } from '../../contracts/ids.ts';
 import { ACCOUNT_STATE_VERSION } from '../../ledger/account/account-state.ts';
 import { NO_BILLING } from '../../ledger/account/billing-state.ts';
 import { accountTextUpcaster } from '../../ledger/account/stored-account.ts';
 import { AccountViews } from '../../projections/account-views.ts';
-import { readFoldedThrough, readUpcastFrom } from '../../projections/known-views.ts';
+import {
+  readFoldedThrough,
+  readLedgerOfViews,
+  readUpcastFrom,
+  writeLedgerOfViews,
+} from '../../projections/known-views.ts';
 import { areOfThisProgram, takePreparedViews } from '../../projections/prepared-views.ts';
 import { finishSwitch, switchFiles } from '../../projections/switched-file.ts';
 import { upcastViews } from '../../projections/upcast-views.ts';
 import type { StoredView, ViewTable } from '../../projections/view.ts';
-import { viewFilesOf } from '../../projections/view-files.ts';
+import { type ViewFiles, viewFilesOf } from '../../projections/view-files.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { toVersion6 } from '../fixtures/ledger/older-views.ts';
+import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { inTurnsThroughout } from '../fixtures/ledger/turns.ts';
 import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -43,6 +49,8 @@ inTurnsThroughout();
 afterAll(killStarted);
 
 const never = (reason: string): never => expect.fail(reason);
+const prepare = (files: ViewFiles, onUnmade: (reason: string) => void = never, signal = new AbortController().signal) =>
+  takePreparedViews(files, onUnmade, signal);
 function beginOfLater(events: readonly AccountEvent[]): number | undefined {
   const at = events.findIndex(({ type }) => OF_LATER.has(type));
   return at === -1 ? undefined : at;
@@ -101,7 +109,7 @@ describe('views of an earlier version', () => {
   it('are read as those of now, the same as a fold has them, and folded on', async () => {
     const { files, log, folded } = await folder();
     const before = dump(files.live);
-    expect(takePreparedViews(files, never)).toEqual({ type: 'upcast', from: new Map([['balance', 6]]) });
+    expect(await prepare(files)).toEqual({ type: 'upcast', from: new Map([['balance', 6]]) });
     expect(rowsOf(files.live)).toEqual(folded);
     expect(readUpcastFrom(files.live)).toEqual(new Map([['balance', 6]]));
     // For the program that has written them, and its start.
@@ -113,26 +121,36 @@ describe('views of an earlier version', () => {
     expect(stopped).toEqual([]);
     await close();
     expect(readUpcastFrom(files.live).size).toBe(1);
-    expect(takePreparedViews(files, never)).toBe(null);
+    expect(areOfThisProgram(files.live)).toBe(true);
   });
 
-  it('stay what they are where nobody can read them: of a version that none is known of, a newer one, not of their form, of two moments', async () => {
+  it('are kept for their program where nobody can read them: of a version that none is known of, a newer one, not of their form, of two moments', async () => {
     const { files } = await folder();
     const told: string[] = [];
-    const path = join(temporaryFolder(), 'views.db');
-    const tried = (sql: string) => {
-      cpSync(files.live, path);
-      alter(path, sql);
-      const at = { ...files, live: path };
-      return [takePreparedViews(at, (reason) => told.push(reason)), existsSync(files.upcast), areOfThisProgram(path)];
+    const identity = { ledgerId: ledgerId('ledger_019a5b3c00007000800000000000000a'), generation: 2 };
+    writeLedgerOfViews(files.live, identity);
+    const whole = `${files.live}.whole`;
+    renameSync(files.live, whole);
+    const tried = async (sql: string) => {
+      cpSync(whole, files.live);
+      alter(files.live, sql);
+      const before = dump(files.live);
+      writeFileSync(`${files.previous}-wal`, 'of those before');
+      expect(await prepare(files, (reason) => told.push(reason))).toEqual({ type: 'kept' });
+      const log = `${files.previous}-wal`;
+      expect(existsSync(log) ? readFileSync(log, 'utf8') : '').not.toContain('of those before');
+      expect(dump(files.previous)).toEqual(before);
+      // What is folded anew is of the same ledger.
+      expect([readLedgerOfViews(files.live), readFoldedThrough(files.live)]).toEqual([identity, null]);
+      expect(existsSync(files.upcast)).toBe(false);
     };
     for (const version of [5, ACCOUNT_STATE_VERSION + 1])
-      expect(tried(`UPDATE stored_view SET version = ${version} WHERE name = 'balance'`)).toEqual([null, false, false]);
-    expect(tried(`UPDATE stored_view SET version = 1 WHERE name = 'monthly'`)).toEqual([null, false, false]);
-    expect(tried('PRAGMA user_version = 2')).toEqual([null, false, false]);
+      await tried(`UPDATE stored_view SET version = ${version} WHERE name = 'balance'`);
+    await tried(`UPDATE stored_view SET version = 1 WHERE name = 'monthly'`);
+    await tried('PRAGMA user_version = 2');
     expect(told).toEqual([]);
-    expect(tried(`UPDATE balance_v6 SET state = json_remove(state, '$.plan')`)).toEqual([null, false, false]);
-    expect(tried('UPDATE balance_v6 SET stamp = stamp + 1')).toEqual([null, false, false]);
+    await tried(`UPDATE balance_v6 SET state = json_remove(state, '$.plan')`);
+    await tried('UPDATE balance_v6 SET stamp = stamp + 1');
     expect(told).toEqual([expect.stringContaining('plan'), expect.stringContaining('not of one moment')]);
     for (const version of [5, ACCOUNT_STATE_VERSION, ACCOUNT_STATE_VERSION + 1])
       expect(accountTextUpcaster(version)).toBe(null);
@@ -145,35 +163,62 @@ describe('views of an earlier version', () => {
     alter(files.rebuild, 'DELETE FROM known_current');
     cpSync(files.live, `${files.live}.kept`);
     // Those of before may be of long ago.
-    expect(takePreparedViews(files, never)).toMatchObject({ type: 'upcast' });
+    expect(await prepare(files)).toMatchObject({ type: 'upcast' });
     cpSync(`${files.live}.kept`, files.live);
     alter(files.live, `UPDATE stored_view SET version = 5 WHERE name = 'balance'`);
     cpSync(all, files.previous);
-    expect(takePreparedViews(files, never)).toEqual({ type: 'folded', path: files.previous });
+    expect(await prepare(files)).toEqual({ type: 'folded', path: files.previous });
     cpSync(files.previous, files.live);
     rmSync(files.previous);
-    expect(takePreparedViews(files, never)).toEqual({ type: 'folded', path: files.rebuild });
+    expect(await prepare(files)).toEqual({ type: 'folded', path: files.rebuild });
   });
 
   it('are kept for their program, also when the views that were made of them have given way to folded ones', async () => {
     const { files, all } = await folder();
-    takePreparedViews(files, never);
+    await prepare(files);
     const before = dump(files.previous);
     cpSync(all, files.rebuild);
     switchFiles(files, files.rebuild);
     expect([readUpcastFrom(files.live).size, dump(files.previous)]).toEqual([0, before]);
     // Where they are gone, what was made of them is kept.
     const again = await folder();
-    takePreparedViews(again.files, never);
+    await prepare(again.files);
     cpSync(all, again.files.rebuild);
     rmSync(again.files.previous);
     switchFiles(again.files, again.files.rebuild);
     expect(readUpcastFrom(again.files.previous).size).toBe(1);
   });
 
+  it('are what they were where the start is broken off', async () => {
+    const { files } = await folder();
+    const before = dump(files.live);
+    const ended = new AbortController();
+    const prepared = prepare(files, never, ended.signal);
+    ended.abort(new Error('the end'));
+    await expect(prepared).rejects.toThrow('the end');
+    await expect(prepare(files, never, ended.signal)).rejects.toThrow('the end');
+    expect([dump(files.live), existsSync(files.upcast), existsSync(files.previous)]).toEqual([before, false, false]);
+  });
+
+  it.runIf(canMount)(
+    'are kept for their program where the disk has no room for what would be made of them',
+    async () => {
+      const { files } = await folder();
+      const disk = smallDisk(2_048);
+      const onDisk = viewFilesOf(dirname(disk.folder));
+      mkdirSync(onDisk.rebuildFolder);
+      cpSync(files.live, onDisk.live);
+      disk.leaveFree(160 * 1_024);
+      const told: string[] = [];
+      expect(await prepare(onDisk, (reason) => told.push(reason))).toEqual({ type: 'kept' });
+      expect(told).toEqual([expect.stringMatching(/disk is full|disk I\/O error/)]);
+      expect([dump(onDisk.previous), existsSync(onDisk.upcast)]).toEqual([dump(files.live), false]);
+    },
+  );
+
   it('are made of nothing once all is folded anew from the first event', async () => {
     const { files, log } = await folder();
-    takePreparedViews(files, never);
+    await prepare(files);
     // Rows of another feed are not restored.
     alter(files.live, `UPDATE checkpoint SET feed = 'another'`);
     await written(log, files.live);
@@ -196,7 +241,7 @@ describe('views of an earlier version', () => {
     expect(readFoldedThrough(files.live)?.feed).toBe('log');
     expect(areOfThisProgram(files.live)).toBe(version !== 6);
     finishSwitch(files);
-    takePreparedViews(files, never);
+    if (areOfThisProgram(files.live) === false) await prepare(files);
     expect(rowsOf(files.live)).toEqual(folded);
     expect([areOfThisProgram(files.previous), existsSync(files.upcast)]).toEqual([false, false]);
   });

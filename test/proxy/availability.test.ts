@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { JournalShortage } from '../../ledger/journal/journal.ts';
 import { openJournal } from '../../ledger/journal/open-journal.ts';
 import { LogBreaker } from '../../ledger/log-breaker.ts';
-import type { ViewsLost } from '../../projections/projections.ts';
+import type { ViewsLost } from '../../projections/view-source.ts';
 import type { UnwrittenViews } from '../../projections/view-disk.ts';
 import { Availability } from '../../proxy/availability.ts';
 import { MachineShortages } from '../../proxy/machine-shortages.ts';

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
-import type { ViewsLost } from '../../../projections/projections.ts';
+import type { ViewsLost } from '../../../projections/view-source.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { listenAt } from '../listening.ts';
@@ -32,7 +32,7 @@ const LOST: Readonly<Record<'log' | 'kafka', Readonly<Record<ViewsLost, string>>
  *
  *   open-gateway      journal → ledger compared → views
  *   assemble-gateway  what a request meets, from the server to its settlement
- *   become-ready      listening, not ready → caught up → clock compared → name claimed → journal settled → ready
+ *   become-ready      listening, not ready → views of an earlier version made ones of this → caught up → clock compared → name claimed → journal settled → ready
  *                     (without the log: views as they were → journal's requests held → ready, degraded, without leases)
  *   stop-in-order     not ready → no new connections → what is read answered, streams drained, then cut → settlements flushed → all closed
  */
@@ -79,7 +79,8 @@ export class Gateway {
       // A copy, because Fastify writes into what it is given.
       await listenAt(servedPlace(options.configuration), () => server.listen({ ...listen }));
       await gateway.#serveMetrics();
-      gateway.process.desk.start();
+      // What an operator asks is asked of views that have read their file.
+      void gateway.process.projections.whenRestored().then(() => gateway.process.desk.start());
     } catch (error) {
       await gateway.stop();
       throw error;

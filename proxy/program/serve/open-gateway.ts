@@ -14,7 +14,7 @@ import { toldLog } from '../../../ledger/told-log.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { readParked } from '../../../projections/parked-accounts.ts';
-import { takePreparedViews } from '../../../projections/prepared-views.ts';
+import { areOfThisProgram, takePreparedViews } from '../../../projections/prepared-views.ts';
 import { Projections } from '../../../projections/projections.ts';
 import type { ViewsFollower } from '../../../projections/projections-options.ts';
 import { finishSwitch } from '../../../projections/switched-file.ts';
@@ -74,12 +74,14 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
     logger.error({ reason, file }, 'views.db cannot be read as views: it is set aside, and made anew from the log');
   const files = viewFilesOf(configuration.data);
   finishSwitch(files);
-  if (readsLog) prepareViews(files, logger);
   const damage = damageOf(views);
   if (damage !== null) onDamaged(damage, setDamagedViewsAside(views));
   const ledgerWatch = await startLedgerWatch(options, opened);
+  // A generation that has begun has put away by now what was of the one before.
+  const isOthers = readsLog && areOfThisProgram(views) === false;
   const projections = await Projections.start({
     log,
+    ...(isOthers ? { prepare: (signal: AbortSignal) => prepareViews(files, logger, signal) } : {}),
     source: await viewSourceOf(configuration, {
       log,
       clientId: proxyIdOf(configuration.data, options.clock()),
@@ -99,29 +101,35 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   if (projections.checkpoint !== null) giveBackMemory();
   noteProviders(configuration);
   if (readsLog) projections.follow(readsOf(breaker));
-  tellSetAside(projections.accounts.setAside, logger);
-  const hiddenAside = setHiddenAside(log, projections, logger);
+  const hiddenAside = projections.whenRestored().then(() => {
+    tellSetAside(projections.accounts.setAside, logger);
+    return setHiddenAside(log, projections, logger);
+  });
   const provider = await paymentProviderOf(configuration, { log, clock: options.clock });
   return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, provider, breaker, probe };
 }
 
-function prepareViews(files: ViewFiles, logger: Logger): void {
-  const prepared = takePreparedViews(files, (reason) =>
-    logger.error(
-      { reason },
-      'views.db is of an earlier version, and cannot be made one of this: all is folded anew first',
-    ),
-  );
-  if (prepared?.type === 'folded')
+/** However many accounts there are: nobody waits for it but the requests that are refused meanwhile. Whether there are views to go on with. */
+async function prepareViews(files: ViewFiles, logger: Logger, signal: AbortSignal): Promise<boolean> {
+  const onUnmade = (reason: string): void =>
+    logger.error({ reason }, 'views.db is of an earlier version, and cannot be made one of this');
+  const prepared = await takePreparedViews(files, onUnmade, signal);
+  if (prepared.type === 'kept')
+    logger.warn(
+      { kept: files.previous },
+      'views.db is of another version: it is kept for that, and all is folded anew before anything is served',
+    );
+  if (prepared.type === 'folded')
     logger.warn(
       { prepared: prepared.path },
       'views.db is of another version: what was made of this one takes its place',
     );
-  if (prepared?.type === 'upcast')
+  if (prepared.type === 'upcast')
     logger.warn(
       { versions: Object.fromEntries(prepared.from) },
       'views.db is of an earlier version: it is served from, read as one of this, until the views are rebuilt beside it',
     );
+  return prepared.type !== 'kept';
 }
 
 /** Views that read the log itself are those who see whether it can be read. */
