@@ -7,6 +7,7 @@ import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-l
 import { CatalogView } from '../../projections/catalog-view.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -96,7 +97,7 @@ describe('gateway projections diff', () => {
     expect(await differences(data, 'acct_test')).toMatchObject({ exitCode: 0, summary: { differences: 0 } });
     change(
       data,
-      `UPDATE balance_v8 SET revision = 2, state = json_set(state, '$.grants[0].remaining', '7');
+      `UPDATE ${BALANCE_TABLE} SET revision = 2, state = json_set(state, '$.grants[0].remaining', '7');
        DELETE FROM monthly_v2_revision;
        INSERT INTO monthly_v2 VALUES ('acct_test', '2020-01', 'm', 'input', 'standard', 1, '1', '1', 1)`,
     );
@@ -104,7 +105,7 @@ describe('gateway projections diff', () => {
     expect(exitCode).toBe(5);
     for (const says of [
       new RegExp(`^${CATALOG} 0: publication\\.`, 'm'),
-      /^balance_v8 acct_test: state\.grants\.0\.remaining: live 7, fold 1000000000$/m,
+      /^balance_v\d+ acct_test: state\.grants\.0\.remaining: live 7, fold 1000000000$/m,
       /: revision: live 2, fold \d+$/m,
       /^monthly_v2_revision acct_test: the row: live -, fold \["\d+"\]$/m,
       /^monthly_v2 acct_test 2020-01 m input standard: the row: live \["1","1","1"\], fold -$/m,

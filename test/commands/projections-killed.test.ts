@@ -11,6 +11,7 @@ import { finishSwitch } from '../../projections/switched-file.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { readAnswer, requestFile } from '../../proxy/operator-requests/operator-request.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
 import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
 import { runHereForJson } from '../fixtures/processes/run-here.ts';
 import { PROGRAM } from '../fixtures/processes/run-program.ts';
@@ -33,7 +34,7 @@ function spoiled(): string {
   cpSync(whole, data, { recursive: true });
   const database = new DatabaseSync(join(data, 'views.db'));
   database.exec(
-    `UPDATE balance_v8 SET state = json_set(state, '$.grants[0].remaining', '7', '$.balance', '7'), balance_micro_usd = '7'`,
+    `UPDATE ${BALANCE_TABLE} SET state = json_set(state, '$.grants[0].remaining', '7', '$.balance', '7'), balance_micro_usd = '7'`,
   );
   database.close();
   return data;
@@ -54,7 +55,7 @@ async function balanceServed(data: string): Promise<bigint | null> {
 
 const balanceIn = (path: string): string => {
   const database = new DatabaseSync(path, { readOnly: true });
-  const row = database.prepare('SELECT balance_micro_usd AS balance FROM balance_v8').get();
+  const row = database.prepare(`SELECT balance_micro_usd AS balance FROM ${BALANCE_TABLE}`).get();
   database.close();
   return String(row?.balance);
 };

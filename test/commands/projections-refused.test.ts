@@ -7,6 +7,7 @@ import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { readFoldedThrough, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
+import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -38,7 +39,7 @@ function change(file: string, sql: string): void {
 
 const emailIn = (file: string): unknown => {
   const database = new DatabaseSync(file, { readOnly: true });
-  const row = database.prepare('SELECT email FROM balance_v8').get();
+  const row = database.prepare(`SELECT email FROM ${BALANCE_TABLE}`).get();
   database.close();
   return row?.email;
 };
@@ -48,13 +49,13 @@ it('views that are not what the log says are not switched to, and are made from 
   mkdirSync(files.rebuildFolder, { recursive: true });
   const leaveWrong = (): void => {
     cpSync(files.live, files.rebuild);
-    change(files.rebuild, `UPDATE balance_v8 SET email = 'eve@example.com'`);
+    change(files.rebuild, `UPDATE ${BALANCE_TABLE} SET email = 'eve@example.com'`);
   };
   leaveWrong();
   expect(await rebuild(data, '--all')).toMatchObject({
     exitCode: 5,
     stderr: expect.stringMatching(
-      /is not switched to:\nbalance_v8 acct_ada: email is eve@example\.com, a fold .* ada@/,
+      /is not switched to:\nbalance_v\d+ acct_ada: email is eve@example\.com, a fold .* ada@/,
     ),
   });
   // Nobody goes on with it.

@@ -11,6 +11,7 @@ import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { Projections } from '../../projections/projections.ts';
 import type { ViewSource, ViewSourceOptions } from '../../projections/view-source.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
 import { ACCOUNT, granted, keyIssued, ms, opened } from '../fixtures/ledger/example-account.ts';
 import { lifeWithExceptions } from '../fixtures/ledger/many-exceptions.ts';
 import { inTurnsThroughout, passing, until } from '../fixtures/ledger/turns.ts';
@@ -85,7 +86,7 @@ describe('accounts that were restored', () => {
 });
 
 describe('a restored row that cannot be read when it is asked for', () => {
-  const ruin = (path: string) => execute(path, `UPDATE balance_v8 SET state = '{' WHERE account_id = '${A}'`);
+  const ruin = (path: string) => execute(path, `UPDATE ${BALANCE_TABLE} SET state = '{' WHERE account_id = '${A}'`);
 
   test('stops a gateway’s views, whose file is set aside: the next start makes it anew', async () => {
     const log = logOf();
@@ -101,9 +102,9 @@ describe('a restored row that cannot be read when it is asked for', () => {
 
   test('is any row: an exception that is none, a revision that no stream has', async () => {
     for (const ruined of [
-      `UPDATE balance_v8_exception SET state = 'lost' WHERE account_id = '${A}'`,
-      `UPDATE balance_v8_exception SET state = 'open', exception = '{' WHERE account_id = '${A}'`,
-      `UPDATE balance_v8 SET revision = -5 WHERE account_id = '${A}'`,
+      `UPDATE ${BALANCE_TABLE}_exception SET state = 'lost' WHERE account_id = '${A}'`,
+      `UPDATE ${BALANCE_TABLE}_exception SET state = 'open', exception = '{' WHERE account_id = '${A}'`,
+      `UPDATE ${BALANCE_TABLE} SET revision = -5 WHERE account_id = '${A}'`,
     ]) {
       const log = logOf();
       const path = await written(log);
@@ -175,7 +176,7 @@ test('an account’s balance is never newer than its months in a file, whatever 
   });
   const file = new DatabaseSync(path, { readOnly: true });
   onTestFinished(() => file.close());
-  const revisions = file.prepare(`SELECT (SELECT revision FROM balance_v8 WHERE account_id = '${A}') AS balance,
+  const revisions = file.prepare(`SELECT (SELECT revision FROM ${BALANCE_TABLE} WHERE account_id = '${A}') AS balance,
     (SELECT revision FROM monthly_v2_revision WHERE account_id = '${A}') AS months`);
   const ahead = new Set<number>();
   await until(() => {
@@ -191,7 +192,7 @@ test('a reader beside a gateway sees rows of the moment of its start, whatever i
   const log = logOf(0, 9);
   const path = await written(log);
   const { projections } = await caughtUp(log, path, false);
-  execute(path, 'UPDATE balance_v8 SET revision = 77');
+  execute(path, `UPDATE ${BALANCE_TABLE} SET revision = 77`);
   expect(projections.accounts.read(A).revision).toBe(8);
 });
 

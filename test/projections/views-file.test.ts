@@ -32,7 +32,10 @@ describe('who waits for the file', () => {
     const { projections } = await caughtUp(log, path);
     await passing(projections.whenWritten());
     const { revision: last } = projections.accounts.read(A);
-    projections.accounts.fold(A, revision(last + 1), { type: 'PlanChanged', data: { plan: 'enterprise', terms: null } });
+    projections.accounts.fold(A, revision(last + 1), {
+      type: 'PlanChanged',
+      data: { plan: 'enterprise', terms: null },
+    });
     expect(planOf(path)).toEqual([]);
     await passing(projections.whenWritten());
     expect(planOf(path)).toHaveLength(1);

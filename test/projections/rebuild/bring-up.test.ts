@@ -4,6 +4,7 @@ import { ledgerId } from '../../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { readLedgerOfViews, writeLedgerOfViews } from '../../../projections/known-views.ts';
 import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
+import { BALANCE_TABLE } from '../../fixtures/ledger/balance-table.ts';
 import { inTurnsThroughout, passing } from '../../fixtures/ledger/turns.ts';
 import { execute, rowsOf, viewsFile } from '../example-ledger.ts';
 import { logOf, written } from '../started-projections.ts';
@@ -26,7 +27,7 @@ test.each([
   const whole = await written(log, path);
   const right = viewsFile();
   cpSync(whole, right);
-  execute(path, `UPDATE balance_v8 SET balance_micro_usd = '7'`);
+  execute(path, `UPDATE ${BALANCE_TABLE} SET balance_micro_usd = '7'`);
   if (its !== null) writeLedgerOfViews(path, its);
   expect(holdsViews(path, OWN)).toBe(isKept);
   const { events } = await passing(bringUp({ log, path, identity: OWN, clock: Date.now, onFolded: () => undefined }));

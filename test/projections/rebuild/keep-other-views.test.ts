@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { hasKeptOthers, keepOtherViews } from '../../../projections/rebuild/keep-other-views.ts';
+import { BALANCE_TABLE } from '../../fixtures/ledger/balance-table.ts';
 import { inTurnsThroughout } from '../../fixtures/ledger/turns.ts';
 import { execute, rowsOf, writeLives } from '../example-ledger.ts';
 import { ALL, caughtUp, expectWhole, LIVES, logOf, start, written } from '../started-projections.ts';
@@ -24,11 +25,11 @@ test.each([
   async (_which, isLiveEarly) => {
     const { log, early, whole } = await made();
     const [live, rebuilt] = isLiveEarly ? [early, whole] : [whole, early];
-    const [balance, monthly] = [rowsIn(live, 'balance_v8'), rowsIn(rebuilt, 'monthly_v2')];
+    const [balance, monthly] = [rowsIn(live, BALANCE_TABLE), rowsIn(rebuilt, 'monthly_v2')];
     expect(hasKeptOthers(rebuilt)).toBe(false);
     keepOtherViews(rebuilt, live, 'monthly');
     expect(hasKeptOthers(rebuilt)).toBe(true);
-    expect([rowsIn(rebuilt, 'balance_v8'), rowsIn(rebuilt, 'monthly_v2')]).toEqual([balance, monthly]);
+    expect([rowsIn(rebuilt, BALANCE_TABLE), rowsIn(rebuilt, 'monthly_v2')]).toEqual([balance, monthly]);
     const { projections, stopped } = await caughtUp(log, rebuilt);
     expectWhole(projections);
     expect(stopped).toEqual([]);
