@@ -1,6 +1,7 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
+import { type CatalogPlan, NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
+import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
 import { attemptOf } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
@@ -44,6 +45,14 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
 
 /** What an account may owe by its plan, which is in force from the first payment on. */
 export const overdraftOf = ({ billing: { plan } }: Pick<OpenAccount, 'billing'>): MicroUsd => plan?.overdraft ?? NONE;
+
+/** As the catalog has it by which its period is; null where none is in force. */
+export function planInForce(
+  { billing: { plan } }: Pick<OpenAccount, 'billing'>,
+  catalog: KnownPlans,
+): CatalogPlan | null {
+  return plan === null || plan.period === null ? null : planIn(catalog, plan.plan, plan.catalogVersion);
+}
 
 const NONE = microUsd(0n);
 

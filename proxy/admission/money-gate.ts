@@ -99,11 +99,8 @@ function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): R
   const least = rooms.reduce((least, { left }) => (left < least ? left : least), short.left);
   const why = figures(request, short, { isOnlyHeld, least });
   const retryAfterS = isOnlyHeld ? HOLDS_RETRY_S : undefined;
-  if (short.limit === null && isTrialOver(request.account, request.nowMs))
-    return refusal(
-      'trial_expired',
-      `the trial credits have expired and no others are left: buy credits or choose a plan; ${why}`,
-    );
+  const over = short.limit === null ? whatIsOver(request.account, request.nowMs) : null;
+  if (over !== null) return refusal(over.code, `${over.told}: buy credits or choose a plan; ${why}`);
   if (short.limit === null)
     return refusal('insufficient_credits', `the balance does not cover this request: ${why}`, retryAfterS);
   const [code, whose] =
@@ -114,10 +111,23 @@ function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): R
   return refusal(code, `${whose} monthly limit of ${limit} USD does not cover this request: ${why}`, retryAfterS);
 }
 
-/** Nothing is left but trial credits that the clock has ended. */
-function isTrialOver({ grants }: OpenAccount, nowMs: number): boolean {
-  const left = grants.filter((grant) => grant.remaining > 0n && !isExpired(grant, nowMs));
-  return left.length === 0 && grants.some((grant) => grant.source === 'trial' && isExpired(grant, nowMs));
+interface Over {
+  readonly code: 'trial_expired' | 'plan_ended';
+  readonly told: string;
+}
+
+/** What an account has had, where nothing is left: a plan that was not paid, or its trial, which the clock has ended or which is used up. */
+function whatIsOver({ grants, billing: { endedPlan } }: OpenAccount, nowMs: number): Over | null {
+  if (grants.some((grant) => grant.remaining > 0n && !isExpired(grant, nowMs))) return null;
+  if (endedPlan?.reason === 'unpaid') {
+    const at = new Date(endedPlan.atMs).toISOString();
+    const told = `the plan ${endedPlan.plan} ended at ${at} because it was not paid in time, and no credits are left`;
+    return { code: 'plan_ended', told };
+  }
+  if (grants.some((grant) => grant.source === 'trial' && isExpired(grant, nowMs)))
+    return { code: 'trial_expired', told: 'the trial credits have expired and no others are left' };
+  const isTrialAlone = grants.length > 0 && grants.every(({ source }) => source === 'trial');
+  return isTrialAlone ? { code: 'trial_expired', told: 'the trial credits are used up' } : null;
 }
 
 /** Most requests cost a small part of what is held for them: soon there may be room. */

@@ -1,6 +1,8 @@
 import type { RateLimitSet, RateLimitsConfiguration } from '../../contracts/rate-limits.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { hasPaid } from '../../ledger/account/has-paid.ts';
+import { planInForce } from '../../ledger/account/plans.ts';
+import type { KnownPlans } from '../../ledger/catalog/known-plans.ts';
 
 /** What applies to a caller on this proxy. */
 export interface ApplyingLimits {
@@ -10,20 +12,24 @@ export interface ApplyingLimits {
   readonly proxies: number;
 }
 
-/** An account's and its keys' limits: of its plan, or by whether it ever paid; divided by proxies, at least one. */
+/** An account's and its keys' limits: of its plan, by the catalog or the configuration, or by whether it ever paid; divided by proxies, at least one. */
 export class LimitsByAccount {
   readonly #configuration: RateLimitsConfiguration;
   /** There are few: one for each set and number of proxies. */
-  readonly #divided = new Map<RateLimitSet, Map<number, ApplyingLimits>>();
+  readonly #divided = new WeakMap<RateLimitSet, Map<number, ApplyingLimits>>();
 
-  constructor(configuration: RateLimitsConfiguration) {
+  readonly #catalog: () => KnownPlans;
+
+  constructor(configuration: RateLimitsConfiguration, catalog: () => KnownPlans) {
     this.#configuration = configuration;
+    this.#catalog = catalog;
   }
 
   /** @param proxies how many serve the account, as far as is known */
-  of(account: Pick<OpenAccount, 'plan' | 'grants'>, proxies: number): ApplyingLimits {
+  of(account: Pick<OpenAccount, 'plan' | 'grants' | 'billing'>, proxies: number): ApplyingLimits {
     const { paid, unpaid, plans } = this.#configuration;
-    const ofPlan = Object.hasOwn(plans, account.plan) ? plans[account.plan] : undefined;
+    const configured = Object.hasOwn(plans, account.plan) ? plans[account.plan] : undefined;
+    const ofPlan = planInForce(account, this.#catalog())?.rateLimits ?? configured;
     return this.#dividedAmong(
       ofPlan ?? (hasPaid(account) ? paid : unpaid),
       Math.max(proxies, this.#configuration.proxies),

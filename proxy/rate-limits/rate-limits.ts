@@ -1,5 +1,6 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { RateLimitSet, RateLimitsConfiguration } from '../../contracts/rate-limits.ts';
+import type { KnownPlans } from '../../ledger/catalog/known-plans.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Caller } from '../caller.ts';
 import { type ApplyingLimits, LimitsByAccount } from './applying-limits.ts';
@@ -13,6 +14,7 @@ import { RememberedUses } from './remembered-uses.ts';
 interface RateLimitsParts {
   readonly configuration: RateLimitsConfiguration;
   readonly accounts: AccountViews;
+  readonly catalog: () => KnownPlans;
   /** How many proxies are known to serve an account, this one among them. */
   readonly proxiesOf: (account: Caller['account']) => number;
   readonly clock: () => number;
@@ -44,7 +46,7 @@ export class RateLimits {
 
   constructor(parts: RateLimitsParts) {
     this.#parts = parts;
-    this.#limits = new LimitsByAccount(parts.configuration);
+    this.#limits = new LimitsByAccount(parts.configuration, parts.catalog);
   }
 
   /** Lets a call in whose body is still to be read, or says when to come back: then it has taken nothing. */

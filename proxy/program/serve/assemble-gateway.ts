@@ -94,6 +94,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
     ...options,
     configuration: configuration.rateLimits,
     accounts: projections.accounts,
+    catalog: () => projections.catalog.state,
     proxiesOf: (account) => fleet?.proxiesOf(account) ?? 1,
   });
   const onFenced = (why: string): void => availability.fence(why);

@@ -5,6 +5,7 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { LimitsByAccount } from '../../../proxy/rate-limits/applying-limits.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { granted, opened } from '../../fixtures/ledger/example-account.ts';
+import { catalogOf, STARTER, subscribed, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 
 const configuration = rateLimitsSchema.parse({
   paid: { requestsPerMinute: 1_000, concurrentStreams: 7 },
@@ -12,7 +13,8 @@ const configuration = rateLimitsSchema.parse({
   plans: { team: { requestsPerMinute: 50 } },
   keyPercent: 30,
 });
-const limits = new LimitsByAccount(configuration);
+const limited = { ...TEAM, rateLimits: { ...configuration.paid, requestsPerMinute: 70 } };
+const limits = new LimitsByAccount(configuration, () => catalogOf(limited, STARTER));
 
 function account(...events: readonly AccountEvent[]): OpenAccount {
   const state = fold([opened, ...events]);
@@ -38,6 +40,14 @@ it('are those of a plan that has some, whoever has paid; what they leave out is 
   expect(limits.of(account(onPlan('team')), 1).account.concurrentStreams).toBe(1_000);
 });
 
+it('are those that the catalog says of the plan, once it is paid, and not those of the configuration', () => {
+  const [asked, claim, ...paid] = subscribed('team');
+  if (asked === undefined || claim === undefined) throw new Error('it was asked for');
+  expect(requests(asked, claim)).toBe(10);
+  expect(requests(asked, claim, ...paid)).toBe(70);
+  expect(requests(...subscribed('starter'))).toBe(1_000);
+});
+
 it('are in part those of a key, and divided among proxies: whole numbers, at least one', () => {
   const paid = account(from('purchase'));
   expect(limits.of(paid, 1).key).toMatchObject({ requestsPerMinute: 300, concurrentStreams: 2 });
@@ -48,6 +58,6 @@ it('are in part those of a key, and divided among proxies: whole numbers, at lea
   });
   expect(limits.of(paid, 900).account.concurrentStreams).toBe(1);
   // As many as are configured, where fewer are known.
-  const configured = new LimitsByAccount({ ...configuration, proxies: 4 });
+  const configured = new LimitsByAccount({ ...configuration, proxies: 4 }, () => catalogOf());
   expect([configured.of(paid, 2).proxies, configured.of(paid, 5).proxies]).toEqual([4, 5]);
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
+import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import type { Caller } from '../../../proxy/caller.ts';
 import { RateLimits } from '../../../proxy/rate-limits/rate-limits.ts';
@@ -22,6 +23,7 @@ it('of key and account the one is told that is in the way for longest', () => {
   const limits = new RateLimits({
     configuration: rateLimitsSchema.parse({ paid: { requestsPerMinute: 20 }, keyPercent: 50 }),
     accounts: new AccountViews(),
+    catalog: () => EMPTY_CATALOG,
     proxiesOf: () => 1,
     clock: () => 0,
     monotonic: () => 0,

@@ -1,0 +1,92 @@
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { NO_PLAN } from '../../contracts/plan.ts';
+import { catalogEntry } from '../fixtures/catalog-entry.ts';
+import { asking, type Callable, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { type FurtherAccount, openAccount } from '../fixtures/gateway/open-account.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
+
+const NOW = Date.parse('2026-05-31T23:59:59.000Z');
+const DAY = 24 * 3_600_000;
+let nowMs = NOW;
+beforeEach(() => {
+  nowMs = NOW;
+});
+const free = { label: 'Free', price: '0', credits: '0.02' };
+const { gateway } = await startOnUpstream(afterAll, {
+  ...{ provider: { countTokens: false }, clock: () => nowMs, creditsMicroUsd: 0n },
+  catalog: {
+    models: [catalogEntry('opal-medium'), catalogEntry('opal-fast')],
+    plans: [
+      { ...free, id: 'narrow', models: ['opal-medium'] },
+      { ...free, id: 'owing', overdraft: '0.01' },
+      { ...free, id: 'slow', rate_limits: { requestsPerMinute: 1 } },
+      { ...free, id: 'dear', price: '5.00' },
+    ],
+  },
+});
+
+const send = (caller: Callable, maxTokens: number, model = 'opal-medium') =>
+  post(caller, '/v1/messages', asking(model, { max_tokens: maxTokens }));
+const catalog = () => gateway.gateway.process.projections.catalog.state;
+const renewing = () => ({ provider: 'manual', catalog: catalog(), nowMs });
+
+async function onPlan(plan: string): Promise<FurtherAccount> {
+  const account = await openAccount(gateway, { nowMs });
+  await choose(account, plan);
+  return account;
+}
+const choose = ({ accountId }: FurtherAccount, plan: string): Promise<void> =>
+  gateway.command({ type: 'ChangePlan', plan, reason: 'as asked for', by: 'operator', ...renewing() }, accountId);
+
+it('models that the plan does not have are refused, as those that a key may not call', async () => {
+  const account = await onPlan('narrow');
+  expect((await send(account, 500)).status).toBe(200);
+  const refused = await send(account, 500, 'opal-fast');
+  expect(refusalOf(refused, 403)).toBe('model: the plan narrow does not have opal-fast');
+  const counting = await post(account, '/v1/messages/count_tokens', asking('opal-fast'));
+  expect(refusalOf(counting, 403)).toBe('model: the plan narrow does not have opal-fast');
+  await gateway.command({ type: 'EndPlan', nowMs }, account.accountId);
+  expect((await send(account, 500, 'opal-fast')).status).toBe(200);
+});
+
+it('what may be owed by the plan is there beside the balance, as long as there is the plan', async () => {
+  const account = await onPlan('owing');
+  const plain = await onPlan('narrow');
+  // More than 0.02 USD, and less than 0.03.
+  expect(refusalOf(await send(plain, 1_200), 402)).toContain('0.02 USD is left');
+  expect((await send(account, 1_200)).status).toBe(200);
+  await gateway.command({ type: 'EndPlan', nowMs }, account.accountId);
+  expect(refusalOf(await send(account, 1_200), 402)).toMatch(/^the balance does not cover this request/);
+});
+
+it('calls are limited by the rates of the plan', async () => {
+  const account = await onPlan('slow');
+  expect((await send(account, 1)).status).toBe(200);
+  expect(refusalOf(await send(account, 1), 429)).toMatch(/requests/);
+});
+
+it('a plan that was not paid in time, and a trial that is used up, say so, and what to do', async () => {
+  const account = await onPlan('dear');
+  nowMs = NOW + 7 * DAY;
+  await gateway.command({ type: 'StartRenewal', ...renewing() }, account.accountId);
+  expect(refusalOf(await send(account, 500), 402)).toMatch(
+    /^the plan dear ended at 2026-06-07T23:59:59\.000Z because it was not paid in time, and no credits are left: buy credits or choose a plan; it could cost /,
+  );
+  await account.grant(1_000_000n);
+  expect((await send(account, 500)).status).toBe(200);
+
+  const trial = await openAccount(gateway, { nowMs, trial: 1_000n });
+  await gateway.command({ type: 'RevokeGrant', ...TAKEN, nowMs }, trial.accountId);
+  expect(refusalOf(await send(trial, 500), 402)).toMatch(
+    /^the trial credits are used up: buy credits or choose a plan; it could cost .* 0\.00 USD is left/,
+  );
+  await choose(trial, 'owing');
+  expect((await send(trial, 500)).status).toBe(200);
+  await choose(trial, NO_PLAN);
+  expect((await send(trial, 500)).status).toBe(200);
+});
+
+const TAKEN = {
+  ...{ revocationId: 'r', grantId: 'grant_trial' as never, amount: null, cause: 'administration' as const, paymentId: null },
+  ...{ reason: 'as if it were spent', actor: 'operator' },
+};
