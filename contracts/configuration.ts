@@ -128,6 +128,10 @@ const sections = z.strictObject({
     /** How long a request waits for its lease in all, before it is refused because the log is slow. */
     waitMs: milliseconds(60_000).default(LIMITS.leaseWaitMs),
   }),
+  autoReload: section({
+    /** How long a request for which there are no credits waits while some are being bought by themselves; 0 is not at all. */
+    waitMs: z.int().min(0).max(LIMITS.reloadWaitMsMax).default(0),
+  }),
   /** Where `gateway serve` and `gateway relay` answer GET /metrics; absent is nowhere. Not for the public. */
   metrics: section({ serve: address.optional(), relay: address.optional() }),
   /** Published at start where the ledger has no catalog; later starts tell differences. From this file's folder. */

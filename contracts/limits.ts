@@ -165,6 +165,14 @@ export const LIMITS = Object.freeze({
   /** How long a request waits for its lease in all, before it is refused because the log is slow. */
   leaseWaitMs: 5 * SECOND_MS,
 
+  /**
+   * Requests that wait for credits that are being bought (`autoReload.waitMs`), in all and of one account, and how long at the
+   * most: each has its body and a place among what its account may ask for at once.
+   */
+  reloadWaitingMax: 1_000,
+  reloadWaitingPerAccountMax: 100,
+  reloadWaitMsMax: 2 * MINUTE_MS,
+
   /** Bytes that one event may have, and one append together. */
   eventBytesMax: 256 * KIB,
   appendBytesMax: 1_000_000,
@@ -213,7 +221,8 @@ assert(
 );
 assert(LIMITS.restOfBodyMs < LIMITS.requestReceiveMs, 'a rest that nobody wants has less time than a body');
 assert(
-  2 * (LIMITS.requestReceiveMs + LIMITS.countTokensMs + LIMITS.leaseWaitMs) < LIMITS.requestStartMs,
+  2 * (LIMITS.requestReceiveMs + LIMITS.countTokensMs + LIMITS.leaseWaitMs + LIMITS.reloadWaitMsMax) <
+    LIMITS.requestStartMs,
   'a request that comes slowly and waits starts all the same',
 );
 assert(LIMITS.drainMs <= LIMITS.requestTotalMs, 'a drain ends within its request');
@@ -233,6 +242,7 @@ assert(
   4 * (LIMITS.clockSkewMs + LIMITS.clockJumpMs) < LIMITS.leaseSlackMs,
   'two proxies at their bounds agree on leases',
 );
+assert(LIMITS.reloadWaitingPerAccountMax < LIMITS.reloadWaitingMax, 'one account does not wait in the place of all');
 assert(LIMITS.leaseReclaimMs < LIMITS.leaseWaitMs, 'a wait for others is part of the wait for a lease');
 assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');
 assert(

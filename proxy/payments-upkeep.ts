@@ -45,6 +45,11 @@ export class PaymentsUpkeep {
     await this.whenIdle();
   }
 
+  /** Somebody waits for what it may buy. */
+  lookAt(accountId: AccountId): void {
+    this.#begin(accountId, { asksOpen: false });
+  }
+
   /** Until nothing is under way. */
   async whenIdle(): Promise<void> {
     while (this.#done.size > 0) await Promise.all(this.#done);

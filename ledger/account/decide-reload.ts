@@ -37,12 +37,10 @@ export function startAutoReload(command: CommandOf<'StartAutoReload'>, state: Op
   const { payments } = state.billing;
   const { reload } = payments;
   if (reload === null) return [];
-  const available = usableCredits(state.grants, nowMs) - state.uncovered;
-  const pending = sumOf(openAttempts(payments).filter(({ kind }) => kind === 'reload'));
-  if (available + pending > reload.threshold) return [];
-  const amount = microUsd(roundedUp(reload.target - available - pending));
-  const monthTotal = reloadedIn(payments, monthOf(nowMs));
-  const reason = whyNot(state, reload, { amount, monthTotal, pending, nowMs });
+  const level = levelOf(state, reload, nowMs);
+  if (!level.isLow) return [];
+  const { available, pending, amount, monthTotal } = level;
+  const reason = whyNot(state, reload, level);
   if (reason !== null)
     return reason === reload.skipped ? [] : [{ type: 'AutoReloadSkipped', data: { reason, at: instant(nowMs) } }];
   const balance = available < 0n ? NOTHING : microUsd(available);
@@ -50,11 +48,31 @@ export function startAutoReload(command: CommandOf<'StartAutoReload'>, state: Op
   return [{ type: 'AutoReloadStarted', data: { ...begun, startedAt: instant(nowMs) } }];
 }
 
+/** Whether credits are being bought by themselves: an attempt is open, or the level has one begun. */
+export function isReloading(state: OpenAccount, nowMs: number): boolean {
+  const { reload } = state.billing.payments;
+  if (reload === null) return false;
+  const level = levelOf(state, reload, nowMs);
+  return level.pending > 0n || (level.isLow && whyNot(state, reload, level) === null);
+}
+
 interface Level {
+  readonly isLow: boolean;
+  readonly available: bigint;
+  /** What would be bought. */
   readonly amount: MicroUsd;
   readonly monthTotal: MicroUsd;
   readonly pending: bigint;
   readonly nowMs: number;
+}
+
+function levelOf(state: OpenAccount, { threshold, target }: ReloadState, nowMs: number): Level {
+  const { payments } = state.billing;
+  const available = usableCredits(state.grants, nowMs) - state.uncovered;
+  const pending = sumOf(openAttempts(payments).filter(({ kind }) => kind === 'reload'));
+  const amount = microUsd(roundedUp(target - available - pending));
+  const monthTotal = reloadedIn(payments, monthOf(nowMs));
+  return { isLow: available + pending <= threshold, available, pending, amount, monthTotal, nowMs };
 }
 
 function whyNot(

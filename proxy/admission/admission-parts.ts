@@ -10,6 +10,7 @@ import type { BodyThreads } from '../request-body/body-threads.ts';
 import type { RequestCounts } from '../request-counts.ts';
 import type { UpstreamDirectory } from '../upstream/upstream-directory.ts';
 import type { CreditFleet } from './credit-fleet.ts';
+import type { ReloadWaits } from './reload-waits.ts';
 
 /** What the admission of requests works with. */
 export interface AdmissionParts {
@@ -20,6 +21,8 @@ export interface AdmissionParts {
   readonly accounting: RequestAccounting;
   /** Where several proxies share the log; null where this one has all credit to itself. */
   readonly fleet: CreditFleet | null;
+  /** Those for which there are no credits, while some are being bought. */
+  readonly reloadWaits: ReloadWaits;
   /** Why this proxy's claim on its name does not let it admit what costs anything; null where it does, or needs none. */
   readonly claimDoubt: () => string | null;
   readonly rateLimits: RateLimits;

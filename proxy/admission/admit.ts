@@ -16,6 +16,7 @@ import type { NoLease } from './lease-queue.ts';
 import { refusedFor, widestWindow } from './model-lifecycle.ts';
 import { type MoneyRequest, type Remedies, refuseByMoney, takenByHolds } from './money-gate.ts';
 import { openRequest } from './open-request.ts';
+import type { ReloadWait } from './reload-waits.ts';
 import { refuseByKeyNow, refuseByStanding, refuseSetAside } from './standing.ts';
 import { costOfUses, dearestInputClass, inputTokensBound, inputTokensByCount, worstCase } from './worst-case.ts';
 
@@ -29,9 +30,10 @@ export interface Admitted extends Candidate {
 /**
  * Everything that stands between a caller who has its place (routes/take-place.ts) and the way upstream, in order: body,
  * model, allow-list, tokens a minute, money. What is refused has its place no more, and has taken its request.
- * There are three waits. A body that is long, in bytes or values, is read by another thread, after which the caller is
+ * There are four waits. A body that is long, in bytes or values, is read by another thread, after which the caller is
  * looked at again. With several proxies there may have to be a lease. And where the worst case by size does not fit, but
- * one by the exact count may, it is counted: never where something brings input that a count does not know.
+ * one by the exact count may, it is counted: never where something brings input that a count does not know. And where
+ * credits lack that are being bought, they may be waited for.
  */
 export function admit(
   incoming: IncomingRequest,
@@ -99,8 +101,60 @@ function admitRead(
 ): Admitted | Refusal | Promise<Admitted | Refusal> {
   if (facts.type === 'refusal') return facts;
   const candidate = candidateOf(incoming, facts, parts);
+  if ('code' in candidate) return candidate;
+  const asked = { isStream: facts.isStream, inputTokens: candidate.inputTokensGuess };
+  const limited = parts.rateLimits.ask(incoming.ticket, asked);
+  if (limited !== null) return refusedFor(candidate.model, parts.clock(), limited);
+  const admitted = admitCandidate(candidate, parts);
+  return admitted instanceof Promise
+    ? admitted.then((late) => orOnceReloaded(late, incoming, facts, parts))
+    : orOnceReloaded(admitted, incoming, facts, parts);
+}
+
+/** Where only credits lack, and some are being bought, it waits for them, if it may. */
+function orOnceReloaded(
+  result: Admitted | Refusal,
+  incoming: IncomingRequest,
+  facts: MessageFacts,
+  parts: AdmissionParts,
+): Admitted | Refusal | Promise<Admitted | Refusal> {
+  if (!lacksCredits(result)) return result;
+  const wait = parts.reloadWaits.begin(incoming.caller.accountId, incoming.client);
+  return wait === null ? result : onceReloaded(wait, result, incoming, facts, parts);
+}
+
+/** Decided anew whenever its account has changed, as though it came then; what it took of its caller's limits it has. */
+async function onceReloaded(
+  wait: ReloadWait,
+  refused: Refusal,
+  incoming: IncomingRequest,
+  facts: MessageFacts,
+  parts: AdmissionParts,
+): Promise<Admitted | Refusal> {
+  try {
+    for (;;) {
+      await wait.change();
+      if (incoming.client.hasLeft) return refused;
+      const result = refuseAll(parts) ?? (await decide(incoming, facts, parts));
+      if (!lacksCredits(result) || !wait.goesOn()) return result;
+    }
+  } finally {
+    if (incoming.observed !== null) incoming.observed.reloadWaitMs = wait.ms;
+    wait.end();
+  }
+}
+
+function decide(
+  incoming: IncomingRequest,
+  facts: MessageFacts,
+  parts: AdmissionParts,
+): Admitted | Refusal | Promise<Admitted | Refusal> {
+  const candidate = candidateOf(incoming, facts, parts);
   return 'code' in candidate ? candidate : admitCandidate(candidate, parts);
 }
+
+const lacksCredits = (result: Admitted | Refusal): result is Refusal =>
+  result.type === 'refusal' && (result.code === 'insufficient_credits' || result.code === 'trial_expired');
 
 function admitCandidate(candidate: Candidate, parts: AdmissionParts): Admitted | Refusal | Promise<Admitted | Refusal> {
   const bound = inputTokensBound(candidate.facts.size, candidate.terms.contextWindow);

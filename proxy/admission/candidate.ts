@@ -36,7 +36,7 @@ export interface IncomingRequest {
   readonly observed: ObservedRequest | null;
 }
 
-/** A request that only money may still stand in the way of. */
+/** A request that only its caller's tokens a minute, and money, may still stand in the way of. */
 export interface Candidate extends Omit<IncomingRequest, 'headers'> {
   readonly facts: MessageFacts;
   readonly model: CatalogModel;
@@ -81,10 +81,6 @@ export function candidateOf(
   if ('code' in terms) return refusedFor(model, nowMs, terms);
   const unknown = refuseBySize(facts.size, model, terms);
   if (unknown !== null) return refusedFor(model, nowMs, unknown);
-  const guess = inputTokensGuess(facts.size, terms.contextWindow);
-  // The last that can be in its way but money.
-  const limited = parts.rateLimits.ask(ticket, { isStream: facts.isStream, inputTokens: guess });
-  if (limited !== null) return refusedFor(model, nowMs, limited);
   const found = { requestId, caller, facts, bytes, owner, client, model, deployments, terms, ticket, observed };
   return {
     ...found,
@@ -92,7 +88,7 @@ export function candidateOf(
     trace: traceContextOf(headers),
     asksForFast: fast,
     mayRunFast,
-    inputTokensGuess: guess,
+    inputTokensGuess: inputTokensGuess(facts.size, terms.contextWindow),
     inputTokensCounted: null,
   };
 }

@@ -7,6 +7,7 @@ import type { Journal } from '../../ledger/journal/journal.ts';
 import type { LogBreaker } from '../../ledger/log-breaker.ts';
 import type { Sealer } from '../../ledger/seals/sealer.ts';
 import type { Projections } from '../../projections/projections.ts';
+import type { ReloadWaits } from '../admission/reload-waits.ts';
 import type { Availability } from '../availability.ts';
 import type { GatewayClock } from '../clock/gateway-clock.ts';
 import type { Drains } from '../forwarding/drains.ts';
@@ -64,6 +65,8 @@ export interface MeasuredParts {
   readonly figures: Pick<RequestFigures, 'all'>;
   /** Requests that wait for credit to be leased. */
   readonly leaseWaits: () => number;
+  /** Those that wait for credits that are being bought. */
+  readonly reloadWaits: Pick<ReloadWaits, 'count'>;
 }
 
 export interface GatewayMetrics {
@@ -240,6 +243,7 @@ function gaugesOf(parts: MeasuredParts): Measures {
       'upstream',
     ],
     lease_waits: ['Requests that wait for credit to be leased', parts.leaseWaits],
+    reload_waits: ['Requests that wait for credits that are being bought', () => parts.reloadWaits.count],
     // A sample is a float, which is exact to some nine thousand million USD.
     held_micro_usd: ['What requests hold that are not settled, in micro-USD', () => Number(holds.amount)],
     seals: [

@@ -24,7 +24,7 @@ export class AccessLog {
   }
 
   write(observed: ObservedRequest, status: number, nowMs: number): void {
-    const { request, arrivedMs, firstByteMs, overheadMs, ending, cost } = observed;
+    const { request, arrivedMs, firstByteMs, overheadMs, reloadWaitMs, ending, cost } = observed;
     const tokens = ending?.tokens;
     this.#tell({
       requestId: request.id,
@@ -47,6 +47,7 @@ export class AccessLog {
       usage: ending?.source,
       costUsd: cost === null ? undefined : formatExactUsd(cost),
       firstByteMs: firstByteMs === 0 ? undefined : rounded(firstByteMs - arrivedMs),
+      reloadWaitMs: reloadWaitMs === 0 ? undefined : rounded(reloadWaitMs),
       overheadMs: overheadMs === null ? undefined : rounded(overheadMs),
       durationMs: rounded(nowMs - arrivedMs),
     });

@@ -35,6 +35,8 @@ export class ObservedRequest {
   cost: PicoUsd | null = null;
   /** Its body had come, and it had its turn. */
   readMs = 0;
+  /** How long it waited for credits that were being bought. */
+  reloadWaitMs = 0;
   /** An upstream had the request: the first that did. */
   calledMs = 0;
   /** The upstream's last bytes before the client's first ones went out. */

@@ -8,6 +8,7 @@ import type { Settlement } from '../../../ledger/settlement/settlement.ts';
 import { readUpcastFrom } from '../../../projections/known-views.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { CreditFleet } from '../../admission/credit-fleet.ts';
+import { ReloadWaits } from '../../admission/reload-waits.ts';
 import { Availability } from '../../availability.ts';
 import { GatewayClaim } from '../../claim/gateway-claim.ts';
 import { TrustedProxies } from '../../connections/trusted-proxies.ts';
@@ -64,6 +65,7 @@ export interface GatewayProcess extends OpenedGateway, BuiltParts {
   readonly recovered: RecoveredRequests;
   /** Null where this proxy has all credit to itself. */
   readonly fleet: CreditFleet | null;
+  readonly reloadWaits: ReloadWaits;
   /** Null where they are not configured: then nothing is measured. */
   readonly metrics: GatewayMetrics | null;
   readonly unserved: UnservedModels;
@@ -119,12 +121,17 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const recovered = recoveredOf(opened, built);
   const sealer = gatewaySealer(opened.options, availability);
   const leaseWaits = (): number => fleet?.queue.waiting ?? 0;
+  const reloadWaits = new ReloadWaits({
+    ...{ accounts: projections.accounts, clock: options.clock, ...configuration.autoReload },
+    begin: (accountId) => payments.lookAt(accountId),
+  });
   const renewal = renewalOf(opened);
   const renewed = { sealer, renewal };
+  const waits = { leaseWaits, reloadWaits };
   const metrics =
-    figures === null ? null : metricsOf(opened, { ...built, ...renewed, recovered, unserved, figures, leaseWaits });
+    figures === null ? null : metricsOf(opened, { ...built, ...renewed, recovered, unserved, figures, ...waits });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
-  const server = serverOf(opened, { ...built, fleet, threads });
+  const server = serverOf(opened, { ...built, fleet, threads, reloadWaits });
   const sweeper = sweeperOf(opened, built);
   const closer = closerOf(opened, built);
   const payments = paymentsOf(opened, built);
@@ -132,6 +139,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const parts = {
     recovered,
     fleet,
+    reloadWaits,
     metrics,
     unserved,
     threads,
@@ -251,7 +259,7 @@ function metricsOf(
     ...measured
   }: BuiltParts &
     Pick<GatewayProcess, 'recovered' | 'unserved' | 'sealer' | 'renewal'> &
-    Pick<MeasuredParts, 'figures' | 'leaseWaits'>,
+    Pick<MeasuredParts, 'figures' | 'leaseWaits' | 'reloadWaits'>,
 ): GatewayMetrics {
   const pending = (): number => settlement.pending + recovered.count;
   const { clock, accessLog, tracing, configuration } = options;
@@ -276,7 +284,7 @@ function fleetOf(opened: OpenedGateway, { holds, claim }: BuiltParts): CreditFle
 
 function serverOf(
   { options, projections }: OpenedGateway,
-  built: BuiltParts & Pick<GatewayProcess, 'fleet' | 'threads'>,
+  built: BuiltParts & Pick<GatewayProcess, 'fleet' | 'threads' | 'reloadWaits'>,
 ): FastifyInstance {
   const { configuration, clock, monotonic, logger } = options;
   const { product, unknownBetas, browserOrigins, connections, chargeInterrupted, clientStallMs } = configuration;

@@ -14,6 +14,7 @@ export async function stopInOrder(
   const { configuration, logger } = options;
   availability.stop();
   gateway.recovered.close();
+  gateway.reloadWaits.close();
   const closed = server.close();
   server.server.closeIdleConnections();
   // What was accepted is refused once it has been read, unless it has come so far as to be forwarded; a body that does not come

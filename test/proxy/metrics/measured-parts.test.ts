@@ -41,6 +41,7 @@ const PARTS = {
   tracing: { lost: 157 },
   figures: new RequestFigures(),
   leaseWaits: () => 163,
+  reloadWaits: { count: 167 },
 };
 
 async function samplesOf(parts: object): Promise<ReadonlyMap<string, string>> {
@@ -59,7 +60,7 @@ it('each metric is the figure of its name', async () => {
     ...{ holds: 59, held_micro_usd: 61, accounts_set_aside: 19, exceptions_open: 13, exceptions_open_micro_usd: 17 },
     ...{ 'calls_under_way{kind="message"}': 107, 'calls_under_way{kind="stream"}': 109 },
     ...{ 'calls_under_way{kind="count"}': 113, calls_waiting: 127, 'upstream_calls_waiting{upstream="one"}': 131 },
-    ...{ lease_waits: 163, seals: 139, events_unsealed: 149, drains: 137, spans_lost_total: 157 },
+    ...{ lease_waits: 163, reload_waits: 167, seals: 139, events_unsealed: 149, drains: 137, spans_lost_total: 157 },
     ...{ access_log_lost_total: 151, priority_unasked_total: 67, shed_total: 71, connections_refused_total: 73 },
     ...{ 'requests_total{status="200"}': 97, 'request_outcomes_total{outcome="completed"}': 101 },
     'rate_limited_total{whose="key",limit="requestsPerMinute"}': 103,

@@ -274,6 +274,7 @@ describe('a fault', () => {
     [{ drainMs: 0 }, 'drainMs: must be at least 1'],
     [{ leases: { reclaimMs: 0 } }, 'leases.reclaimMs: must be at least 1'],
     [{ leases: { waitMs: 60_001 } }, 'leases.waitMs: must be at most 60000'],
+    [{ autoReload: { waitMs: 120_001 } }, 'autoReload.waitMs: must be at most 120000'],
     [{ drainMs: 120_001 }, 'drainMs: must be at most 120000'],
     [{ logLevel: 'loud' }, 'logLevel: expected one of "fatal", "error", "warn", "info", "debug", "trace", "silent"'],
     [{ providers: { main: { ...provider, protocol: 'chat' } } }, 'providers.main.protocol: expected "messages"'],

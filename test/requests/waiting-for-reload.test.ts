@@ -1,0 +1,177 @@
+import { afterAll, expect, it } from 'vitest';
+import { attemptId, keyId, leaseId, paymentId, proxyId } from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
+import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { openAttempts } from '../../ledger/account/payments.ts';
+import { MANUAL } from '../../ledger/payments/manual-provider.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { asking, type Callable, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { openAccount } from '../fixtures/gateway/open-account.ts';
+import { startPost } from '../fixtures/gateway/post-message.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startUpstream } from '../upstream/upstream.ts';
+
+/** Longer than a test may take. */
+const LONG_MS = 120_000;
+const upstream = endedLater(await startUpstream(), afterAll);
+const accessLines: string[] = [];
+const start = (settings: object): Promise<TestGateway> =>
+  startTestGateway({ upstreamUrl: upstream.url, settings: { ...settings }, accessLines });
+const waiting = endedLater(await start({ autoReload: { waitMs: LONG_MS } }), afterAll);
+
+/** It could cost 0.45 USD and a little. */
+const DEAR = asking('opal-medium', { max_tokens: 30_000 });
+
+/** An account with next to nothing, for which 0.50 USD and what it had are being bought, and a little. */
+async function reloading(gateway: TestGateway, credits = 1_000n) {
+  const account = await openAccount(gateway, { credits });
+  const { accountId } = account;
+  const command = (one: AccountCommand) => gateway.command(one, accountId);
+  const nowMs = Date.now();
+  const by = 'owner@example.com';
+  const method = { customerId: accountId, paymentMethodId: 'mandate-7', brand: 'sepa', last4: '3000' };
+  await command({ type: 'SavePaymentMethod', provider: MANUAL, ...method, consentedAtMs: nowMs, by });
+  await command({
+    ...{
+      type: 'ConfigureAutoReload',
+      threshold: microUsd(credits + 9_000n),
+      target: microUsd(2n * credits + 600_000n),
+    },
+    ...{ monthlyCap: microUsd(10_000_000n), consentedAtMs: nowMs, by },
+  });
+  const open = () => {
+    const { state } = gateway.gateway.process.projections.accounts.read(accountId);
+    return state.type === 'unopened' ? undefined : openAttempts(state.billing.payments)[0];
+  };
+  await expect.poll(open).toBeDefined();
+  const attempt = attemptId(open()?.attemptId ?? '');
+  const confirm = () =>
+    command({
+      ...{ type: 'RecordPayment', attemptId: attempt, provider: MANUAL, paymentId: paymentId(`p_${accountId}`) },
+      ...{ amount: microUsd(open()?.price ?? 0n), paidAtMs: nowMs, nowMs },
+    });
+  return { ...account, attempt, command, confirm };
+}
+
+const isWaiting = (gateway: TestGateway, count: number) =>
+  expect.poll(() => gateway.gateway.process.reloadWaits.count).toBe(count);
+
+const send = (caller: Callable) => post(caller, '/v1/messages', DEAR);
+
+const accessLineOf = async (keyIdOf: string): Promise<Record<string, unknown>> => {
+  const find = () => accessLines.map((line) => JSON.parse(line).request).find(({ keyId }) => keyId === keyIdOf);
+  await expect.poll(find).toBeDefined();
+  return find();
+};
+
+it('a request is served once what is bought meanwhile is paid', async () => {
+  const caller = await reloading(waiting);
+  const answer = send(caller);
+  await isWaiting(waiting, 1);
+  // Its body waits with it, and is counted.
+  expect(waiting.gateway.process.bodies.bytes).toBeGreaterThan(0);
+  await caller.confirm();
+  expect((await answer).status).toBe(200);
+  await isWaiting(waiting, 0);
+  await expect.poll(() => waiting.gateway.process.bodies.bytes).toBe(0);
+  const line = await accessLineOf(caller.keyId);
+  expect(Number(line.reloadWaitMs)).toBeGreaterThan(0);
+  expect(Number(line.overheadMs)).toBeGreaterThanOrEqual(Number(line.reloadWaitMs));
+});
+
+it('so is one that no lease could be had for, because another proxy has all that there is', async () => {
+  const settings = { proxies: 'many', leases: { reclaimMs: 10 }, autoReload: { waitMs: LONG_MS } };
+  const gateway = endedLater(await start(settings));
+  const caller = await reloading(gateway, 500_000n);
+  const nowMs = Date.now();
+  await caller.command({
+    ...{ type: 'LeaseCredits', proxy: proxyId('proxy_other'), leaseId: leaseId('lease_other'), epoch: 1, keyId: null },
+    ...{ requestsBeforeMs: null, othersAheadMs: 0, upTo: microUsd(500_000n), expiresAtMs: nowMs + 36_000_000, nowMs },
+  });
+  const answer = send(caller);
+  await isWaiting(gateway, 1);
+  await caller.confirm();
+  expect((await answer).status).toBe(200);
+});
+
+it.each([
+  ['declined by whoever decides it', (attempt: string) => ({ type: 'AbandonPayment', reason: 'no', attempt })],
+  [
+    'declined by its provider',
+    (attempt: string) => ({ type: 'RecordPaymentFailure', code: 'declined', isTerminal: false, attempt }),
+  ],
+])('it is refused at once where the payment is %s', async (_how, ending) => {
+  const caller = await reloading(waiting);
+  const answer = send(caller);
+  await isWaiting(waiting, 1);
+  const { attempt, ...said } = ending(caller.attempt);
+  await caller.command({ ...said, attemptId: attempt, nowMs: Date.now() } as unknown as AccountCommand);
+  expect(refusalOf(await answer, 402)).toMatch(/^the balance does not cover this request/);
+  await isWaiting(waiting, 0);
+});
+
+it('of two that wait the first is served where there is enough for one, and the other refused', async () => {
+  const caller = await reloading(waiting);
+  const first = send(caller);
+  await isWaiting(waiting, 1);
+  const second = send(caller);
+  await isWaiting(waiting, 2);
+  const sent = upstream.requests.length;
+  await caller.confirm();
+  expect([(await first).status, (await second).status]).toEqual([200, 402]);
+  expect(upstream.requests.length).toBe(sent + 1);
+});
+
+it.each([
+  ['whose key is revoked', 401, (id: string) => ({ type: 'RevokeKey', keyId: keyId(id), nowMs: Date.now() }) as const],
+  ['whose account is suspended', 403, () => ({ type: 'SuspendAccount', reason: 'chargeback' }) as const],
+])('one %s while it waits is told so, and waits no longer', async (_what, status, command) => {
+  const caller = await reloading(waiting);
+  const answer = send(caller);
+  await isWaiting(waiting, 1);
+  await caller.command(command(caller.keyId));
+  expect((await answer).status).toBe(status);
+});
+
+it('one whose limit is below it when it is paid is told of the limit', async () => {
+  const caller = await reloading(waiting);
+  const answer = send(caller);
+  await isWaiting(waiting, 1);
+  await caller.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(100_000n) });
+  await caller.confirm();
+  expect(refusalOf(await answer, 402)).toMatch(/^the account's monthly limit/);
+});
+
+it('a client that leaves waits no longer, and nothing is billed to it', async () => {
+  const caller = await reloading(waiting);
+  const { answered, leave } = startPost(caller, { maxTokens: 30_000 });
+  const failed = answered.catch(() => 'left');
+  await isWaiting(waiting, 1);
+  leave();
+  expect(await failed).toBe('left');
+  await isWaiting(waiting, 0);
+  const sent = upstream.requests.length;
+  await caller.confirm();
+  expect(upstream.requests.length).toBe(sent);
+  expect((await waiting.events(caller.accountId)).map(({ type }) => type)).not.toContain('UsageRecorded');
+});
+
+it('nobody waits beyond the bound, nor where none is configured', async () => {
+  const short = endedLater(await start({ autoReload: { waitMs: 50 } }));
+  const late = await reloading(short);
+  refusalOf(await send(late), 402);
+  expect((await accessLineOf(late.keyId)).reloadWaitMs).toBeGreaterThanOrEqual(49);
+  const never = endedLater(await start({}));
+  const caller = await reloading(never);
+  refusalOf(await send(caller), 402);
+  expect((await accessLineOf(caller.keyId)).reloadWaitMs).toBeUndefined();
+});
+
+it('a gateway that stops ends the waits', async () => {
+  const gateway = await start({ autoReload: { waitMs: LONG_MS } });
+  const caller = await reloading(gateway);
+  const answer = send(caller);
+  await isWaiting(gateway, 1);
+  await gateway.stop();
+  expect((await answer).status).toBe(529);
+});
