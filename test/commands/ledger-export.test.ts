@@ -1,5 +1,5 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import type { MeAnswer } from '../../contracts/answers.ts';
 import { accountStream } from '../../contracts/ids.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
+import { beancountBalances, HAS_BEANCOUNT, HAS_HLEDGER, hledgerBalances, sumOf } from '../fixtures/accountants.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { ACCOUNT, granted, lifeWith, opened, usageOf } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
@@ -34,18 +35,6 @@ async function ofBefore(kind: Kind) {
   return { program, computed, log, exported };
 }
 
-/** The program of Debian's package, and whether it is installed; CI installs it. */
-function isInstalled(program: string): boolean {
-  try {
-    execFileSync(program, ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    process.stderr.write(`${program} is not installed (apt-get install hledger beancount): its tests are skipped\n`);
-    return false;
-  }
-}
-const [HAS_HLEDGER, HAS_BEANCOUNT] = [isInstalled('hledger'), isInstalled('bean-check')];
-
 /** What it writes to a terminal. */
 async function onTerminal(...args: readonly string[]): Promise<string> {
   let written = '';
@@ -63,9 +52,6 @@ async function onTerminal(...args: readonly string[]): Promise<string> {
   expect(written).not.toBe('');
   return written;
 }
-
-/** Micro-USD of "-1.234567 USD". */
-const microOf = (usd: string): bigint => BigInt(usd.replaceAll(/[^-\d]/g, ''));
 
 describe.each<Kind>(['sqlite', 'eventstoredb'])('a ledger of before, in %s', (kind) => {
   it.skipIf(!HAS_HLEDGER)(
@@ -88,16 +74,9 @@ describe.each<Kind>(['sqlite', 'eventstoredb'])('a ledger of before, in %s', (ki
   it.skipIf(!HAS_BEANCOUNT)('passes bean-check with the pedantic plugin, and has the same balances', async () => {
     const { program, computed, exported } = await ofBefore(kind);
     const file = await exported('beancount');
-    const strict = `${file}.strict`;
-    writeFileSync(strict, `plugin "beancount.plugins.pedantic"\n${readFileSync(file, 'utf8')}`);
-    expect((await run('bean-check', [strict])).stderr).toBe('');
-    const query = "SELECT account, sum(position) WHERE account ~ 'Credits|Receivable' GROUP BY account";
-    const { stdout } = await run('bean-query', ['-f', 'csv', strict, query]);
-    const rows = stdout.trim().split('\n').slice(1);
+    const balances = await beancountBalances(file);
     for (const id of Object.keys(computed.accounts)) {
-      const name = `A-${id.replaceAll('-', 'H').replaceAll('_', '-')}`;
-      const own = rows.filter((row) => new RegExp(`:${name}(:\\w+)? *,`).test(row));
-      const net = own.reduce((sum, row) => sum + (row.includes('USD') ? microOf(row.split(',')[1] ?? '') : 0n), 0n);
+      const net = balances(id);
       expect(-net).toBe(BigInt(String((await program.json('account', 'show', id)).balance)));
     }
   });
@@ -118,20 +97,6 @@ describe.each<Kind>(['sqlite', 'eventstoredb'])('a ledger of before, in %s', (ki
     expect(await program.run('ledger', 'export', '--format', 'ndjson')).toBe(`${lines.join('\n')}\n`);
   });
 });
-
-async function hledgerBalances(journal: string): Promise<ReadonlyMap<string, bigint>> {
-  const { stdout } = await run('hledger', ['-f', journal, 'balance', '-N', '--flat', '-E', '-O', 'csv']);
-  const rows = stdout.trim().split('\n').slice(1);
-  return new Map(
-    rows.map((row) => {
-      const [account = '', amount = ''] = row.slice(1, -1).split('","');
-      return [account, amount === '0' ? 0n : microOf(amount)];
-    }),
-  );
-}
-
-const sumOf = (balances: ReadonlyMap<string, bigint>, beginning: string): bigint =>
-  [...balances].reduce((sum, [account, amount]) => (account.startsWith(beginning) ? sum + amount : sum), 0n);
 
 it('a Parquet file is read by DuckDB: it sums to nothing, and has the rows of the CSV file', async () => {
   const { exported } = await ofBefore('sqlite');

@@ -47,7 +47,7 @@ describe('a usage', () => {
     ]);
   });
 
-  test('is partitioned: each token is in exactly one line, and the cost is the sum of the lines', () => {
+  test('invariant 12: tokens: is partitioned: each token is in exactly one line, and the cost is the sum of the lines', () => {
     fc.assert(
       fc.property(counts, prices, fc.constantFrom('standard', 'fast'), (of, price, lane) => {
         const { cost, lines } = rated(of, lane, cardOf(price));
@@ -60,7 +60,7 @@ describe('a usage', () => {
     );
   });
 
-  test('has cache tokens at exactly 10, 125 and 200 percent of the input price', () => {
+  test('invariant 13: multipliers: has cache tokens at exactly 10, 125 and 200 percent of the input price', () => {
     fc.assert(
       fc.property(count, prices, (of, price) => {
         const costOf = (name: keyof TokenCounts) => rated(tokens({ [name]: of }), 'standard', cardOf(price)).cost;
@@ -72,7 +72,7 @@ describe('a usage', () => {
     );
   });
 
-  test('costs exactly twice in the fast lane, line by line: the lane applies once', () => {
+  test('invariant 13: multipliers: costs exactly twice in the fast lane, line by line: the lane applies once', () => {
     fc.assert(
       fc.property(counts, prices, (of, price) => {
         const standard = rated(of, 'standard', cardOf(price));
@@ -102,7 +102,7 @@ describe('a usage', () => {
     );
   });
 
-  test('is not rounded: two halves cost what the whole costs', () => {
+  test('invariant 11: rating: is not rounded: two halves cost what the whole costs', () => {
     fc.assert(
       fc.property(counts, counts, prices, (a, b, price) => {
         fc.pre(TOKEN_CLASSES.every((name) => Number.isSafeInteger(a[name] + b[name])));

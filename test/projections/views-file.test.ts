@@ -133,7 +133,7 @@ describe('the file of the views', () => {
     expect(dump(path)).toEqual(before);
   });
 
-  test('can be deleted at any time: rebuilt, every row of it is the same, byte for byte', async () => {
+  test('invariant 7: rebuild: can be deleted at any time: rebuilt, every row of it is the same, byte for byte', async () => {
     const path = viewsFile();
     const log = logOf(0, 7);
     // Written in many pieces, over restarts.

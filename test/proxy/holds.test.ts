@@ -134,7 +134,7 @@ function perform(holds: Holds, step: Step): void {
   else holds.release(request);
 }
 
-it('the sums of holds are those of the single holds after any steps, and never negative', () => {
+it('invariant 9: holds: the sums of holds are those of the single holds after any steps, and never negative', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const holds = new Holds();

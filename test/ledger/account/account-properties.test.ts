@@ -23,148 +23,43 @@ import {
 import { deepFrozen } from '../../fixtures/deep-frozen.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { openAccount } from '../../fixtures/ledger/example-account.ts';
-import { PlainLedger } from '../../fixtures/ledger/plain-ledger.ts';
-import { live, lives, PRICE } from '../../fixtures/ledger/random-life.ts';
+import { live, lives } from '../../fixtures/ledger/random-life.ts';
+import { runs } from '../../fixtures/property-runs.ts';
+import { type Commands, fleetHistories, lived } from '../model/histories.ts';
 
 const RUNS = { numRuns: 150 };
 const sum = (amounts: Iterable<bigint>): bigint => [...amounts].reduce((total, amount) => total + amount, 0n);
 
-/** Calls back after each event with the ledger's state and the plain one. */
-function follow(events: readonly AccountEvent[], check: (state: OpenAccount, plain: PlainLedger) => void) {
-  const plain = new PlainLedger(PRICE);
-  let state: AccountState = INITIAL_ACCOUNT;
-  for (const event of events) {
-    // Whoever has the state before goes on to have it.
-    const next = evolve(deepFrozen(state), deepFrozen(event));
-    plain.take(event);
-    check(next, plain);
-    state = next;
-  }
-}
-
-describe('in any life of an account, at every revision', () => {
-  test('every debit is what a plain recomputation from usages, prices and grants gives', () => {
-    let debits = 0;
-    fc.assert(
-      fc.property(lives, (steps) => {
-        const events = live(steps);
-        follow(events, () => undefined);
-        debits += events.filter(({ type }) => type === 'CreditsDebited').length;
-      }),
-      RUNS,
-    );
-    expect(debits).toBeGreaterThan(RUNS.numRuns);
-  });
-
-  test('granted less expired and debited is the balance, and what grants hold less what is uncovered', () => {
-    fc.assert(
-      fc.property(lives, (steps) => {
-        follow(live(steps), ({ balance, grants, uncovered }, plain) => {
-          expect(balance).toBe(
-            plain.granted + plain.adjusted - plain.expired - plain.revoked - plain.debited + plain.reversed,
-          );
-          expect(balance).toBe(sum(grants.map(({ remaining }) => remaining)) - uncovered);
-          expect(uncovered).toBe(plain.uncovered);
-        });
-      }),
-      RUNS,
-    );
-  });
-
-  test('a grant holds from nothing to its amount, and the carry is below one micro-USD', () => {
-    fc.assert(
-      fc.property(lives, (steps) => {
-        follow(live(steps), ({ grants, carry }, plain) => {
-          for (const { remaining, amount } of grants) expect(remaining >= 0n && remaining <= amount).toBe(true);
-          expect(carry >= 0n && carry < 1_000_000n).toBe(true);
-          expect(carry).toBe(plain.behind);
-          expect(new Map(grants.map((grant) => [grant.grantId as string, grant.remaining]))).toEqual(plain.remaining);
-        });
-      }),
-      RUNS,
-    );
-  });
-
-  test('what is spent in a month is the sum of its debits, for the account and for each key', () => {
-    fc.assert(
-      fc.property(lives, (steps) => {
-        follow(live(steps), ({ spend }, plain) => {
-          const months = Object.entries(spend.months).flatMap(([month, { account, keys }]) => [
-            [month, account] as const,
-            ...Object.entries(keys).map(([key, spent]) => [`${month} ${key}`, spent] as const),
-          ]);
-          expect(new Map(months)).toEqual(plain.months);
-        });
-      }),
-      RUNS,
-    );
-  });
-});
-
 describe('in any life of an account', () => {
-  test('each balance after a debit is the one before, with what came in between, less the debit', () => {
+  test('invariant 6: replay: a fold is the same, byte for byte, from the beginning and from a stored snapshot at any revision', () => {
     fc.assert(
-      fc.property(lives, (steps) => {
-        let balance = 0n;
-        for (const event of live(steps)) {
-          if (event.type === 'CreditsGranted' || event.type === 'CreditsReinstated') balance += event.data.amount;
-          if (event.type === 'GrantRestored' || event.type === 'DebitReversed') balance += event.data.amount;
-          if (event.type === 'BalanceAdjusted')
-            balance += event.data.direction === 'up' ? event.data.amount : -event.data.amount;
-          if (event.type === 'CreditsExpired' || event.type === 'GrantRevoked') balance -= event.data.amount;
-          if (event.type !== 'CreditsDebited' && event.type !== 'ExceptionApproved') continue;
-          balance -= event.data.amount;
-          expect(event.data.balanceAfter).toBe(balance);
-        }
-      }),
-      RUNS,
-    );
-  });
-
-  test('each billable usage that costs anything has exactly one debit, right after it; no other has one', () => {
-    fc.assert(
-      fc.property(lives, (steps) => {
-        const events = live(steps);
-        for (const [index, event] of events.entries()) {
-          const next = events[index + 1];
-          if (event.type !== 'UsageRecorded') continue;
-          const charged = event.data.billable && Object.values(event.data.tokens).some((count) => count > 0);
-          expect(next?.type === 'CreditsDebited' && next.data.requestId === event.data.requestId).toBe(charged);
-        }
-        const debits = events.filter(({ type }) => type === 'CreditsDebited').length;
-        const pairs = events.filter(
-          ({ type }, at) => type === 'UsageRecorded' && events[at + 1]?.type === 'CreditsDebited',
-        );
-        expect(debits).toBe(pairs.length);
-      }),
-      RUNS,
-    );
-  });
-
-  test('a fold is the same, byte for byte, from the beginning and from a stored snapshot at any revision', () => {
-    fc.assert(
-      fc.property(lives, (steps) => {
-        const events = live(steps);
+      fc.property(fleetHistories, (commands: Commands) => {
+        const { events } = lived(commands);
         const whole = stored(events);
         for (let cut = 1; cut <= events.length; cut++) {
           const snapshot = restored(stored(events.slice(0, cut)));
           expect(textOf(fold(events.slice(cut), snapshot))).toBe(whole);
         }
       }),
-      { numRuns: 40 },
+      runs(40),
     );
   });
 
   test('the count and the sum of its open exceptions are theirs', () => {
     let most = 0;
     fc.assert(
-      fc.property(lives, (steps) =>
-        follow(live(steps), ({ exceptions: { open, openCount, openAmount } }) => {
+      fc.property(lives, (steps) => {
+        let state: AccountState = INITIAL_ACCOUNT;
+        for (const event of live(steps)) {
+          // Whoever has the state before goes on to have it.
+          const next = evolve(deepFrozen(state), deepFrozen(event));
+          const { open, openCount, openAmount } = next.exceptions;
           const amounts = [...valuesOf(open)].map(amountOfException);
           expect([openCount, openAmount]).toEqual([amounts.length, sum(amounts)]);
           most = Math.max(most, openCount);
-        }),
-      ),
+          state = next;
+        }
+      }),
       { numRuns: 40 },
     );
     expect(most).toBeGreaterThan(1);
@@ -194,8 +89,8 @@ describe('in any life of an account', () => {
 
   test('it is kept as its schema has it, byte for byte', () => {
     fc.assert(
-      fc.property(lives, (steps) => {
-        const state = openAccount(live(steps));
+      fc.property(fleetHistories, (commands: Commands) => {
+        const state = lived(commands).open;
         const { open: _open, ended: _ended, ...exceptions } = state.exceptions;
         expect(accountText(state)).toBe(JSON.stringify(z.encode(openAccountSchema, { ...state, exceptions })));
       }),

@@ -6,20 +6,19 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand, MoneyOfRequest } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
-import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { usageOf } from '../../fixtures/ledger/example-account.ts';
-import { liveInTime, lives, PRICE_CARD, type TimedStep } from '../../fixtures/ledger/random-life.ts';
+import { PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
+import { runs } from '../../fixtures/property-runs.ts';
+import { type Commands, histories, lived } from '../model/histories.ts';
 
-/** Invariants 1 and 14 of corrections, after any life of an account. */
+/** After any history of an account. */
 const SAID = { reason: 'x', actor: 'operator' } as const;
 const NUMBER = 0xffff;
 
-/** An account after a life, and the instant after its last event. */
-function accountAfter(steps: readonly TimedStep[]): { readonly account: OpenAccount; readonly nowMs: number } {
-  const life = liveInTime(steps);
-  const account = fold(life.map(({ event }) => event));
-  if (account.type === 'unopened') throw new Error('a life begins with its account');
-  return { account, nowMs: (life.at(-1)?.atMs ?? 0) + 1 };
+/** An account after its history, and the instant after its last command. */
+function accountAfter(commands: Commands): { readonly account: OpenAccount; readonly nowMs: number } {
+  const { open: account, nowMs } = lived(commands);
+  return { account, nowMs: nowMs + 1 };
 }
 
 function decided(account: OpenAccount, command: AccountCommand) {
@@ -47,68 +46,81 @@ const moneyOf = ({ grants, uncovered, balance }: OpenAccount) => ({
 });
 const spentIn = ({ spend: { months } }: OpenAccount, month: string) => months[month]?.account ?? 0n;
 
-test('14: a usage and its correction, whole or part by part, leave grants, debt, balance and month as they were', () => {
+test('invariant 14: corrections: a usage and its correction, whole or part by part, leave grants, debt, balance and month as they were', () => {
   fc.assert(
-    fc.property(lives, fc.integer({ min: 1, max: 60 }), fc.array(fc.nat({ max: 100 })), (steps, output, parts) => {
-      const { account, nowMs } = accountAfter(steps);
-      let { account: now, debits, requestId } = debited(account, output, nowMs);
-      const all = debits.reduce((sum, { data }) => sum + data.amount, 0n);
-      const month = new Date(nowMs).toISOString().slice(0, 7);
-      let left = all;
-      for (const [at, percent] of [...parts, 100].entries()) {
-        const amount = percent === 100 ? left : (left * BigInt(percent)) / 100n;
-        if (amount === 0n) continue;
-        const reversal = { reversalId: `r${at}`, requestId, amount: microUsd(amount), debits };
-        const { events, account: after } = decided(now, { type: 'ReverseDebit', ...reversal, ...SAID, nowMs });
-        debits = [...debits, ...events.filter((event): event is MoneyOfRequest => event.type === 'DebitReversed')];
-        [now, left] = [after, left - amount];
-      }
-      expect(left).toBe(0n);
-      expect(moneyOf(now)).toEqual(moneyOf(account));
-      expect(spentIn(now, month)).toBe(spentIn(account, month));
-      const again = { reversalId: 'again', requestId, amount: null, debits } as const;
-      expect(decide({ type: 'ReverseDebit', ...again, ...SAID, nowMs }, now)).toMatchObject({ type: 'refused' });
-    }),
-    { numRuns: 150 },
+    fc.property(
+      histories,
+      fc.integer({ min: 1, max: 60 }),
+      fc.array(fc.nat({ max: 100 })),
+      (commands: Commands, output, parts) => {
+        const { account, nowMs } = accountAfter(commands);
+        let { account: now, debits, requestId } = debited(account, output, nowMs);
+        const all = debits.reduce((sum, { data }) => sum + data.amount, 0n);
+        const month = new Date(nowMs).toISOString().slice(0, 7);
+        let left = all;
+        for (const [at, percent] of [...parts, 100].entries()) {
+          const amount = percent === 100 ? left : (left * BigInt(percent)) / 100n;
+          if (amount === 0n) continue;
+          const reversal = { reversalId: `r${at}`, requestId, amount: microUsd(amount), debits };
+          const { events, account: after } = decided(now, { type: 'ReverseDebit', ...reversal, ...SAID, nowMs });
+          debits = [...debits, ...events.filter((event): event is MoneyOfRequest => event.type === 'DebitReversed')];
+          [now, left] = [after, left - amount];
+        }
+        expect(left).toBe(0n);
+        expect(moneyOf(now)).toEqual(moneyOf(account));
+        expect(spentIn(now, month)).toBe(spentIn(account, month));
+        const again = { reversalId: 'again', requestId, amount: null, debits } as const;
+        expect(decide({ type: 'ReverseDebit', ...again, ...SAID, nowMs }, now)).toMatchObject({ type: 'refused' });
+      },
+    ),
+    runs(150),
   );
 });
 
-test('14: a part that is corrected is what the debit took last, in reverse', () => {
+test('invariant 14: corrections: a part that is corrected is what the debit took last, in reverse', () => {
   let several = 0;
   fc.assert(
-    fc.property(lives, fc.integer({ min: 1, max: 200 }), fc.integer({ min: 1, max: 100 }), (steps, output, percent) => {
-      const { account, nowMs } = accountAfter(steps);
-      const { account: now, debits, requestId } = debited(account, output, nowMs);
-      const [debit] = debits;
-      if (debit?.type !== 'CreditsDebited') return;
-      const { grants, uncovered, amount: all } = debit.data;
-      const amount = microUsd((all * BigInt(percent)) / 100n);
-      if (amount === 0n) return;
-      const reversal = { reversalId: 'r', requestId, amount, debits };
-      const { events } = decided(now, { type: 'ReverseDebit', ...reversal, ...SAID, nowMs });
-      const [reversed] = events;
-      if (reversed?.type !== 'DebitReversed') throw new Error('nothing was reversed');
-      const taken = [...grants.map((one) => [one.grantId, one.amount] as const), ['', uncovered] as const].toReversed();
-      let left: bigint = amount;
-      const due = taken.flatMap(([id, of]) => {
-        const part = of < left ? of : left;
-        left -= part;
-        return part === 0n ? [] : [[id, part]];
-      });
-      const { owedLess, reinstated } = reversed.data;
-      const back = reinstated.map((one) => [one.grantId, one.amount]);
-      expect(owedLess === 0n ? back : [['', owedLess], ...back]).toEqual(due);
-      several += due.length > 1 ? 1 : 0;
-    }),
-    { numRuns: 150 },
+    fc.property(
+      histories,
+      fc.integer({ min: 1, max: 200 }),
+      fc.integer({ min: 1, max: 100 }),
+      (commands: Commands, output, percent) => {
+        const { account, nowMs } = accountAfter(commands);
+        const { account: now, debits, requestId } = debited(account, output, nowMs);
+        const [debit] = debits;
+        if (debit?.type !== 'CreditsDebited') return;
+        const { grants, uncovered, amount: all } = debit.data;
+        const amount = microUsd((all * BigInt(percent)) / 100n);
+        if (amount === 0n) return;
+        const reversal = { reversalId: 'r', requestId, amount, debits };
+        const { events } = decided(now, { type: 'ReverseDebit', ...reversal, ...SAID, nowMs });
+        const [reversed] = events;
+        if (reversed?.type !== 'DebitReversed') throw new Error('nothing was reversed');
+        const taken = [
+          ...grants.map((one) => [one.grantId, one.amount] as const),
+          ['', uncovered] as const,
+        ].toReversed();
+        let left: bigint = amount;
+        const due = taken.flatMap(([id, of]) => {
+          const part = of < left ? of : left;
+          left -= part;
+          return part === 0n ? [] : [[id, part]];
+        });
+        const { owedLess, reinstated } = reversed.data;
+        const back = reinstated.map((one) => [one.grantId, one.amount]);
+        expect(owedLess === 0n ? back : [['', owedLess], ...back]).toEqual(due);
+        several += due.length > 1 ? 1 : 0;
+      },
+    ),
+    runs(150),
   );
   expect(several).toBeGreaterThan(5);
 });
 
-test('what is granted, revoked or adjusted and undone by its further event leaves the balance as it was', () => {
+test('invariant 14: corrections: what is granted, revoked or adjusted and undone by its further event leaves the balance as it was', () => {
   fc.assert(
-    fc.property(lives, fc.integer({ min: 1, max: 500 }), fc.nat(), (steps, size, which) => {
-      const { account, nowMs } = accountAfter(steps);
+    fc.property(histories, fc.integer({ min: 1, max: 500 }), fc.nat(), (commands: Commands, size, which) => {
+      const { account, nowMs } = accountAfter(commands);
       const amount = microUsd(BigInt(size));
       const adjust = (direction: 'up' | 'down'): AccountCommand => {
         const ids = { adjustmentId: grantId(`of ${direction}`), direction } as const;
@@ -130,6 +142,6 @@ test('what is granted, revoked or adjusted and undone by its further event leave
       expect([without.balance, again.balance]).toEqual([account.balance - 1n, account.balance]);
       expect(moneyOf(again)).toEqual(moneyOf(account));
     }),
-    { numRuns: 100 },
+    runs(100),
   );
 });

@@ -76,7 +76,7 @@ describe('grants burn', () => {
     );
   });
 
-  test('never from a later grant while an earlier usable one has something left', () => {
+  test('invariant 4: burn order: never from a later grant while an earlier usable one has something left', () => {
     fc.assert(
       fc.property(anyGrants, anyAmount, (grants, amount) => {
         const taken = new Map(burn(grants, amount, NOW).shares.map((share) => [share.grantId, share.amount]));
@@ -102,7 +102,7 @@ describe('grants burn', () => {
     );
   });
 
-  test('only inside their period: from effectiveAt, until before expiresAt', () => {
+  test('invariant 15: expiry: only inside their period: from effectiveAt, until before expiresAt', () => {
     const one = grant('g', { effectiveAtMs: 40, expiresAtMs: 50 });
     expect([39, 40, 49, 50].map((atMs) => burn([one], usd(1), atMs).shares.length)).toEqual([0, 1, 1, 0]);
     expect([39, 40, 49, 50].map((atMs) => usableCredits([one], atMs))).toEqual([0n, 10n, 10n, 0n]);

@@ -24,7 +24,7 @@ describe('the month of an instant', () => {
   });
 });
 
-test('the start of the next month is the first instant of another month: no gap, no overlap', () => {
+test('invariant 16: months: the start of the next month is the first instant of another month: no gap, no overlap', () => {
   fc.assert(
     fc.property(fc.date({ min: new Date(0), max: new Date('9999-11-30'), noInvalidDate: true }), (date) => {
       const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { grantId, keyId } from '../../../contracts/ids.ts';
+import { type AccountId, grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { ACCOUNT, KEY, OTHER_KEY } from '../../fixtures/ledger/example-account.ts';
 import { PRICE } from '../../fixtures/ledger/random-life.ts';
-import { moneyMoves } from './money-moves.ts';
+import { moneyMoves, monthMoves, spendingMoves } from './money-moves.ts';
 import { paymentMoves } from './payment-moves.ts';
-import { leaseMoves, peopleMoves } from './people-moves.ts';
+import { leaseMoves, peopleMoves, sha256Of } from './people-moves.ts';
 import { PlainAccount } from './plain-account.ts';
 import { RealAccount } from './real-account.ts';
 import { Step } from './step.ts';
@@ -24,8 +24,8 @@ const afterMs = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 20 * DAY_MS, max: 70 * DAY_MS }) },
 );
 
-const stepOf = (moves: readonly (typeof moneyMoves)[number][]): fc.Arbitrary<Step> =>
-  fc.tuple(afterMs, fc.oneof(...moves)).map(([after, move]) => new Step(after, move));
+const stepOf = (moves: readonly (typeof moneyMoves)[number][], after = afterMs): fc.Arbitrary<Step> =>
+  fc.tuple(after, fc.oneof(...moves)).map(([ms, move]) => new Step(ms, move));
 
 export type Commands = Iterable<fc.Command<{ readonly plain: PlainAccount | null }, RealAccount>>;
 const all = [...moneyMoves, ...paymentMoves, ...peopleMoves];
@@ -36,14 +36,24 @@ export const histories = fc.commands([stepOf(all)], options);
 /** What two of them see. */
 export const fleetHistories = fc.commands([stepOf([...all, ...leaseMoves])], options);
 
+/** In which much is bought. */
+export const payingHistories = fc.commands([stepOf([...paymentMoves, ...spendingMoves])], options);
+
+/** Over many months. */
+const weeks = fc.oneof(afterMs, fc.nat({ max: 20 * DAY_MS }));
+export const monthlyHistories = fc.commands([stepOf([...moneyMoves, ...monthMoves], weeks)], options);
+
 /** The account that the commands make; each of them compared with what a plain account says, where that is asked for. */
-export function lived(commands: Commands, of: { readonly plain?: PlainAccount } = {}): RealAccount {
-  const real = new RealAccount(BIRTH_MS);
-  const { plain = null } = of;
+export function lived(
+  commands: Commands,
+  of: { readonly plain?: PlainAccount; readonly accountId?: AccountId; readonly firstNumber?: number } = {},
+): RealAccount {
+  const { plain = null, accountId = ACCOUNT, firstNumber = 0 } = of;
+  const real = new RealAccount(BIRTH_MS, firstNumber);
   const setUp = () => {
-    for (const command of BEGINNING) {
-      const { decision } = real.carryOut({ ...command, nowMs: BIRTH_MS });
-      if (!('type' in decision)) plain?.carryOut({ ...command, nowMs: BIRTH_MS }, decision, BIRTH_MS);
+    for (const command of beginning(accountId)) {
+      const { decision } = real.carryOut(command);
+      if (!('type' in decision)) plain?.carryOut(command, decision, BIRTH_MS);
     }
     return { model: { plain }, real };
   };
@@ -53,15 +63,15 @@ export function lived(commands: Commands, of: { readonly plain?: PlainAccount } 
 
 export const plainAccount = (): PlainAccount => new PlainAccount(PRICE);
 
-const issue = (id: typeof KEY): Extract<AccountCommand, { type: 'IssueKey' }> => ({
-  ...{ type: 'IssueKey', keyId: keyId(id), name: 'ci', sha256: `${id === KEY ? 'a' : 'b'}3`.repeat(32), last4: 'wxyz' },
-  ...{ issuer: 'owner@example.com', expiresAtMs: null, models: null, monthlyLimit: microUsd(300n), nowMs: BIRTH_MS },
-});
-const BEGINNING = [
-  {
-    ...{ type: 'OpenAccount', accountId: ACCOUNT, kind: 'organization', email: 'owner@example.com' },
-    ...{ trial: microUsd(500n), trialGrantId: grantId('trial'), nowMs: BIRTH_MS },
-  },
-  issue(KEY),
-  { ...issue(OTHER_KEY), monthlyLimit: null },
-] as const satisfies readonly AccountCommand[];
+function beginning(accountId: AccountId): AccountCommand[] {
+  const issue = { type: 'IssueKey', name: 'ci', last4: 'wxyz', issuer: 'owner@example.com', nowMs: BIRTH_MS } as const;
+  const ends = { expiresAtMs: null, models: null };
+  return [
+    {
+      ...{ type: 'OpenAccount', accountId, kind: 'organization', email: 'owner@example.com' },
+      ...{ trial: microUsd(500n), trialGrantId: grantId('trial'), nowMs: BIRTH_MS },
+    },
+    { ...issue, keyId: KEY, sha256: sha256Of(accountId, KEY), ...ends, monthlyLimit: microUsd(300n) },
+    { ...issue, keyId: OTHER_KEY, sha256: sha256Of(accountId, OTHER_KEY), ...ends, monthlyLimit: null },
+  ];
+}

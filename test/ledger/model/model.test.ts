@@ -2,7 +2,15 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { runs } from '../../fixtures/property-runs.ts';
-import { type Commands, fleetHistories, histories, lived, plainAccount } from './histories.ts';
+import {
+  type Commands,
+  fleetHistories,
+  histories,
+  lived,
+  monthlyHistories,
+  payingHistories,
+  plainAccount,
+} from './histories.ts';
 
 /** Nobody can have done them wrong. */
 const NEVER_REFUSED: ReadonlySet<AccountCommand['type']> = new Set([
@@ -26,4 +34,16 @@ it.each([
   );
   expect(done.size).toBe(types);
   expect([...done].filter((type) => !refused.has(type) && !NEVER_REFUSED.has(type))).toEqual([]);
+});
+
+it.each([
+  ['over many months', monthlyHistories],
+  ['in which much is bought', payingHistories],
+])('so it is in lives %s', (_name, all) => {
+  fc.assert(
+    fc.property(all, (commands: Commands) => {
+      expect(lived(commands, { plain: plainAccount() }).tried.length).toBeGreaterThan(0);
+    }),
+    runs(200),
+  );
 });

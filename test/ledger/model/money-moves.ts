@@ -55,8 +55,8 @@ export const moneyMoves = [
       unpriced: fc.constantFrom(false, false, false, true),
     },
     (of, account) => {
-      const keyId = oneOf(account.keys, of.which);
       const startedMs = account.nowMs - of.durationMs;
+      const keyId = oneOf(account.keysAt(startedMs), of.which);
       if (keyId === undefined || account.wasSuspended(startedMs)) return [];
       const { id, version, hash } = PRICE_CARD;
       const usage = usageOf(account.next() * 16, 0, {
@@ -74,8 +74,8 @@ export const moneyMoves = [
     },
   ),
   move(1, 'use late', { tokens, durationMs, which }, (of, account) => {
-    const keyId = oneOf(account.keys, of.which);
     const startedMs = account.nowMs - of.durationMs;
+    const keyId = oneOf(account.keysAt(startedMs), of.which);
     if (keyId === undefined || account.wasSuspended(startedMs)) return [];
     const { id, version, hash } = PRICE_CARD;
     const instants = {
@@ -168,6 +168,44 @@ export const moneyMoves = [
     const before = oneOf(repeated, of.which)?.command;
     return before === undefined ? [] : [repeatedNow(before, account)];
   }),
+];
+
+/** What auto-reload is for. */
+export const spendingMoves = [
+  move(9, 'spend much', { which, output: fc.integer({ min: 5_000, max: 60_000 }) }, ({ which, output }, account) => {
+    const keyId = oneOf(account.keysAt(account.nowMs), which);
+    if (keyId === undefined || account.wasSuspended(account.nowMs)) return [];
+    const { id, version, hash } = PRICE_CARD;
+    const at = new Date(account.nowMs).toISOString();
+    const instants = { startedAt: at, finishedAt: at };
+    const usage = usageOf(account.next() * 16, output, { keyId, ...instants, rateCard: { id, version, hash } });
+    return [{ type: 'RecordUsage', usage, card: PRICE_CARD }];
+  }),
+];
+
+/** As the gateway does it, month by month, and requests whose usage comes weeks late. */
+export const monthMoves = [
+  move(12, 'close the month', {}, function* (_, account) {
+    yield { type: 'ExpireCredits', lateMs: 0, nowMs: account.nowMs };
+    yield* closing({ which: 9, graceMs: 0 }, account);
+  }),
+  move(
+    8,
+    'use weeks late',
+    { which, output: fc.integer({ min: 1, max: 30 }), days: fc.nat({ max: 40 }) },
+    (of, account) => {
+      const startedMs = account.nowMs - of.days * DAY_MS;
+      const keyId = oneOf(account.keysAt(startedMs), of.which);
+      if (keyId === undefined || account.wasSuspended(startedMs)) return [];
+      const { id, version, hash } = PRICE_CARD;
+      const instants = {
+        startedAt: new Date(startedMs).toISOString(),
+        finishedAt: new Date(startedMs + 1).toISOString(),
+      };
+      const usage = usageOf(account.next() * 16, of.output, { keyId, ...instants, rateCard: { id, version, hash } });
+      return [{ type: 'RecordUsage', usage, card: PRICE_CARD }];
+    },
+  ),
 ];
 
 /** The months that are over, as far as they can be closed; now and then one that is not, or is closed already. */

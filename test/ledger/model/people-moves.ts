@@ -37,7 +37,14 @@ export const peopleMoves = [
       const id = keyId(of.isNew ? `key${account.next()}` : `key${of.which % 8}`);
       return [
         {
-          ...{ type: 'IssueKey', keyId: id, name: 'ci', sha256: sha256Of(id), last4: 'wxyz', issuer: 'operator' },
+          ...{
+            type: 'IssueKey',
+            keyId: id,
+            name: 'ci',
+            sha256: sha256Of(account.open.accountId, id),
+            last4: 'wxyz',
+            issuer: 'operator',
+          },
           ...{ models: null, member: of.email, monthlyLimit: of.limit === null ? null : microUsd(BigInt(of.limit)) },
           ...{ expiresAtMs: of.lastsMs === null ? null : account.nowMs + of.lastsMs, nowMs: account.nowMs },
         },
@@ -46,7 +53,7 @@ export const peopleMoves = [
   ),
   move(1, 'rotate a key', { which, overlapMs: fc.constantFrom(0, DAY_MS, 31 * DAY_MS) }, (of, account) => {
     const id = oneOf(Object.values(account.open.keys), of.which)?.keyId ?? keyId('unknown');
-    const secret = { sha256: sha256Of(`${id}${account.next()}`), last4: 'abcd' };
+    const secret = { sha256: sha256Of(account.open.accountId, `${id}${account.next()}`), last4: 'abcd' };
     return [{ type: 'RotateKey', keyId: id, ...secret, overlapMs: of.overlapMs, by: 'operator', nowMs: account.nowMs }];
   }),
   move(1, 'revoke a key', { which }, (of, account) => {
@@ -93,4 +100,5 @@ export const leaseMoves = [
 ];
 
 /** No two keys have the same secret. */
-const sha256Of = (id: string): string => Buffer.from(id).toString('hex').padEnd(64, '0').slice(0, 64);
+export const sha256Of = (accountId: string, id: string): string =>
+  Buffer.from(`${accountId} ${id}`).toString('hex').padEnd(64, '0').slice(0, 64);

@@ -23,10 +23,12 @@ export class RealAccount {
   /** What no statement has counted. */
   readonly months = new OpenMonths();
   readonly #suspended: { readonly fromMs: number; untilMs: number }[] = [];
-  #number = 0;
+  #number: number;
 
-  constructor(bornMs: number) {
+  /** @param firstNumber of its ids: no two requests of a ledger have the same */
+  constructor(bornMs: number, firstNumber = 0) {
     this.nowMs = bornMs;
+    this.#number = firstNumber;
   }
 
   carryOut(command: AccountCommand): Tried {
@@ -66,9 +68,10 @@ export class RealAccount {
     return this.#suspended.some(({ fromMs, untilMs }) => fromMs <= atMs && atMs <= untilMs);
   }
 
-  /** What can begin a request now. */
-  get keys(): KeyId[] {
-    return Object.values(this.open.keys).flatMap(({ keyId, revokedAtMs }) => (revokedAtMs === null ? [keyId] : []));
+  /** What could begin a request then, as far as it is known now. */
+  keysAt(atMs: number): KeyId[] {
+    const keys = Object.values(this.open.keys).filter(({ revokedAtMs }) => revokedAtMs === null);
+    return keys.flatMap(({ keyId, expiresAtMs }) => (expiresAtMs === null || expiresAtMs > atMs ? [keyId] : []));
   }
 
   get debited(): RequestId[] {

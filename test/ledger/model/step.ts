@@ -4,11 +4,11 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import type { PlainAccount } from './plain-account.ts';
 import type { RealAccount } from './real-account.ts';
 
-/** What a step is, as its arbitrary gives it, and the commands that it is of an account as it stands. */
+/** What a step is, as its arbitrary gives it, and the commands that it is of an account as it stands, each when the one before is done. */
 export interface Move {
   readonly name: string;
   readonly of: object;
-  readonly commands: (account: RealAccount) => readonly AccountCommand[];
+  readonly commands: (account: RealAccount) => Iterable<AccountCommand>;
 }
 
 /** A kind of move, and how often it comes beside others. */
@@ -16,7 +16,7 @@ export const move = <S extends object>(
   weight: number,
   name: string,
   fields: { [K in keyof S]: fc.Arbitrary<S[K]> },
-  commands: (step: S, account: RealAccount) => readonly AccountCommand[],
+  commands: (step: S, account: RealAccount) => Iterable<AccountCommand>,
 ): { weight: number; arbitrary: fc.Arbitrary<Move> } => ({
   weight,
   arbitrary: fc

@@ -121,7 +121,7 @@ async function told(log: EventLog, bank: Bank): Promise<void> {
 
 const ANSWERS = ['pays', 'declines', 'is away', 'pays, unheard', 'declines, unheard', 'lets wait'] as const;
 
-it('no interleaving of answers, lost answers, retries and processes charges or grants twice, loses a payment, or leaves one open', async () => {
+it('invariant 19: auto-reload: no interleaving of answers, lost answers, retries and processes charges or grants twice, loses a payment, or leaves one open', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),

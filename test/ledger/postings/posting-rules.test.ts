@@ -27,7 +27,7 @@ const paidInPart = (events: readonly AccountEvent[]): AccountEvent[] =>
       : event,
   );
 
-it('the postings of each event sum to zero, and those of an account are what its fold says', () => {
+it('invariant 1: conservation: the postings of each event sum to zero, and those of an account are what its fold says', () => {
   fc.assert(
     fc.property(lives, (steps) => {
       const events = paidInPart(live(steps));

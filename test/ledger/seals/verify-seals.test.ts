@@ -345,7 +345,7 @@ test('a ledger’s file that was changed beside the program is damaged in the sa
   leaves.close();
 });
 
-test('whatever is done to one row that a seal from outside covers is found', async () => {
+test('invariant 20: hash chain: whatever is done to one row that a seal from outside covers is found', async () => {
   const field = fc.constantFrom('stream', 'id', 'type', 'data', 'metadata' as const);
   const covered = good.slice(0, at(56));
   const row = fc.nat({ max: covered.length - 1 });

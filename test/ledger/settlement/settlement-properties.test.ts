@@ -88,7 +88,7 @@ function expectBilledOnce(scene: SettlementScene, all: readonly Submission[]): v
 }
 
 describe('under any faults of the log', () => {
-  test('each request is billed exactly once, and told as settled exactly once', async () => {
+  test('invariants 2 and 8: each request is billed exactly once, and told as settled exactly once', async () => {
     await fc.assert(
       fc.asyncProperty(story, async ({ submissions: all, faults: kinds, isSubscribed }) => {
         const scene = await promptScene(ACCOUNTS);
@@ -105,7 +105,7 @@ describe('under any faults of the log', () => {
     );
   });
 
-  test('each request is billed exactly once over any number of crashes', async () => {
+  test('invariants 2 and 8: each request is billed exactly once over any number of crashes', async () => {
     let carried = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(story, { minLength: 1, maxLength: 3 }), fc.boolean(), async (stories, isForgetful) => {

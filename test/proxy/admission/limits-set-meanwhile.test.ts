@@ -319,7 +319,7 @@ function open(state: ReturnType<AccountViews['read']>['state']): OpenAccount {
   return state;
 }
 
-describe('limits that are set while several proxies admit, each knowing of the log what it has folded so far', () => {
+describe('invariant 18: limits that are set while several proxies admit, each knowing of the log what it has folded so far', () => {
   it('are passed by no more than the command has said, and by nothing that was admitted in their knowledge', async () => {
     let admitted = 0;
     await fc.assert(

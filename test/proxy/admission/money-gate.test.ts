@@ -76,7 +76,7 @@ describe('the balance', () => {
 });
 
 describe('requests under way', () => {
-  it('hold what they could cost: of many at once only as many pass as the balance covers', async () => {
+  it('invariant 10: concurrency: hold what they could cost: of many at once only as many pass as the balance covers', async () => {
     const gate = Promise.withResolvers<void>();
     upstream.answerWith([wait(gate.promise), ...json(message({ model: 'opal-medium' }))]);
     const caller = await account({ credits: BigInt(3 * costOf(500)) });

@@ -17,7 +17,7 @@ const split = (in5m: number | null, in1h: number | null) => ({
 });
 
 describe('token counts', () => {
-  it('keep cache tokens apart from input tokens', () => {
+  it('invariant 12: tokens: keep cache tokens apart from input tokens', () => {
     const seen = seenFrom({ input_tokens: 10, output_tokens: 2, cache_read_input_tokens: 500 });
     expect(tokenCounts(seen)).toEqual({ input: 10, output: 2, cacheRead: 500, cacheWrite5m: 0, cacheWrite1h: 0 });
   });
@@ -39,7 +39,7 @@ describe('token counts', () => {
     expect(counts).toMatchObject({ cacheWrite5m: in5m, cacheWrite1h: in1h });
   });
 
-  it('of cache writes add up to the greater of the total and the split', () => {
+  it('invariant 12: tokens: of cache writes add up to the greater of the total and the split', () => {
     fc.assert(
       fc.property(fc.nat(), fc.nat(), fc.nat(), (total, in5m, in1h) => {
         const seen = seenFrom({ cache_creation_input_tokens: total, cache_creation: split(in5m, in1h) });

@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest';
+import { payingHistories } from '../model/histories.ts';
+import { eachEvent, inAnyHistory, sum } from './in-any-history.ts';
+
+const HOUR_MS = 3_600_000;
+
+interface Begun {
+  readonly amount: bigint;
+  readonly price: bigint;
+  readonly month: string;
+  readonly isReload: boolean;
+  isOpen: boolean;
+  /** Neither failed nor given up, or paid all the same. */
+  counts: boolean;
+}
+
+// The cap binds what is begun: money that comes after an attempt was given up is never lost.
+it('invariant 19: auto-reload: one attempt at a time, what is pending counted, within the cap; a grant for each payment; declines bounded', () => {
+  let started = 0;
+  inAnyHistory(
+    250,
+    (account) => {
+      const attempts = new Map<string, Begun>();
+      const paid = new Map<string, bigint>();
+      const granted = new Map<string, bigint>();
+      let terms = { cap: 0n, target: 0n, threshold: 0n };
+      let [declines, notBeforeMs, isPaused] = [0, 0, false];
+      for (const { event, atMs, before } of eachEvent(account)) {
+        const { type, data } = event;
+        const attempt = 'attemptId' in data ? attempts.get(data.attemptId) : undefined;
+        if (type === 'AutoReloadConfigured')
+          terms = { cap: data.monthlyCap, target: data.target, threshold: data.threshold };
+        if (type === 'AutoReloadConfigured' || type === 'PaymentMethodSaved')
+          [declines, notBeforeMs, isPaused] = [0, 0, false];
+        if (type === 'AutoReloadPaused') isPaused = true;
+        if (type === 'PurchaseStarted' || type === 'AutoReloadStarted') {
+          const isReload = type === 'AutoReloadStarted';
+          const month = data.startedAt.slice(0, 7);
+          expect(attempt).toBeUndefined();
+          const reloads = [...attempts.values()].filter((one) => one.isReload);
+          if (isReload) {
+            started += 1;
+            expect(reloads.filter(({ isOpen }) => isOpen)).toEqual([]);
+            const ofMonth = sum(reloads.filter((one) => one.counts && one.month === month).map(({ price }) => price));
+            expect(data.monthTotal).toBe(ofMonth);
+            expect(ofMonth + data.price <= terms.cap).toBe(true);
+            const usable = before.grants.filter(
+              ({ effectiveAtMs, expiresAtMs }) => effectiveAtMs <= atMs && (expiresAtMs === null || expiresAtMs > atMs),
+            );
+            const available = sum(usable.map(({ remaining }) => remaining)) - before.uncovered;
+            expect(available <= terms.threshold).toBe(true);
+            expect(available + data.amount >= terms.target && available + data.amount < terms.target + 10_000n).toBe(
+              true,
+            );
+            expect([isPaused, atMs >= notBeforeMs, declines <= 3]).toEqual([false, true, true]);
+          }
+          attempts.set(data.attemptId, {
+            amount: data.amount,
+            price: data.price,
+            month,
+            isReload,
+            isOpen: true,
+            counts: true,
+          });
+        }
+        if (type === 'PaymentFailed' || type === 'PaymentAbandoned') {
+          expect(attempt?.isOpen).toBe(true);
+          if (attempt !== undefined) Object.assign(attempt, { isOpen: false, counts: false });
+        }
+        if (type === 'PaymentFailed' && attempt?.isReload === true) {
+          declines += 1;
+          notBeforeMs = data.isTerminal || declines > 3 ? 0 : atMs + HOUR_MS * 2 ** (declines - 1);
+          // The fourth in a row is the last, and one that is final.
+          const last = data.isTerminal || declines > 3;
+          expect(data.nextAttemptAt).toBe(last ? null : new Date(notBeforeMs).toISOString());
+        }
+        if (type === 'PaymentSucceeded') {
+          expect(paid.has(data.paymentId)).toBe(false);
+          expect(data.amount).toBe(attempt?.price);
+          paid.set(data.paymentId, attempt?.amount ?? 0n);
+          if (attempt !== undefined) Object.assign(attempt, { isOpen: false, counts: true });
+          if (attempt?.isReload === true) [declines, notBeforeMs] = [0, 0];
+        }
+        if (type === 'CreditsGranted' && data.grantId.startsWith('payment_'))
+          granted.set(data.grantId.slice(8), data.amount);
+      }
+      expect(granted).toEqual(paid);
+    },
+    payingHistories,
+  );
+  expect(started).toBeGreaterThan(50);
+});

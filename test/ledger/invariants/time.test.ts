@@ -1,0 +1,215 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { AccountEvent, EventData } from '../../../contracts/events.ts';
+import { grantId } from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
+import { usableCredits } from '../../../ledger/account/grants.ts';
+import { usageOf } from '../../fixtures/ledger/example-account.ts';
+import { PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
+import { runs } from '../../fixtures/property-runs.ts';
+import { type Commands, histories, lived, monthlyHistories } from '../model/histories.ts';
+import type { RealAccount } from '../model/real-account.ts';
+import { eachEvent, inAnyHistory, movedBy } from './in-any-history.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('in any history', () => {
+  it('invariant 15: expiry: a grant pays until the last millisecond before its end, and what it has then expires once', () => {
+    const lastsMs = fc.integer({ min: 2, max: 90 * 24 * HOUR_MS });
+    fc.assert(
+      fc.property(
+        histories,
+        lastsMs,
+        fc.nat({ max: 2_000 }),
+        fc.nat({ max: HOUR_MS }),
+        (commands: Commands, ms, used, late) => {
+          const endMs = { value: 0 };
+          // Before all others, and of an account that owes nothing.
+          const withGrant = (): RealAccount => {
+            const account = lived(commands);
+            const { nowMs } = account;
+            endMs.value = nowMs + ms;
+            account.carryOut(
+              grantOf('filling', account.open.uncovered + 1n, { priority: 9, nowMs, expiresAtMs: null }),
+            );
+            account.carryOut(grantOf('ending', 1_000n, { priority: -1, nowMs, expiresAtMs: endMs.value }));
+            return account;
+          };
+          const paidBy = (startMs: number, finishMs: number, account = withGrant()): bigint => {
+            const { decision } = account.carryOut(requestOf(account, used, startMs, finishMs));
+            const debit = 'type' in decision ? undefined : decision.find(({ type }) => type === 'CreditsDebited');
+            if (debit?.type !== 'CreditsDebited') return 0n;
+            const { uncovered, amount, grants } = debit.data;
+            if (uncovered === amount) return 0n;
+            return grants.find((share) => share.grantId === 'ending')?.amount ?? 0n;
+          };
+          const account = withGrant();
+          const { value: end } = endMs;
+          const without = account.open.grants.filter((grant) => grant.grantId !== 'ending');
+          expect(usableCredits(account.open.grants, end - 1) - usableCredits(without, end - 1)).toBe(1_000n);
+          expect(usableCredits(account.open.grants, end)).toBe(usableCredits(without, end));
+          const most = paidBy(end - 1, end - 1);
+          expect(paidBy(end, end + late)).toBe(0n);
+          // Usage that comes late pays by what was there when it started, until that is written down as expired.
+          expect(paidBy(end - 1, end + late)).toBe(most);
+          const taken = paidBy(end - 1, end + late, account);
+          account.nowMs = end + late + 1;
+          const expire = { type: 'ExpireCredits', lateMs: 0, nowMs: account.nowMs } as const;
+          const expired = expiredIn(account.carryOut(expire).decision).filter((one) => one.grantId === 'ending');
+          expect(expired.map(({ amount }) => amount)).toEqual(taken === 1_000n ? [] : [1_000n - taken]);
+          expect(expiredIn(account.carryOut(expire).decision)).toEqual([]);
+          expect(paidBy(end - 1, end + late, account)).toBe(0n);
+        },
+      ),
+      runs(100),
+    );
+  });
+
+  it('invariant 16: months: each movement is in one statement, of its own month where that is open, and closing is the next opening', () => {
+    let several = 0;
+    inAnyHistory(
+      100,
+      ({ life }) => {
+        const countedBy = new Map<number, string>();
+        let [closing, lastMonth] = [0n, ''];
+        for (const { event } of life) {
+          if (event.type !== 'StatementClosed') continue;
+          const { month, opening, lastRevision } = event.data;
+          expect(opening).toBe(closing);
+          expect(month > lastMonth).toBe(true);
+          let net = 0n;
+          for (const [revision, one] of life.slice(0, lastRevision + 1).entries()) {
+            if (movedBy(one.event) === 0n || factMonth(one) > month || countedBy.has(revision)) continue;
+            countedBy.set(revision, month);
+            net += movedBy(one.event);
+          }
+          expect(event.data.closing).toBe(closing + net);
+          expect(netOf(event.data)).toBe(net);
+          several += lastMonth === '' ? 0 : 1;
+          [closing, lastMonth] = [event.data.closing, month];
+        }
+      },
+      monthlyHistories,
+    );
+    expect(several).toBeGreaterThan(20);
+  });
+
+  it('invariant 17: late usage: what comes after its month was closed is in the next statement, and changes no closed one', () => {
+    let late = 0;
+    inAnyHistory(
+      100,
+      ({ life }) => {
+        const statements = life.flatMap(({ event }, at) =>
+          event.type === 'StatementClosed' ? [{ ...event.data, at }] : [],
+        );
+        for (const [revision, one] of life.entries()) {
+          if (one.event.type !== 'CreditsDebited' || movedBy(one.event) === 0n) continue;
+          const closedBefore = statements.filter(({ at }) => at < revision);
+          if (!closedBefore.some(({ month }) => month >= factMonth(one))) continue;
+          const next = statements.find(({ at }) => at > revision);
+          if (next === undefined) continue;
+          late += 1;
+          // What else the next one counts, it counts; without this it would not be what it says.
+          const before = closedBefore.at(-1);
+          const others = life
+            .slice(0, next.lastRevision + 1)
+            .filter((other, at) => other !== one && factMonth(other) <= next.month && !isIn(before, other, at));
+          const net = others.reduce((sum, { event }) => sum + movedBy(event), 0n);
+          expect(next.closing - next.opening).toBe(net + movedBy(one.event));
+        }
+      },
+      monthlyHistories,
+    );
+    expect(late).toBeGreaterThan(5);
+  });
+
+  it('invariant 18: limits: what is spent is the sum of the net debits of the month of their starts, and no event begins it anew', () => {
+    inAnyHistory(150, (account) => {
+      const spent = new Map<string, bigint>();
+      const limits = new Map<string, bigint>();
+      const told = new Set<string>();
+      for (const { event, after } of eachEvent(account)) {
+        const { type, data } = event;
+        if (type === 'CreditsDebited' || type === 'ExceptionApproved' || type === 'DebitReversed') {
+          const amount = type === 'DebitReversed' ? -data.amount : data.amount;
+          for (const scope of [data.month, `${data.month} ${data.keyId}`])
+            spent.set(scope, (spent.get(scope) ?? 0n) + amount);
+          expect(data.monthToDateAfter).toBe(spent.get(data.month));
+          expect(data.keyMonthToDateAfter).toBe(spent.get(`${data.month} ${data.keyId}`));
+        }
+        if (type === 'ApiKeyIssued' && data.monthlyLimit !== null) limits.set(data.keyId, data.monthlyLimit);
+        if (type === 'SpendLimitSet') {
+          if (data.limit === null) limits.delete(data.keyId ?? '');
+          else limits.set(data.keyId ?? '', data.limit);
+        }
+        if (type === 'SpendThresholdCrossed') {
+          const { keyId, month, thresholdPercent, limit } = data;
+          expect(told).not.toContain(`${keyId} ${month} ${thresholdPercent}`);
+          told.add(`${keyId} ${month} ${thresholdPercent}`);
+          expect(limit).toBe(limits.get(keyId ?? ''));
+          const of = spent.get(keyId === null ? month : `${month} ${keyId}`) ?? 0n;
+          expect(of * 100n >= limit * BigInt(thresholdPercent)).toBe(true);
+        }
+        const { accountLimit, keyLimits, months } = after.spend;
+        const own = Object.entries(keyLimits).map(([key, limit]): [string, bigint] => [key, limit]);
+        expect(new Map([...own, ...(accountLimit === null ? [] : [['', accountLimit] as const])])).toEqual(limits);
+        for (const [month, { account: ofAccount }] of Object.entries(months)) expect(ofAccount).toBe(spent.get(month));
+      }
+      for (const { event } of account.life)
+        if (event.type === 'UsageRecorded')
+          for (const { event: other } of account.life)
+            if (other.type === 'CreditsDebited' && other.data.requestId === event.data.requestId)
+              expect(other.data.month).toBe(event.data.startedAt.slice(0, 7));
+    });
+  });
+});
+
+function grantOf(id: string, amount: bigint, of: { priority: number; nowMs: number; expiresAtMs: number | null }) {
+  const { priority, nowMs: effectiveAtMs, expiresAtMs } = of;
+  const what = { grantId: grantId(id), source: 'purchase', amount: microUsd(amount), costBasis: microUsd(0n) } as const;
+  return { type: 'GrantCredits', ...what, priority, effectiveAtMs, expiresAtMs } as const;
+}
+
+function requestOf(account: RealAccount, output: number, startMs: number, finishMs: number) {
+  const { id, version, hash } = PRICE_CARD;
+  const usage = usageOf(account.next() * 16, output, {
+    startedAt: new Date(startMs).toISOString(),
+    finishedAt: new Date(finishMs).toISOString(),
+    rateCard: { id, version, hash },
+  });
+  return { type: 'RecordUsage', usage, card: PRICE_CARD } as const;
+}
+
+const expiredIn = (decision: readonly AccountEvent[] | { readonly type: 'refused' }): EventData<'CreditsExpired'>[] =>
+  'type' in decision ? [] : decision.flatMap(({ type, data }) => (type === 'CreditsExpired' ? [data] : []));
+
+/** The month of what an event tells: never a later one than that in which it was written down. */
+function factMonth({ event: { type, data }, atMs }: RealAccount['life'][number]): string {
+  const recorded = new Date(atMs).toISOString().slice(0, 7);
+  const fact =
+    type === 'CreditsDebited' || type === 'ExceptionApproved'
+      ? data.month
+      : type === 'CreditsGranted'
+        ? data.effectiveAt.slice(0, 7)
+        : type === 'CreditsExpired'
+          ? data.expiredAt.slice(0, 7)
+          : recorded;
+  return fact < recorded ? fact : recorded;
+}
+
+const isIn = (
+  statement: { readonly month: string; readonly lastRevision: number } | undefined,
+  one: RealAccount['life'][number],
+  revision: number,
+): boolean => statement !== undefined && revision <= statement.lastRevision && factMonth(one) <= statement.month;
+
+const netOf = (of: EventData<'StatementClosed'>): bigint =>
+  of.granted +
+  of.reinstated +
+  of.restored +
+  of.reversed +
+  of.adjustedUp -
+  of.debited -
+  of.expired -
+  of.revoked -
+  of.adjustedDown;
