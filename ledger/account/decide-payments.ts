@@ -122,6 +122,8 @@ export function savePaymentMethod(
 ): AccountEvent[] {
   if (payments.method?.paymentMethodId === saved.paymentMethodId && payments.method.provider === saved.provider)
     return [];
+  // A consent of before is told again; a later one stands.
+  if (payments.method !== null && consentedAtMs < payments.method.consentedAtMs) return [];
   return [{ type: 'PaymentMethodSaved', data: { ...saved, consentedAt: instant(consentedAtMs), by } }];
 }
 

@@ -1,4 +1,4 @@
-import type { AccountId, PaymentId } from '../../contracts/ids.ts';
+import type { AccountId, AttemptId, PaymentId } from '../../contracts/ids.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
 import type { PaymentAttempt, PaymentsState } from '../account/payments-state.ts';
 
@@ -20,6 +20,44 @@ export type PaymentOutcome =
   /** It is there and not decided; whoever pays does so at the address, where there is one. */
   | { readonly type: 'waits'; readonly url: string | null };
 
+/** What a provider knows, also of what nobody here has asked it. */
+export type PaymentFact =
+  | { readonly type: 'attempt'; readonly attemptId: AttemptId; readonly outcome: PaymentOutcome }
+  | {
+      readonly type: 'refund';
+      readonly paymentId: PaymentId;
+      readonly refundId: string;
+      readonly amount: MicroUsd;
+      readonly refundedAtMs: number;
+    }
+  | {
+      readonly type: 'dispute';
+      readonly paymentId: PaymentId;
+      readonly disputeId: string;
+      readonly amount: MicroUsd;
+      readonly openedAtMs: number;
+      /** Null while it is open. */
+      readonly outcome: 'won' | 'lost' | null;
+    }
+  | ({ readonly type: 'method' } & SavedMethod);
+
+/** What its owner has consented may be charged. */
+export interface SavedMethod {
+  readonly customerId: string;
+  readonly paymentMethodId: string;
+  readonly brand: string;
+  readonly last4: string;
+  readonly consentedAtMs: number;
+  /** Who has asked the owner for it. */
+  readonly by: string;
+}
+
+export interface AccountFacts {
+  readonly accountId: AccountId;
+  /** In an order in which they can be written down: a payment before what became of it. */
+  readonly facts: readonly PaymentFact[];
+}
+
 /** Where money comes from. Built where the program is built; everything else has this. */
 export interface PaymentProvider {
   /** As events name it. */
@@ -32,3 +70,37 @@ export interface PaymentProvider {
   /** What is being asked fails, its outcome unknown. Absent: nothing is asked of anybody. */
   close?(): void;
 }
+
+/** Something of a provider's, such as a payment: what a message of its is about, or what we know of it. */
+export interface Notice {
+  readonly kind: string;
+  readonly id: string;
+}
+
+/** The provider's signature does not prove a message, which is believed in nothing then. */
+export class UnprovenError extends Error {
+  override readonly name = 'UnprovenError';
+}
+
+/** A provider on line: it tells by itself when something has changed (webhooks), and keeps what may be charged. */
+export interface TellingProvider extends PaymentProvider {
+  /** What it calls payments, and pages on which owners consent. */
+  readonly kinds: { readonly payment: string; readonly consent: string };
+  /**
+   * What a message is about; all else of it is left, for the provider is asked. Null: nothing that matters here.
+   * @param body its bytes as they came @throws UnprovenError
+   */
+  about(body: Buffer, signature: string): Notice | null;
+  /** All that it knows of the payment, or the method, now. Null: of no account of this ledger. @throws Error where it cannot be told */
+  factsOf(notice: Notice): Promise<AccountFacts | null>;
+  /** Where an owner consents that a method is charged without them. @param customerId of the one of before */
+  beginMethod(asked: {
+    accountId: AccountId;
+    by: string;
+    customerId: string | null;
+  }): Promise<{ readonly id: string; readonly url: string }>;
+  /** May not be charged any more, there either. */
+  forgetMethod(method: Pick<SavedMethod, 'paymentMethodId'>): Promise<void>;
+}
+
+export const isTelling = (provider: PaymentProvider): provider is TellingProvider => 'factsOf' in provider;

@@ -16,12 +16,12 @@ export function centsOf(price: MicroUsd): number | null {
 }
 
 /** @throws Error where it is no amount in USD */
-function amountOf({ amount, currency }: { readonly amount: number; readonly currency: string }): MicroUsd {
+export function amountOf({ amount, currency }: { readonly amount: number; readonly currency: string }): MicroUsd {
   if (currency !== 'usd' || !Number.isSafeInteger(amount)) throw new Error('Stripe names an amount that is not in USD');
   return microUsd(BigInt(amount) * CENT);
 }
 
-const msOf = (seconds: number): number => seconds * 1_000;
+export const msOf = (seconds: number): number => seconds * 1_000;
 
 /** A payment as it is now. What nobody decides any more is the caller's to cancel. */
 export function outcomeOfIntent(intent: Stripe.PaymentIntent): PaymentOutcome {
@@ -98,7 +98,7 @@ function paid(intent: Stripe.PaymentIntent): PaymentOutcome {
 }
 
 /** It stands in events, and in the id of the grant. @throws Error */
-function idOf({ id }: { readonly id: string }): PaymentId {
+export function idOf({ id }: { readonly id: string }): PaymentId {
   const word = wordOf(id);
   if (word === null) throw new Error('Stripe names a payment by what is no name');
   return paymentId(word);

@@ -1,17 +1,27 @@
 import Stripe from 'stripe';
 import type { AccountId, LedgerId } from '../../contracts/ids.ts';
-import type { StripeConfiguration } from '../../contracts/payments-configuration.ts';
+import type { StripeConfiguration, StripeSecrets } from '../../contracts/payments-configuration.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
-import type { AskedPayment, PaymentOutcome, PaymentProvider } from './payment-provider.ts';
+import {
+  type AccountFacts,
+  type AskedPayment,
+  type Notice,
+  type PaymentOutcome,
+  type SavedMethod,
+  type TellingProvider,
+  UnprovenError,
+} from './payment-provider.ts';
 import { asked, type StripeClient, stripeClient } from './stripe-client.ts';
+import { factsOf, noticeOf } from './stripe-facts.ts';
 import { centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
+import { whyUnproven } from './stripe-signature.ts';
 
 /** The name of the provider in events. */
 export const STRIPE = 'stripe';
 
 interface StripeProviderOptions {
   readonly configuration: StripeConfiguration;
-  readonly secretKey: string;
+  readonly secrets: StripeSecrets;
   /** Which ledger asks: several may have one account of Stripe. */
   readonly ledgerId: () => Promise<LedgerId>;
   readonly clock: () => number;
@@ -33,6 +43,7 @@ interface Names {
   readonly ledger: string;
   readonly account: string;
   readonly attempt: string;
+  readonly kind: string;
 }
 
 /**
@@ -40,15 +51,16 @@ interface Names {
  * there. Each attempt is one object there, made under the attempt's own key, and found again by the names it carries where the
  * key is forgotten. Nothing is made then: what is not there was never charged.
  */
-export class StripeProvider implements PaymentProvider {
+export class StripeProvider implements TellingProvider {
   readonly name = STRIPE;
+  readonly kinds = { payment: 'payment_intent', consent: 'checkout.session' };
   readonly #options: StripeProviderOptions;
   readonly #client: StripeClient;
   #ledgerId: Promise<LedgerId> | null = null;
 
   constructor(options: StripeProviderOptions) {
     this.#options = options;
-    this.#client = stripeClient(options.configuration, options.secretKey);
+    this.#client = stripeClient(options.configuration, options.secrets.secretKey);
   }
 
   close(): void {
@@ -154,16 +166,61 @@ export class StripeProvider implements PaymentProvider {
 
   #isForgotten = ({ startedAtMs }: PaymentAttempt): boolean => this.#options.clock() - startedAtMs >= KEY_KNOWN_MS;
 
+  about(body: Buffer, signature: string): Notice | null {
+    const { configuration, secrets, clock } = this.#options;
+    const toleranceMs = configuration.webhookToleranceSeconds * 1_000;
+    const why = whyUnproven(body, signature, { secrets: secrets.webhookSecrets, toleranceMs, nowMs: clock() });
+    if (why !== null) throw new UnprovenError(why);
+    return noticeOf(body);
+  }
+
+  async factsOf(notice: Notice): Promise<AccountFacts | null> {
+    const ledger = await this.#ledger();
+    return asked(() => factsOf(notice, ledger, this.#client.stripe));
+  }
+
+  async beginMethod({
+    accountId: account,
+    by,
+    customerId,
+  }: Parameters<TellingProvider['beginMethod']>[0]): Promise<{ readonly id: string; readonly url: string }> {
+    const { successUrl, cancelUrl } = this.#options.configuration;
+    const metadata = { ledger: await this.#ledger(), account, by };
+    const session = await asked(() =>
+      this.#client.stripe.checkout.sessions.create({
+        mode: 'setup',
+        allowed_payment_method_types: ['card'],
+        // Stripe makes one otherwise.
+        ...(customerId === null ? { customer_creation: 'always' } : { customer: customerId }),
+        client_reference_id: account,
+        metadata,
+        setup_intent_data: { metadata },
+        success_url: successUrl,
+        ...(cancelUrl === undefined ? {} : { cancel_url: cancelUrl }),
+      }),
+    );
+    if (session.url === null) throw new Error('Stripe names no page on which to consent');
+    return { id: session.id, url: session.url };
+  }
+
+  async forgetMethod({ paymentMethodId }: Pick<SavedMethod, 'paymentMethodId'>): Promise<void> {
+    await asked(() => this.#client.stripe.paymentMethods.detach(paymentMethodId));
+  }
+
+  #ledger(): Promise<LedgerId> {
+    this.#ledgerId ??= this.#options.ledgerId().catch((error: unknown) => {
+      this.#ledgerId = null;
+      throw error;
+    });
+    return this.#ledgerId;
+  }
+
   #notThere({ startedAtMs }: PaymentAttempt): PaymentOutcome {
     return this.#options.clock() - startedAtMs < KEY_KNOWN_MS + ASKING_MS ? WAITS : NEVER_MADE;
   }
 
   async #namesOf({ accountId: account, attempt }: { accountId: AccountId; attempt: PaymentAttempt }): Promise<Names> {
-    this.#ledgerId ??= this.#options.ledgerId().catch((error: unknown) => {
-      this.#ledgerId = null;
-      throw error;
-    });
-    return { ledger: await this.#ledgerId, account, attempt: attempt.attemptId };
+    return { ledger: await this.#ledger(), account, attempt: attempt.attemptId, kind: attempt.kind };
   }
 }
 

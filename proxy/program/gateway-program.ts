@@ -46,7 +46,7 @@ const GROUPS: readonly Group[] = [
     add: async (payment, context) => {
       (await import('./payments/payment-commands.ts')).addPaymentCommands(payment, context);
       (await import('./payments/refund-commands.ts')).addRefundCommands(payment, context);
-      (await import('./payments/reload-command.ts')).addMethodCommands(payment, context);
+      (await import('./payments/method-commands.ts')).addMethodCommands(payment, context);
     },
   },
   {

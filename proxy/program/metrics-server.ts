@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { listenWith } from './listening.ts';
@@ -10,7 +16,15 @@ interface MetricsServerOptions {
   readonly registry: Registry;
   /** What else is answered with, as JSON, by its path. */
   readonly pages?: Readonly<Record<string, () => unknown>>;
+  /** What is told here by POST, by its path. */
+  readonly posts?: Readonly<Record<string, Post>>;
 }
+
+/** @param body its bytes as they came */
+export type Post = (
+  body: Buffer,
+  headers: IncomingHttpHeaders,
+) => Promise<{ readonly status: number; readonly says: string }>;
 
 export interface MetricsServer {
   /** `http://host:port`. */
@@ -20,17 +34,20 @@ export interface MetricsServer {
 
 const REQUEST_MS = 10_000;
 const CONNECTIONS_MAX = 100;
+/** Of what is told by POST; messages of payment providers are a few KiB. */
+const BODY_BYTES_MAX = 256 * 1_024;
 /** Of these, that have asked for nothing yet. Beyond it the oldest is closed: who opens many keeps no scraper out. */
 const UNASKED_MAX = 50;
 /** Whoever scrapes asks once a while: more that one connection sends, Node itself refuses with 503. */
 const REQUESTS_OF_CONNECTION_MAX = 1;
 
-/** GET /metrics and GET /healthz, on an address that is not for the public. @throws Error with `code`, as `listen` does */
+/** GET /metrics and GET /healthz, and what else is given, on an address that is not for the public. @throws Error with `code`, as `listen` does */
 export async function startMetricsServer({
   host,
   port,
   registry,
   pages = {},
+  posts = {},
 }: MetricsServerOptions): Promise<MetricsServer> {
   // Made as they are when asked, once for all that ask meanwhile.
   let making: Promise<string> | null = null;
@@ -43,7 +60,7 @@ export async function startMetricsServer({
   const unasked = new Set<Socket>();
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
     unasked.delete(request.socket);
-    answer(request, response, { contentType: registry.contentType, page, pages }).catch((error: unknown) =>
+    answer(request, response, { contentType: registry.contentType, page, pages, posts }).catch((error: unknown) =>
       response.destroy(error as Error),
     );
   });
@@ -70,11 +87,15 @@ interface Metrics {
   readonly contentType: string;
   readonly page: () => Promise<string>;
   readonly pages: Readonly<Record<string, () => unknown>>;
+  readonly posts: Readonly<Record<string, Post>>;
 }
 
-async function answer({ method, url }: IncomingMessage, response: ServerResponse, metrics: Metrics): Promise<void> {
-  if (method !== 'GET' && method !== 'HEAD') return send(response, 405, 'text/plain', 'GET only\n');
+async function answer(request: IncomingMessage, response: ServerResponse, metrics: Metrics): Promise<void> {
+  const { method, url } = request;
   const path = url?.split('?', 1)[0] ?? '';
+  const post = Object.hasOwn(metrics.posts, path) ? metrics.posts[path] : undefined;
+  if (post !== undefined) return answerPost(request, response, post);
+  if (method !== 'GET' && method !== 'HEAD') return send(response, 405, 'text/plain', 'GET only\n');
   const made = Object.hasOwn(metrics.pages, path) ? metrics.pages[path]?.() : undefined;
   if (made !== undefined) return send(response, 200, 'application/json', `${JSON.stringify(made)}\n`);
   switch (path) {
@@ -85,6 +106,36 @@ async function answer({ method, url }: IncomingMessage, response: ServerResponse
     default:
       return send(response, 404, 'text/plain', 'GET /metrics or GET /healthz\n');
   }
+}
+
+async function answerPost(request: IncomingMessage, response: ServerResponse, post: Post): Promise<void> {
+  if (request.method !== 'POST') return send(response, 405, 'text/plain', 'POST only\n');
+  const body = await bodyOf(request);
+  if (body === null) {
+    // What comes of it still is not read.
+    response.once('finish', () => request.destroy());
+    return send(response, 413, 'text/plain', `at most ${BODY_BYTES_MAX} bytes\n`);
+  }
+  const { status, says } = await post(body, request.headers);
+  send(response, status, 'text/plain', `${says}\n`);
+}
+
+/** Null where there is more than it may have. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
+  if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return null;
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  // Not by its iterator, which would destroy the connection that is to have the answer.
+  return new Promise((resolve, reject) => {
+    request.on('data', (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes <= BODY_BYTES_MAX) pieces.push(piece);
+      else resolve(null);
+    });
+    request.once('end', () => resolve(Buffer.concat(pieces)));
+    request.once('error', reject);
+    request.once('close', () => reject(new Error('the connection was closed before the end of its body')));
+  });
 }
 
 function send(response: ServerResponse, status: number, contentType: string, body: string): void {

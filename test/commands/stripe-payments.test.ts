@@ -78,3 +78,55 @@ it('what Stripe alone knows is not confirmed by hand, nor asked of another provi
     /p1 is of stripe, and payments.provider of the configuration is manual/,
   );
 });
+
+it('gateway payment save-method says where its owner agrees, then saves the card; a removed one is forgotten by Stripe, too', async () => {
+  const { server, program } = await site();
+  const save = ['payment', 'save-method', 'acct_ada'];
+  expect(await program.run(...save)).toMatch(
+    /^acct_ada: its owner agrees at https:\S+cs_1\n\nnext, when that is done: gateway payment save-method acct_ada --id cs_1\n$/,
+  );
+  expect(server.made('/v1/checkout/sessions')[0]?.params).toMatchObject({
+    ...{ mode: 'setup', customer_creation: 'always', allowed_payment_method_types: ['card'] },
+    setup_intent_data: { metadata: { account: 'acct_ada' } },
+  });
+  await expect(program.run(...save, '--id', 'cs_1')).rejects.toThrow(/^acct_ada: nothing was agreed to at cs_1/);
+  server.consent('cs_1');
+  expect(await program.run(...save, '--id', 'cs_1')).toMatch(/^acct_ada: visa xxxx4242 may be charged\nwritten at/);
+  expect(await program.run(...save, '--id', 'cs_1')).toMatch(/nothing was written/);
+  await program.run('account', 'open', '--email', 'bob@example.com', '--id', 'acct_bob', '--trial-usd', '0');
+  await expect(program.run('payment', 'save-method', 'acct_bob', '--id', 'cs_1')).rejects.toThrow(
+    /nothing was agreed to/,
+  );
+  await expect(program.run(...save, '--brand', 'visa')).rejects.toMatchObject({ exitCode: EXIT.usage });
+  await program.run(...save);
+  expect(server.made('/v1/checkout/sessions').at(-1)?.params.customer).toBe(server.get('pm_saved').customer);
+  expect(await program.run('payment', 'remove-method', 'acct_ada')).toMatch(
+    /nothing may be charged by itself\nwritten at/,
+  );
+  expect(server.get('pm_saved').customer).toBeNull();
+  await expect(program.run(...save, '--id', 'cs_1')).rejects.toThrow(/nothing was agreed to/);
+});
+
+it('a card is removed although Stripe is away, which is told', async () => {
+  const { server, program } = await site();
+  await program.run('payment', 'save-method', 'acct_ada');
+  server.consent('cs_1');
+  await program.run('payment', 'save-method', 'acct_ada', '--id', 'cs_1');
+  server.isAway = true;
+  expect(await program.run('payment', 'remove-method', 'acct_ada')).toMatch(/written at/);
+  expect(program.warned).toMatch(/pm_saved is still kept at stripe, to be removed there: Stripe could not be asked/);
+});
+
+it('gateway payment ask of a payment that was made finds what went back of it while nobody heard', async () => {
+  const { server, program } = await site();
+  await program.run(...PURCHASE);
+  server.pay('cs_1');
+  await program.run(...ASK);
+  const intent = String(server.all('payment_intent')[0]?.id);
+  server.refund(intent, 500);
+  server.dispute(intent, 1_500, 'lost');
+  expect(await program.run(...ASK)).toMatch(/^acct_ada: p1 paid \(pi_2\)\nwritten at/);
+  expect(await program.run(...ASK)).toMatch(/nothing was written/);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '0' });
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});

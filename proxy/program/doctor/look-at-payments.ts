@@ -17,8 +17,10 @@ export const lookAtPayments = ({ configuration, context, isServed, timeMs }: Exa
           ? warn(faults.join('; '), 'the gateway that runs has its own; set it here, too, to look at it')
           : fault(faults.join('; '), 'set it where the gateway is started: it does not start without');
       const { baseUrl, places } = payments.stripe;
+      const { serve } = configuration.metrics;
       const says = `stripe, ${secretKey.includes('_live_') ? 'for real money' : 'in test mode'}, at ${new URL(baseUrl).host}`;
-      if (places.webhookSecrets.length > 0) return ok(says);
+      if (places.webhookSecrets.length > 0)
+        return ok(`${says}; webhooks are heard at ${serve?.host}:${serve?.port}/webhooks/stripe`);
       return warn(
         `${says}; without webhooks`,
         'refunds and disputes are not heard of: name the secret of an endpoint in payments.stripe.webhookSecrets',

@@ -2,13 +2,20 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { SYSTEM } from '../../../contracts/permissions.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { attemptOf, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { MANUAL, MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
-import type { PaymentOutcome, PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
-import { commandOfOutcome } from '../../../ledger/payments/record-outcome.ts';
+import {
+  isTelling,
+  type PaymentFact,
+  type PaymentOutcome,
+  type PaymentProvider,
+  type TellingProvider,
+} from '../../../ledger/payments/payment-provider.ts';
+import { recordFacts } from '../../../ledger/payments/record-facts.ts';
 import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
-import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
 
 interface NamedAttempt {
@@ -70,6 +77,7 @@ export async function askProvider(context: CommandContext, provided: ProvidedLog
       `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${provider.name}`,
       EXIT.refused,
     );
+  if (attempt.state === 'paid' && isTelling(provider)) return askOfPaid(context, log, { accountId, attempt, provider });
   const outcome = await provider
     .ask({ accountId, attempt, method: state.billing.payments.method })
     .catch((error: unknown) => {
@@ -79,12 +87,54 @@ export async function askProvider(context: CommandContext, provided: ProvidedLog
         EXIT.unavailable,
       );
     });
-  const command = commandOfOutcome(outcome, { attemptId, provider: name, nowMs: context.clock() });
-  if (command === null) return { attempt, outcome, recordedAt: null };
-  // The provider says it, whoever has asked.
+  const facts: PaymentFact[] = [{ type: 'attempt', attemptId, outcome }];
+  return { attempt, outcome, recordedAt: await recordAs(context, log, { accountId, provider: name, facts }) };
+}
+
+interface OfPaid {
+  readonly accountId: AccountId;
+  readonly attempt: PaymentAttempt;
+  readonly provider: TellingProvider;
+}
+
+/** What became of money that is there: refunds and disputes may have been told while nobody heard. */
+async function askOfPaid(
+  context: CommandContext,
+  log: EventLog,
+  { accountId, attempt, provider }: OfPaid,
+): Promise<Asked> {
+  const known = await provider.factsOf({ kind: provider.kinds.payment, id: attempt.paymentId ?? '' });
+  if (known?.accountId !== accountId)
+    throw new CommandError(`${accountId}: ${provider.name} knows no ${attempt.paymentId} of it`, EXIT.refused);
+  const recordedAt = await recordAs(context, log, { accountId, provider: provider.name, facts: known.facts });
+  for (const fact of known.facts)
+    if (fact.type === 'attempt' && fact.attemptId === attempt.attemptId)
+      return { attempt, outcome: fact.outcome, recordedAt };
+  throw new CommandError(`${accountId}: ${attempt.paymentId} is of another attempt`, EXIT.refused);
+}
+
+interface Recorded {
+  readonly accountId: AccountId;
+  readonly provider: string;
+  readonly facts: readonly PaymentFact[];
+}
+
+/** The provider says it, whoever has asked. @returns when something was written last; null where nothing was @throws CommandError */
+export async function recordAs(
+  context: CommandContext,
+  log: EventLog,
+  { accountId, provider, facts }: Recorded,
+): Promise<string | null> {
+  let writtenAt: string | null = null;
   const bySystem = { ...context, actor: () => SYSTEM };
-  const { recordedAt } = await runAccountCommand(bySystem, log, accountId, command);
-  return { attempt, outcome, recordedAt };
+  const run = async (command: AccountCommand): Promise<{ readonly type: 'done' }> => {
+    const { type, recordedAt } = await runAccountCommand(bySystem, log, accountId, command);
+    writtenAt = recordedAt ?? writtenAt;
+    return { type };
+  };
+  const { actor } = recordingOf(bySystem);
+  await recordFacts(facts, { provider, actor, nowMs: context.clock(), run });
+  return writtenAt;
 }
 
 /** In words, with what to do next. */

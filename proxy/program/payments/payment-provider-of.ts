@@ -22,10 +22,10 @@ export async function paymentProviderOf(
   if (payments.provider === 'manual') return MANUAL_PROVIDER;
   const { stripe: configuration } = payments;
   const faults: string[] = [];
-  const { secretKey } = configuration.secrets ?? readStripeSecrets(configuration, environment, faults);
+  const secrets = configuration.secrets ?? readStripeSecrets(configuration, environment, faults);
   if (faults.length > 0) throw new ConfigurationError(file ?? 'configuration', faults);
   const { StripeProvider } = await import('../../../ledger/payments/stripe-provider.ts');
-  return new StripeProvider({ configuration, secretKey, ledgerId: () => ledgerIdOf(log), clock });
+  return new StripeProvider({ configuration, secrets, ledgerId: () => ledgerIdOf(log), clock });
 }
 
 /** @throws Error where it has none; EventLogError */

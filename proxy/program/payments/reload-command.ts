@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
-import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { MANUAL } from '../../../ledger/payments/manual-provider.ts';
 import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
-import { accountArgument, nameArgument, usdArgument } from '../command-arguments.ts';
+import { accountArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 
@@ -58,55 +56,4 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
         });
       }),
     );
-}
-
-interface MethodOptions {
-  readonly brand: string;
-  readonly last4: string;
-  readonly id: string;
-}
-
-/** `gateway payment save-method|remove-method`: what an operator may charge elsewhere, such as a direct debit's mandate. */
-export function addMethodCommands(payment: Command, context: CommandContext): void {
-  payment
-    .command('save-method')
-    .description('write down what an owner has agreed may be charged, such as the mandate of a direct debit')
-    .argument('<account>', 'account id', accountArgument)
-    .requiredOption('--id <method>', 'what it is called', nameArgument)
-    .requiredOption('--brand <brand>', 'what it is', nameArgument)
-    .requiredOption('--last4 <characters>', 'its last four characters', nameArgument)
-    .addHelpText(
-      'after',
-      '\nExample:\n  gateway payment save-method acct_demo --id mandate-7 --brand sepa --last4 3000',
-    )
-    .action(async (id: AccountId, { id: paymentMethodId, brand, last4 }: MethodOptions, command: Command) => {
-      if (last4.length !== 4) throw new CommandError('--last4: expected four characters', EXIT.usage);
-      const said = { paymentMethodId, brand, last4, provider: MANUAL, customerId: id };
-      const by = recordingOf(context).actor;
-      const saving = { type: 'SavePaymentMethod', ...said, consentedAtMs: context.clock(), by } as const;
-      await run(id, saving, `${brand} xxxx${last4} may be charged`, { command, context });
-    });
-
-  payment
-    .command('remove-method')
-    .description('nothing may be charged any more without its owner being there')
-    .argument('<account>', 'account id', accountArgument)
-    .addHelpText('after', '\nExample:\n  gateway payment remove-method acct_demo')
-    .action(async (id: AccountId, _options: unknown, command: Command) => {
-      const by = recordingOf(context).actor;
-      const removing = { type: 'RemovePaymentMethod', by, nowMs: context.clock() } as const;
-      await run(id, removing, 'nothing may be charged by itself', { command, context });
-    });
-}
-
-interface Call {
-  readonly command: Command;
-  readonly context: CommandContext;
-}
-
-async function run(id: AccountId, asked: AccountCommand, what: string, { command, context }: Call): Promise<void> {
-  await withEventLog(context, command, async (log) => {
-    const { recordedAt } = await runAccountCommand(context, log, id, asked);
-    showWritten(context, command, recordedAt, { json: { accountId: id }, text: `${id}: ${what}` });
-  });
 }

@@ -3,6 +3,7 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import type { RequestId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
+import { isTelling } from '../../../ledger/payments/payment-provider.ts';
 import type { Sealer } from '../../../ledger/seals/sealer.ts';
 import type { Settlement } from '../../../ledger/settlement/settlement.ts';
 import { readUpcastFrom } from '../../../projections/known-views.ts';
@@ -27,6 +28,7 @@ import { RequestFigures } from '../../observation/request-figures.ts';
 import { RequestObserver } from '../../observation/request-observer.ts';
 import { carryOut } from '../../operator-requests/carry-out.ts';
 import { OperatorDesk } from '../../operator-requests/operator-desk.ts';
+import { PaymentWebhooks } from '../../payment-webhooks.ts';
 import { PaymentsUpkeep } from '../../payments-upkeep.ts';
 import { RateLimits } from '../../rate-limits/rate-limits.ts';
 import { RecoveredRequests } from '../../recovered-requests.ts';
@@ -74,6 +76,8 @@ export interface GatewayProcess extends OpenedGateway, BuiltParts {
   readonly sweeper: ExpirySweeper;
   readonly closer: StatementCloser;
   readonly payments: PaymentsUpkeep;
+  /** Null where no provider tells by itself. */
+  readonly webhooks: PaymentWebhooks | null;
   readonly formsAdoption: FormsAdoption;
   /** Where commands ask something of it. */
   readonly desk: OperatorDesk;
@@ -135,6 +139,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const sweeper = sweeperOf(opened, built);
   const closer = closerOf(opened, built);
   const payments = paymentsOf(opened, built);
+  const webhooks = webhooksOf(opened, built);
   const formsAdoption = formsAdoptionOf(opened, built);
   const parts = {
     recovered,
@@ -147,6 +152,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
     sweeper,
     closer,
     payments,
+    webhooks,
     formsAdoption,
     ...renewed,
   };
@@ -320,6 +326,18 @@ function paymentsOf({ options, projections, provider }: OpenedGateway, { availab
     mayWrite,
     logger,
   });
+}
+
+function webhooksOf(
+  { options, projections, provider }: OpenedGateway,
+  { availability }: BuiltParts,
+): PaymentWebhooks | null {
+  const { configuration, log, clock, logger } = options;
+  const { payments } = configuration;
+  if (payments.provider === 'manual' || payments.stripe.places.webhookSecrets.length === 0 || !isTelling(provider))
+    return null;
+  const mayWrite = (): boolean => availability.refuse() === null;
+  return new PaymentWebhooks({ log, accounts: projections.accounts, provider, clock, mayWrite, logger });
 }
 
 function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: BuiltParts): ExpirySweeper {

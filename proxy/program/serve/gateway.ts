@@ -2,9 +2,10 @@ import type { AddressInfo } from 'node:net';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
 import type { ViewsLost } from '../../../projections/view-source.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
+import type { PaymentWebhooks } from '../../payment-webhooks.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { listenAt } from '../listening.ts';
-import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
+import { type MetricsServer, type Post, startMetricsServer } from '../metrics-server.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { assembleGateway, type GatewayProcess } from './assemble-gateway.ts';
 import { becomeReady, CANNOT } from './become-ready.ts';
@@ -139,7 +140,7 @@ export class Gateway {
   }
 
   async #serveMetrics(): Promise<void> {
-    const { options, metrics, sealer } = this.process;
+    const { options, metrics, sealer, webhooks } = this.process;
     const place = metricsPlace(options.configuration);
     if (place === null || metrics === null) return;
     const { registry } = metrics;
@@ -147,7 +148,8 @@ export class Gateway {
       '/.well-known/ledger-keys': () => ledgerKeys(sealer),
       '/status': () => ({ seals: sealStatus(sealer) }),
     };
-    this.#metricsServer = await listenAt(place, () => startMetricsServer({ ...place, registry, pages }));
+    const posts = webhooks === null ? {} : { '/webhooks/stripe': heardBy(webhooks) };
+    this.#metricsServer = await listenAt(place, () => startMetricsServer({ ...place, registry, pages, posts }));
   }
 
   async #becomeReady(): Promise<void> {
@@ -175,3 +177,8 @@ export class Gateway {
     if (availability.refuse() === null) this.#ready.resolve();
   }
 }
+
+const heardBy =
+  (webhooks: PaymentWebhooks): Post =>
+  (body, headers) =>
+    webhooks.hear(body, String(headers['stripe-signature'] ?? ''));

@@ -36,7 +36,7 @@ export async function stopInOrder(
   gateway.loopDelay.close();
   await gateway.sweeper.close();
   await within(LIMITS.shutdownFlushMs, gateway.closer.close());
-  await within(LIMITS.shutdownFlushMs, gateway.payments.close());
+  await within(LIMITS.shutdownFlushMs, Promise.all([gateway.payments.close(), gateway.webhooks?.close()]));
   await within(LIMITS.shutdownFlushMs, gateway.sealer?.close() ?? Promise.resolve());
   await gateway.formsAdoption.close();
   await within(LIMITS.shutdownFlushMs, gateway.renewal?.close() ?? Promise.resolve());

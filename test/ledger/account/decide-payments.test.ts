@@ -166,6 +166,8 @@ test('a payment method is saved with consent, replaced by another, and removed o
   given(opened, event).decides(save);
   const other = { ...event, data: { ...event.data, paymentMethodId: 'pm_2' } } as AccountEvent;
   given(opened, event).decides({ ...save, paymentMethodId: 'pm_2' }, other);
+  // Told again, or late.
+  given(opened, event).decides({ ...save, paymentMethodId: 'pm_0', consentedAtMs: ms(OPENED_AT) - 1 });
   const remove: AccountCommand = { type: 'RemovePaymentMethod', by: 'owner', nowMs: NOW };
   const removed: AccountEvent = {
     type: 'PaymentMethodRemoved',

@@ -1,0 +1,58 @@
+import type { AccountCommand, CommandRefusal } from '../account/commands.ts';
+import type { PaymentFact } from './payment-provider.ts';
+import { commandOfOutcome } from './record-outcome.ts';
+
+interface Recorded {
+  /** As events name it. */
+  readonly provider: string;
+  /** Who writes it down. */
+  readonly actor: string;
+  readonly nowMs: number;
+  /** Carries out one, as the system; what is written down already is done. */
+  readonly run: (command: AccountCommand) => Promise<{ readonly type: 'done' } | CommandRefusal>;
+}
+
+/**
+ * Writes down what a provider knows of an account, in its order, each once however often it is heard. What is refused is
+ * returned, and the rest done all the same. @throws what `run` throws
+ */
+export async function recordFacts(
+  facts: readonly PaymentFact[],
+  { run, ...said }: Recorded,
+): Promise<readonly CommandRefusal[]> {
+  const refusals: CommandRefusal[] = [];
+  for (const fact of facts)
+    for (const command of commandsOf(fact, said)) {
+      const result = await run(command);
+      if (result.type === 'refused') refusals.push(result);
+    }
+  return refusals;
+}
+
+function commandsOf(fact: PaymentFact, { provider, ...said }: Omit<Recorded, 'run'>): readonly AccountCommand[] {
+  const { nowMs } = said;
+  switch (fact.type) {
+    case 'attempt': {
+      const { attemptId, outcome } = fact;
+      const command = commandOfOutcome(outcome, { attemptId, provider, nowMs });
+      return command === null ? [] : [command];
+    }
+    case 'refund': {
+      const { type: _type, ...refund } = fact;
+      return [{ type: 'RecordRefund', ...refund, ...said }];
+    }
+    case 'dispute': {
+      const { type: _type, outcome, ...dispute } = fact;
+      const { paymentId, disputeId } = dispute;
+      const opened: AccountCommand = { type: 'RecordDispute', ...dispute, ...said };
+      if (outcome === null) return [opened];
+      return [opened, { type: 'CloseDispute', paymentId, disputeId, outcome, closedAtMs: nowMs, ...said }];
+    }
+    case 'method': {
+      const { type: _type, ...method } = fact;
+      return [{ type: 'SavePaymentMethod', provider, ...method }];
+    }
+    default:
+      return fact satisfies never;
+  }
+}

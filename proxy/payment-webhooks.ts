@@ -1,0 +1,95 @@
+import type { Logger } from 'pino';
+import type { EventLog } from '../contracts/event-log.ts';
+import type { AccountId } from '../contracts/ids.ts';
+import { SYSTEM } from '../contracts/permissions.ts';
+import type { AccountCommand } from '../ledger/account/commands.ts';
+import { type CommandResult, executeOnRepository } from '../ledger/account/execute-command.ts';
+import { type TellingProvider, UnprovenError } from '../ledger/payments/payment-provider.ts';
+import { recordFacts } from '../ledger/payments/record-facts.ts';
+import { recordingBy } from '../ledger/recording-by.ts';
+import type { AccountViews } from '../projections/account-views.ts';
+
+interface WebhooksOptions {
+  readonly log: EventLog;
+  readonly accounts: AccountViews;
+  readonly provider: TellingProvider;
+  readonly clock: () => number;
+  /** Whether anything final may be written now. */
+  readonly mayWrite: () => boolean;
+  readonly logger: Logger;
+}
+
+/** What a message is answered with: the provider tells it again, for days, until the answer is a 2xx. */
+export interface WebhookAnswer {
+  readonly status: 200 | 400 | 409 | 503;
+  /** For whoever looks at deliveries at the provider's. */
+  readonly says: string;
+}
+
+const AT_ONCE_MAX = 16;
+/** As it stands in events, as with what the gateway asks of by itself. */
+const ACTOR = 'payments';
+
+/**
+ * What a provider tells by itself. Its message is proven, and then only says what to ask the provider about: what that answers is
+ * written down, each once, in any order, however often it is told.
+ *
+ *   200   it stands in the log; or it never concerns an account of this ledger, however often it is told
+ *   400   nobody has proven that it is the provider's
+ *   409   it concerns an account here, and was refused: told again it shows among the provider's failed deliveries, too
+ *   503   it could not be looked into, or written down, now
+ */
+export class PaymentWebhooks {
+  readonly #options: WebhooksOptions;
+  readonly #underWay = new Set<Promise<WebhookAnswer>>();
+
+  constructor(options: WebhooksOptions) {
+    this.#options = options;
+  }
+
+  async hear(body: Buffer, signature: string): Promise<WebhookAnswer> {
+    if (this.#underWay.size >= AT_ONCE_MAX) return LATER;
+    const work = this.#hear(body, signature);
+    this.#underWay.add(work);
+    return work.finally(() => this.#underWay.delete(work));
+  }
+
+  /** Until what is heard is written down. */
+  async close(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  async #hear(body: Buffer, signature: string): Promise<WebhookAnswer> {
+    const { provider, mayWrite, logger } = this.#options;
+    try {
+      const notice = provider.about(body, signature);
+      if (notice === null) return NOTHING;
+      if (!mayWrite()) return LATER;
+      const known = await provider.factsOf(notice);
+      if (known === null) return NOTHING;
+      const { accountId, facts } = known;
+      const nowMs = this.#options.clock();
+      const run = (command: AccountCommand) => this.#run(accountId, command);
+      const refusals = await recordFacts(facts, { provider: provider.name, actor: ACTOR, nowMs, run });
+      if (refusals.length === 0) return { status: 200, says: 'recorded' };
+      const reasons = refusals.map(({ message }) => message);
+      logger.error({ accountId, notice, reasons }, 'what the payment provider tells of an account is refused');
+      return { status: 409, says: 'refused; the log of the gateway says why' };
+    } catch (error) {
+      if (error instanceof UnprovenError) {
+        logger.warn({ reason: error.message }, 'a webhook is not proven to be the payment provider’s');
+        return { status: 400, says: error.message };
+      }
+      logger.warn({ err: error }, 'a webhook could not be looked into, or written down; it is told again');
+      return LATER;
+    }
+  }
+
+  #run(accountId: AccountId, command: AccountCommand): Promise<CommandResult> {
+    const { log, accounts, clock } = this.#options;
+    return executeOnRepository(log, accounts, accountId, command, SYSTEM, recordingBy(ACTOR, clock()));
+  }
+}
+
+const NOTHING: WebhookAnswer = { status: 200, says: 'nothing of this ledger' };
+const LATER: WebhookAnswer = { status: 503, says: 'not now; tell it again' };

@@ -1,0 +1,132 @@
+import type { Command } from 'commander';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { AccountId } from '../../../contracts/ids.ts';
+import { nameOfActor } from '../../../contracts/permissions.ts';
+import type { PaymentsState } from '../../../ledger/account/payments-state.ts';
+import { MANUAL } from '../../../ledger/payments/manual-provider.ts';
+import { isTelling, type TellingProvider } from '../../../ledger/payments/payment-provider.ts';
+import { assertMayRead, readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
+import { accountArgument, nameArgument } from '../command-arguments.ts';
+import { actorOf, type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { show, showWritten } from '../show.ts';
+import { configuredProvider, recordAs } from './ask-provider.ts';
+
+interface MethodOptions {
+  readonly id?: string;
+  readonly brand?: string;
+  readonly last4?: string;
+}
+
+/** `gateway payment save-method|remove-method`: what may be charged without its owner being there. */
+export function addMethodCommands(payment: Command, context: CommandContext): void {
+  payment
+    .command('save-method')
+    .description(
+      'save what an owner has agreed may be charged: on a page of Stripe, or a mandate that is kept elsewhere',
+    )
+    .argument('<account>', 'account id', accountArgument)
+    .option('--id <method>', 'what it is called; with Stripe the page on which the owner has agreed', nameArgument)
+    .option('--brand <brand>', 'what it is, without Stripe', nameArgument)
+    .option('--last4 <characters>', 'its last four characters, without Stripe', nameArgument)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway payment save-method acct_demo\n  gateway payment save-method acct_demo --id mandate-7 --brand sepa --last4 3000',
+    )
+    .action(async (id: AccountId, options: MethodOptions, command: Command) =>
+      withEventLog(context, command, async (log, configuration) => {
+        const provider = await configuredProvider(context, { log, configuration });
+        const call = { id, log, configuration, command, context };
+        if (!isTelling(provider)) return saveByHand(options, call);
+        if (options.brand !== undefined || options.last4 !== undefined)
+          throw new CommandError(`--brand, --last4: ${provider.name} says them itself`, EXIT.usage);
+        return options.id === undefined ? begin(provider, call) : look(provider, options.id, call);
+      }),
+    );
+
+  payment
+    .command('remove-method')
+    .description('nothing may be charged any more without its owner being there')
+    .argument('<account>', 'account id', accountArgument)
+    .addHelpText('after', '\nExample:\n  gateway payment remove-method acct_demo')
+    .action(async (id: AccountId, _options: unknown, command: Command) =>
+      withEventLog(context, command, (log, configuration) => remove({ id, log, configuration, command, context })),
+    );
+}
+
+interface Call {
+  readonly id: AccountId;
+  readonly log: EventLog;
+  readonly configuration: Configuration;
+  readonly command: Command;
+  readonly context: CommandContext;
+}
+
+async function saveByHand({ id: paymentMethodId, brand, last4 }: MethodOptions, call: Call): Promise<void> {
+  const { id, log, context } = call;
+  if (paymentMethodId === undefined || brand === undefined || last4 === undefined)
+    throw new CommandError('say --id, --brand and --last4', EXIT.usage);
+  if (last4.length !== 4) throw new CommandError('--last4: expected four characters', EXIT.usage);
+  const said = { paymentMethodId, brand, last4, provider: MANUAL, customerId: id };
+  const consent = { consentedAtMs: context.clock(), by: recordingOf(context).actor };
+  const { recordedAt } = await runAccountCommand(context, log, id, { type: 'SavePaymentMethod', ...said, ...consent });
+  written(call, recordedAt, `${brand} xxxx${last4} may be charged`);
+}
+
+/** Its page is shown to the owner, who alone can agree. */
+async function begin(provider: TellingProvider, call: Call): Promise<void> {
+  const { id: accountId, context, command } = call;
+  const method = await methodNow(call);
+  const customerId = method?.provider === provider.name ? method.customerId : null;
+  const page = await provider.beginMethod({ accountId, by: nameOfActor(actorOf(context)), customerId });
+  show(context, command, {
+    json: { accountId, ...page },
+    text: `${accountId}: its owner agrees at ${page.url}\n\nnext, when that is done: gateway payment save-method ${accountId} --id ${page.id}`,
+  });
+}
+
+async function look(provider: TellingProvider, page: string, call: Call): Promise<void> {
+  const { id: accountId, context, log } = call;
+  await methodNow(call);
+  const known = await provider.factsOf({ kind: provider.kinds.consent, id: page });
+  const facts = known?.accountId === accountId ? known.facts.filter(({ type }) => type === 'method') : [];
+  if (facts.length === 0)
+    throw new CommandError(
+      `${accountId}: nothing was agreed to at ${page}, or it may not be charged any more`,
+      EXIT.refused,
+    );
+  const recordedAt = await recordAs(context, log, { accountId, provider: provider.name, facts });
+  const method = await methodNow(call);
+  written(call, recordedAt, `${method?.brand} xxxx${method?.last4} may be charged`);
+}
+
+async function remove(call: Call): Promise<void> {
+  const { id, log, context, configuration } = call;
+  const method = await methodNow(call);
+  const by = recordingOf(context).actor;
+  const { recordedAt } = await runAccountCommand(context, log, id, {
+    type: 'RemovePaymentMethod',
+    by,
+    nowMs: context.clock(),
+  });
+  // It is charged no more from here on, whatever becomes of it elsewhere.
+  if (method !== null && method.provider !== MANUAL) {
+    const provider = await configuredProvider(context, { log, configuration });
+    if (isTelling(provider) && provider.name === method.provider)
+      await provider.forgetMethod(method).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        context.warn(`${method.paymentMethodId} is still kept at ${provider.name}, to be removed there: ${why}\n`);
+      });
+  }
+  written(call, recordedAt, 'nothing may be charged by itself');
+}
+
+/** @throws CommandError for who may not change it */
+async function methodNow({ id, log, context }: Call): Promise<PaymentsState['method']> {
+  const { state } = await readAccount(context, log, id, 'ListPayments');
+  assertMayRead(context, id, 'SavePaymentMethod', state);
+  return state.billing.payments.method;
+}
+
+const written = ({ id, context, command }: Call, recordedAt: string | null, what: string): void =>
+  showWritten(context, command, recordedAt, { json: { accountId: id }, text: `${id}: ${what}` });

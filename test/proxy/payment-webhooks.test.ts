@@ -1,0 +1,343 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { attemptId } from '../../contracts/ids.ts';
+import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
+import { isTelling } from '../../ledger/payments/payment-provider.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { usd } from '../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { SECRET_KEY, StripeServer, WEBHOOK_SECRET } from '../fixtures/stripe/stripe-server.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { faultsOf } from '../ledger/audit/account-faults.ts';
+
+const PRICE = usd(20_000_000);
+const CONSENT = { consentedAtMs: Date.now(), by: 'test@example.com' };
+const PURCHASE: AccountCommand = {
+  ...{ type: 'StartPurchase', attemptId: attemptId('bought'), provider: 'stripe', amount: PRICE, price: PRICE },
+  ...{ by: 'test', nowMs: Date.now() },
+};
+const CONFIGURE: AccountCommand = {
+  ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(25_000_000), monthlyCap: usd(99_000_000) },
+  ...CONSENT,
+};
+const savedCard = (paymentMethodId: string): AccountCommand => ({
+  ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'cus_1', paymentMethodId, brand: 'visa' },
+  ...{ last4: '4242', ...CONSENT },
+});
+
+const ledgerOf = async (log: MemoryEventLog) => String((await readLedgerState(log)).identity?.ledgerId);
+
+/** A gateway whose payments Stripe takes, with an account of nothing, and Stripe. */
+async function scene({ log = new MemoryEventLog() } = {}) {
+  const server = endedLater(await StripeServer.start());
+  const folder = temporaryFolder();
+  const secret = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const logLines: string[] = [];
+  let agreed = 0;
+  const stripe = {
+    secretKeyFile: secret('key', SECRET_KEY),
+    webhookSecrets: [{ file: secret('old', 'whsec_of_before') }, { file: secret('new', WEBHOOK_SECRET) }],
+    ...{ successUrl: 'https://app.example/paid', baseUrl: server.url },
+  };
+  const gateway = endedLater(
+    await startTestGateway({
+      ...{ log, logLines, creditsMicroUsd: 0n },
+      settings: { metrics: { serve: { port: 0 } }, payments: { provider: 'stripe', stripe }, logLevel: 'trace' },
+    }),
+  );
+  const { payments, projections, provider } = gateway.gateway.process;
+  if (!isTelling(provider)) throw new Error('Stripe tells');
+  const place = `${gateway.gateway.metricsUrl}/webhooks/stripe`;
+  const event = (type: string) => {
+    const found = server.events.findLast((one) => one.type === type);
+    if (found === undefined) throw new Error(`Stripe tells of no ${type}`);
+    return found;
+  };
+  const account = () => {
+    const { state } = projections.accounts.read(gateway.accountId);
+    if (state.type === 'unopened') throw new Error('it is open');
+    return state;
+  };
+  const types = async () =>
+    (await gateway.events()).map((one) => one.type).filter((type) => /Purchase|Pay|Dis|Grant|Reload/.test(type));
+  return {
+    ...{ server, gateway, place, event, account, types, logLines, log, payments },
+    tell: (type: string, signing = {}) => server.deliver(place, event(type), signing),
+    /** Begins a purchase, and has its page made. */
+    begin: async () => {
+      await gateway.command(PURCHASE);
+      await payments.look();
+      return server.all('checkout.session').at(-1)?.id ?? '';
+    },
+    NAMES: { ledger: await ledgerOf(log), account: gateway.accountId, attempt: 'bought', kind: 'purchase' },
+    /** Pages on which an owner is to agree to a card, and that they do, each later than what was before. */
+    beginMethod: async () =>
+      (await provider.beginMethod({ accountId: gateway.accountId, by: 'ada', customerId: null })).id,
+    agree: (page: string, card: string) => {
+      const at = Date.now() + 10_000 * ++agreed;
+      server.nowMs = () => at;
+      server.consent(page, card);
+      server.nowMs = Date.now;
+      return event('checkout.session.completed');
+    },
+    /** As the auditor finds them, who has been told of another account. */
+    faults: async () => {
+      const events = await gateway.events();
+      for (const { data, metadata } of log.events)
+        if (data.includes('"actor"')) expect(JSON.parse(data).actor).toBe(JSON.parse(metadata).actor);
+      return faultsOf(events as never).filter((fault) => !fault.includes('the account that is opened'));
+    },
+  };
+}
+
+const GRANTED = ['PurchaseStarted', 'PaymentSucceeded', 'CreditsGranted'];
+
+describe('a payment', () => {
+  it('that Stripe tells of is granted once, told by its page and by itself, twice, behind and before the look', async () => {
+    const { server, begin, tell, types, account, payments, faults } = await scene();
+    server.pay(await begin());
+    for (const type of ['payment_intent.succeeded', 'checkout.session.completed', 'payment_intent.succeeded'])
+      expect(await tell(type)).toBe(200);
+    await payments.look();
+    expect(await types()).toEqual(GRANTED);
+    expect(account().balance).toBe(PRICE);
+    expect(await faults()).toEqual([]);
+  });
+
+  it('that is told of before the answer that is lost is granted once', async () => {
+    const { server, gateway, tell, types, payments, account } = await scene();
+    server.faults.push('unheard', 'unheard');
+    await gateway.command(savedCard('pm_ok'));
+    await gateway.command(CONFIGURE);
+    await payments.whenIdle();
+    expect(await tell('payment_intent.succeeded')).toBe(200);
+    await payments.look();
+    expect((await types()).filter((type) => type.startsWith('PaymentS') || type === 'CreditsGranted')).toEqual([
+      'PaymentSucceeded',
+      'CreditsGranted',
+    ]);
+    expect(account().balance).toBe(25_000_000n);
+    expect(server.all('charge').length).toBe(1);
+  });
+
+  it('is what Stripe says when it is asked, whatever its message says', async () => {
+    const { server, gateway, event, place, types, payments } = await scene();
+    await gateway.command(savedCard('pm_slow'));
+    await gateway.command(CONFIGURE);
+    await payments.whenIdle();
+    const said = event('payment_intent.processing');
+    const claimed = { ...said, type: 'payment_intent.succeeded' };
+    Object.assign((said.data as { object: object }).object, { status: 'succeeded', amount_received: 2_500 });
+    expect(await server.deliver(place, claimed)).toBe(200);
+    expect(await types()).not.toContain('PaymentSucceeded');
+    server.settle('pi_1');
+    expect(await server.deliver(place, said)).toBe(200);
+    expect(await server.deliver(place, claimed)).toBe(200);
+    expect(await types()).toContain('PaymentSucceeded');
+  });
+
+  it('that has failed is told once, and pauses where the bank wants its customer there', async () => {
+    const { server, gateway, tell, types, payments } = await scene();
+    server.faults.push('unheard', 'unheard');
+    await gateway.command(savedCard('pm_absent'));
+    await gateway.command(CONFIGURE);
+    await payments.whenIdle();
+    for (let times = 0; times < 2; times++) expect(await tell('payment_intent.payment_failed')).toBe(200);
+    await payments.look();
+    expect((await types()).filter((type) => /Failed|Paused/.test(type))).toEqual(['PaymentFailed', 'AutoReloadPaused']);
+  });
+
+  it('whose card is declined on a page goes on, is over with the page, and is granted where it was paid all the same', async () => {
+    const { server, begin, tell, types } = await scene();
+    const page = await begin();
+    server.pay(page, 'pm_declined');
+    expect(await tell('payment_intent.payment_failed')).toBe(200);
+    expect(await types()).toEqual(['PurchaseStarted']);
+    server.expire(page);
+    expect(await tell('checkout.session.expired')).toBe(200);
+    expect(await types()).toEqual(['PurchaseStarted', 'PaymentAbandoned']);
+    server.settle(String(server.get(page).payment_intent));
+    expect(await tell('payment_intent.succeeded')).toBe(200);
+    expect((await types()).at(-1)).toBe('CreditsGranted');
+  });
+});
+
+describe('money that went back', () => {
+  it('takes its part once, also where it is told of before the payment, and the rest of it later', async () => {
+    const { server, begin, tell, types, account, faults } = await scene();
+    server.pay(await begin());
+    const intent = String(server.all('payment_intent')[0]?.id);
+    server.refund(intent, 500);
+    expect(await tell('charge.refunded')).toBe(200);
+    expect(account().balance).toBe(15_000_000n);
+    for (const type of ['refund.created', 'payment_intent.succeeded', 'charge.refunded'])
+      expect(await tell(type)).toBe(200);
+    expect(await types()).toEqual([...GRANTED, 'PaymentRefunded', 'GrantRevoked']);
+    server.refund(intent, 1_500, 'pending');
+    expect(await tell('refund.created')).toBe(200);
+    expect(account().balance).toBe(15_000_000n);
+    server.change(String(server.all('refund')[1]?.id), { status: 'succeeded' }, 'refund.updated');
+    expect(await tell('refund.updated')).toBe(200);
+    expect(account().balance).toBe(0n);
+    expect(await faults()).toEqual([]);
+  });
+
+  it('in a dispute comes back where it is won, however late and in which order it is told; an inquiry moves nothing', async () => {
+    const { server, place, begin, tell, types, account, faults } = await scene();
+    server.pay(await begin());
+    const intent = String(server.all('payment_intent')[0]?.id);
+    server.dispute(intent, 2_000, 'warning_needs_response');
+    expect(await tell('charge.dispute.created')).toBe(200);
+    expect(account().balance).toBe(PRICE);
+    const { id } = server.dispute(intent, 2_000);
+    const opened = server.events.at(-1);
+    expect(await tell('charge.dispute.created')).toBe(200);
+    expect(account().balance).toBe(0n);
+    server.closeDispute(id, 'won');
+    for (const one of [server.events.at(-1), opened])
+      if (one !== undefined) expect(await server.deliver(place, one)).toBe(200);
+    expect(account().balance).toBe(PRICE);
+    expect((await types()).slice(GRANTED.length)).toEqual([
+      ...['PaymentDisputed', 'GrantRevoked', 'DisputeClosed', 'GrantRestored'],
+    ]);
+    expect(await faults()).toEqual([]);
+  });
+});
+
+describe('a card', () => {
+  it('that its owner has agreed to is saved once, the latest stands, and none that was removed comes back', async () => {
+    const { server, gateway, place, account, types, beginMethod, agree } = await scene();
+    // The page that was made first is the one that is agreed to last.
+    const [later, sooner] = [await beginMethod(), await beginMethod()];
+    const first = agree(sooner, 'pm_first');
+    const second = agree(later, 'pm_second');
+    for (const one of [first, second, first]) expect(await server.deliver(place, one)).toBe(200);
+    expect(account().billing.payments.method).toMatchObject({
+      ...{ provider: 'stripe', paymentMethodId: 'pm_second', brand: 'visa', last4: '4242' },
+    });
+    await gateway.command({ type: 'RemovePaymentMethod', by: 'test', nowMs: Date.now() });
+    for (const id of ['pm_first', 'pm_second']) server.change(id, { customer: null });
+    for (const one of [first, second]) expect(await server.deliver(place, one)).toBe(200);
+    expect(account().billing.payments.method).toBeNull();
+    const saved = ['PaymentMethodSaved', 'PaymentMethodSaved', 'PaymentMethodRemoved'];
+    expect((await types()).filter((type) => type.includes('Method'))).toEqual(saved);
+  });
+});
+
+describe('a message', () => {
+  it.each([
+    ['of another ledger', { ledger: 'led_other' }],
+    ['of no ledger', { ledger: '' }],
+    ['of an account that can be none', { account: '../acct' }],
+  ])('about a payment %s is heard once, and nothing is written', async (_, metadata) => {
+    const { server, begin, tell, types, NAMES } = await scene();
+    await begin();
+    server.put(
+      'payment_intents',
+      { status: 'canceled', metadata: { ...NAMES, ...metadata } },
+      'payment_intent.canceled',
+    );
+    expect(await tell('payment_intent.canceled')).toBe(200);
+    expect(await types()).toEqual(['PurchaseStarted']);
+  });
+
+  it('about what Stripe does not know, of a connected account, or of a kind that matters to nobody is heard once', async () => {
+    const { server, begin, event, place, types } = await scene();
+    server.pay(await begin());
+    const paid = event('payment_intent.succeeded');
+    const asked = server.asked.length;
+    expect(await server.deliver(place, { ...paid, account: 'acct_connected' })).toBe(200);
+    expect(await server.deliver(place, { ...paid, type: 'payment_intent.created' })).toBe(200);
+    expect(server.asked.length).toBe(asked);
+    const unknown = { ...paid, data: { object: { id: 'pi_unknown', object: 'payment_intent' } } };
+    expect(await server.deliver(place, unknown)).toBe(200);
+    expect(await types()).toEqual(['PurchaseStarted']);
+  });
+
+  it.each([
+    ['an attempt that the ledger does not have', { attempt: 'lost' }],
+    ['an account that the ledger does not have', { account: 'acct_lost' }],
+  ])('about money of %s is refused and told again, and the log says it', async (_, metadata) => {
+    const { server, begin, tell, types, NAMES, logLines } = await scene();
+    await begin();
+    const paid = { amount_received: 2_000, currency: 'usd', latest_charge: null, status: 'succeeded' };
+    server.put('payment_intents', { ...paid, metadata: { ...NAMES, ...metadata } }, 'payment_intent.succeeded');
+    expect(await tell('payment_intent.succeeded')).toBe(409);
+    expect(await types()).toEqual(['PurchaseStarted']);
+    expect(logLines.join('')).toContain('what the payment provider tells of an account is refused');
+  });
+
+  it('that Stripe has not signed, or not lately, is refused unasked; one of several secrets and signatures will do', async () => {
+    const { server, begin, tell, types } = await scene();
+    server.pay(await begin());
+    const asked = server.asked.length;
+    const nowMs = Date.now();
+    for (const signing of [
+      { secrets: ['whsec_of_somebody'] },
+      { secrets: [] },
+      { header: '' },
+      { header: `t=${Math.floor(nowMs / 1_000)},v1=${'0'.repeat(64)}` },
+      { header: 'v1=1' },
+      { atMs: nowMs - 400_000 },
+    ])
+      expect(await tell('payment_intent.succeeded', signing)).toBe(400);
+    expect([server.asked.length, await types()]).toEqual([asked, ['PurchaseStarted']]);
+    for (const secrets of [['whsec_of_before'], ['whsec_of_somebody', WEBHOOK_SECRET]])
+      expect(await tell('payment_intent.succeeded', { secrets, atMs: nowMs - 200_000 })).toBe(200);
+    expect(await types()).toEqual(GRANTED);
+  });
+
+  it('is answered well only once its effect stands in the log: not while the log, or Stripe, is away', async () => {
+    const { server, begin, tell, types, log } = await scene();
+    server.pay(await begin());
+    server.isAway = true;
+    expect(await tell('payment_intent.succeeded')).toBe(503);
+    server.isAway = false;
+    log.faults = () => ({ type: 'refuse' });
+    expect(await tell('payment_intent.succeeded')).toBe(503);
+    log.faults = () => ({ type: 'none' });
+    expect(await types()).toEqual(['PurchaseStarted']);
+    await expect.poll(() => tell('payment_intent.succeeded')).toBe(200);
+    expect(await types()).toEqual(GRANTED);
+  });
+
+  it('is heard on the operators’ listener alone, by POST, and no larger than 256 KiB', async () => {
+    const { gateway, place, begin, server, event } = await scene();
+    server.pay(await begin());
+    const paid = event('payment_intent.succeeded');
+    expect(await server.deliver(`${gateway.url}/webhooks/stripe`, paid)).toBe(404);
+    expect((await fetch(place)).status).toBe(405);
+    expect(await server.deliver(place, { ...paid, more: 'x'.repeat(256 * 1_024) })).toBe(413);
+    const chunks = new ReadableStream({
+      start: (stream) => {
+        for (let count = 0; count < 5; count++) stream.enqueue(new Uint8Array(64 * 1_024));
+        stream.close();
+      },
+    });
+    const answer = await fetch(place, { method: 'POST', body: chunks, duplex: 'half' } as RequestInit);
+    expect(answer.status).toBe(413);
+  });
+
+  it('leaves no secret, and no words of Stripe, in the log or in an event', async () => {
+    const { server, begin, tell, logLines, gateway, payments } = await scene();
+    const page = await begin();
+    server.isAway = true;
+    await payments.look();
+    server.isAway = false;
+    server.pay(page, 'pm_lost');
+    await tell('payment_intent.payment_failed');
+    await tell('payment_intent.payment_failed', { secrets: ['whsec_of_somebody'] });
+    server.pay(page);
+    await tell('payment_intent.succeeded');
+    const told = `${logLines.join('')}${JSON.stringify(await gateway.events(), (_, one) => (typeof one === 'bigint' ? `${one}` : one))}`;
+    expect(told).toContain('could not be found out');
+    for (const secret of [SECRET_KEY, WEBHOOK_SECRET, 'whsec_of_before', 'words of Stripe'])
+      expect(told).not.toContain(secret);
+  });
+});
