@@ -152,6 +152,10 @@ export const readUpcastFrom = (path: string): ReadonlyMap<string, number> =>
     return new Map(rows.map(({ name, version }) => [String(name), Number(version)]));
   }) ?? new Map();
 
+/** Whether a file has this table beside those of its views. @throws as `readKnownViews` */
+export const hasTable = (path: string, name: string): boolean =>
+  reading(path, (_database, tables) => tables.has(name)) ?? false;
+
 function reading<T>(path: string, read: (database: DatabaseSync, tables: ReadonlySet<string>) => T): T | null {
   if (!existsSync(path)) return null;
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });

@@ -7,6 +7,7 @@ import { removeViews, renameViews } from './remove-views.ts';
 import { settledFile, switchFiles } from './switched-file.ts';
 import type { Upcast } from './upcast-thread.ts';
 import type { UpcastFiles } from './upcast-views.ts';
+import { areVerified } from './verified-mark.ts';
 import { checkpointOf, type StoredCheckpoint } from './view-file.ts';
 import type { ViewFiles } from './view-files.ts';
 import { viewsOfThisProgram } from './views-of-this-program.ts';
@@ -57,7 +58,7 @@ export async function takePreparedViews(files: ViewFiles, onUnmade: OnUnmade, si
   const candidates = isFolderLocked(files.rebuildFolder) ? [files.previous] : [files.rebuild, files.previous];
   const identity = readLedgerOfViews(files.live);
   const prepared = candidates.filter((path) => areOfThisProgram(path) === true && areViewsOf(path, identity));
-  const path = prepared.find((one) => isComplete(one)) ?? prepared[0];
+  const path = prepared.find((one) => isComplete(one) && (one === files.previous || areVerified(one))) ?? prepared[0];
   if (path !== undefined) {
     switchFiles(files, path);
     return { type: 'folded', path };

@@ -5,6 +5,7 @@ import { areViewsOf, readFoldedThrough, writeLedgerOfViews } from '../known-view
 import { LOG_SOURCE } from '../log-view-source.ts';
 import { Projections } from '../projections.ts';
 import { removeViews } from '../remove-views.ts';
+import { markVerified } from '../verified-mark.ts';
 import { restoreViews } from '../view-store.ts';
 import { viewsOfThisProgram } from '../views-of-this-program.ts';
 
@@ -31,6 +32,7 @@ export async function bringUp({
 }: BroughtUp): Promise<{ readonly events: number }> {
   if (!areViewsOf(path, identity)) removeViews(path);
   if (identity !== null) writeLedgerOfViews(path, identity);
+  markVerified(path, false);
   const counted = countedLog(log, readFoldedThrough(path)?.position ?? null, onFolded);
   const projections = await Projections.start({ log: counted.log, path, persist: true, clock });
   const stopped = new Promise<never>((_, reject) => projections.follow({ onStopped: reject }));

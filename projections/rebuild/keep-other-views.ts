@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { BalanceView } from '../balance-view.ts';
 import { CatalogView } from '../catalog-view.ts';
+import { hasTable } from '../known-views.ts';
 import { logCheckpointSchema } from '../log-view-source.ts';
 import { MonthlyView } from '../monthly-view.ts';
 import type { StoredView } from '../view.ts';
@@ -41,15 +41,7 @@ export function keepOtherViews(rebuilt: string, live: string, name: string): voi
 const MARK = 'kept_other_views';
 
 /** Whether that was done to a file: it is no longer made of the log alone, and not to be gone on with. @throws Error when it is no database */
-export function hasKeptOthers(path: string): boolean {
-  if (!existsSync(path)) return false;
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
-  try {
-    return database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(MARK) !== undefined;
-  } finally {
-    database.close();
-  }
-}
+export const hasKeptOthers = (path: string): boolean => hasTable(path, MARK);
 
 function positionIn(database: DatabaseSync, file: 'live' | 'main'): number {
   const row = database.prepare(`SELECT checkpoint FROM ${file}.checkpoint`).get();

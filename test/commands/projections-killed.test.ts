@@ -8,6 +8,7 @@ import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { readFoldedThrough } from '../../projections/known-views.ts';
 import { finishSwitch } from '../../projections/switched-file.ts';
+import { markVerified } from '../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { readAnswer, requestFile } from '../../proxy/operator-requests/operator-request.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
@@ -96,6 +97,11 @@ describe('kill -9', () => {
     expect(await command.ended).toBe(null);
     const { files } = await runHereForJson('projections', 'status', '--data', data);
     expect(files).toMatchObject([{ state: 'live' }, { state: 'rebuilt, not switched' }]);
+    // Killed before it has verified them, they are not what a start may take for whole.
+    const { rebuild } = viewFilesOf(data);
+    markVerified(rebuild, false);
+    const unverified = await runHereForJson('projections', 'status', '--data', data);
+    expect(unverified.files).toMatchObject([{}, { state: 'rebuild interrupted' }]);
     running.release();
     const again = await runHereForJson('projections', 'rebuild', '--all', '--data', data);
     expect(again).toMatchObject({ isResumed: true, events: 0, switched: 'in the folder' });

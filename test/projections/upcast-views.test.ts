@@ -21,6 +21,7 @@ import {
 import { areOfThisProgram, takePreparedViews } from '../../projections/prepared-views.ts';
 import { finishSwitch, switchFiles } from '../../projections/switched-file.ts';
 import { upcastViews } from '../../projections/upcast-views.ts';
+import { markVerified } from '../../projections/verified-mark.ts';
 import type { StoredView, ViewTable } from '../../projections/view.ts';
 import { type ViewFiles, viewFilesOf } from '../../projections/view-files.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
@@ -156,11 +157,10 @@ describe('views of an earlier version', () => {
       expect(accountTextUpcaster(version)).toBe(null);
   });
 
-  it('give way to views that were folded beforehand only where nothing can be made of them, to those first that had come to the end of the log', async () => {
+  it('give way to views that were folded beforehand only where nothing can be made of them, to those first that had come to the end of the log and were served from, or verified', async () => {
     const { files, all } = await folder();
     cpSync(all, files.rebuild);
     cpSync(all, files.previous);
-    alter(files.rebuild, 'DELETE FROM known_current');
     cpSync(files.live, `${files.live}.kept`);
     // Those of before may be of long ago.
     expect(await prepare(files)).toMatchObject({ type: 'upcast' });
@@ -170,6 +170,12 @@ describe('views of an earlier version', () => {
     expect(await prepare(files)).toEqual({ type: 'folded', path: files.previous });
     cpSync(files.previous, files.live);
     rmSync(files.previous);
+    expect(await prepare(files)).toEqual({ type: 'folded', path: files.rebuild });
+    // And before those of before, where they were verified.
+    for (const file of [files.previous, files.rebuild]) cpSync(all, file);
+    markVerified(files.rebuild, true);
+    cpSync(`${files.live}.kept`, files.live);
+    alter(files.live, `UPDATE stored_view SET version = 5 WHERE name = 'balance'`);
     expect(await prepare(files)).toEqual({ type: 'folded', path: files.rebuild });
   });
 

@@ -17,6 +17,7 @@ import { hasKeptOthers, keepOtherViews, REBUILT_ALONE } from '../../../projectio
 import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
 import { type VerifiedViews, verifyRebuilt } from '../../../projections/rebuild/verify-rebuilt.ts';
 import { removeViews } from '../../../projections/remove-views.ts';
+import { markVerified } from '../../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { Progress } from '../progress.ts';
@@ -209,7 +210,10 @@ async function broughtUp(context: CommandContext, log: EventLog, path: string): 
 /** @throws CommandError where they are not what the log says */
 async function verifiedViews(path: string, log: EventLog): Promise<VerifiedViews> {
   const verified = await verifyRebuilt(path, log);
-  if (verified.faults.length === 0) return verified;
+  if (verified.faults.length === 0) {
+    markVerified(path, true);
+    return verified;
+  }
   // Whoever begins again does not go on with it, and no start takes it.
   removeViews(path);
   throw new CommandError(

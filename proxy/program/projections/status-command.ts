@@ -7,6 +7,7 @@ import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
 import { reachedIn } from '../../../projections/log-view-source.ts';
 import { type AsideFacts, readViewsFacts, type ViewsFacts } from '../../../projections/rebuild/views-facts.ts';
+import { areVerified } from '../../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { type CommandContext, withReadLog } from '../command-context.ts';
@@ -71,7 +72,7 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
     const isBehind = lag === null ? currentAtMs === null : lagMs(lag, nowMs) > LIVE_LAG_MS;
     if (file === live) return isBehind ? 'catching up' : 'live';
     if (isRebuilding) return 'rebuilding';
-    return currentAtMs === null ? 'rebuild interrupted' : 'rebuilt, not switched';
+    return areVerified(file) ? 'rebuilt, not switched' : 'rebuild interrupted';
   };
   const found = [live, rebuild, previous].map((file) => ({ file, ...readUndamaged(file, () => readViewsFacts(file)) }));
   const files: FileStatus[] = [];

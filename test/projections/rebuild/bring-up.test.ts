@@ -4,6 +4,7 @@ import { ledgerId } from '../../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { readLedgerOfViews, writeLedgerOfViews } from '../../../projections/known-views.ts';
 import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
+import { areVerified, markVerified } from '../../../projections/verified-mark.ts';
 import { BALANCE_TABLE } from '../../fixtures/ledger/balance-table.ts';
 import { inTurnsThroughout, passing } from '../../fixtures/ledger/turns.ts';
 import { execute, rowsOf, viewsFile } from '../example-ledger.ts';
@@ -35,4 +36,13 @@ test.each([
   expect(readLedgerOfViews(path)).toEqual(OWN);
   const rows = (file: string): string[] => rowsOf(file).filter((row) => !row.startsWith('of_ledger '));
   if (!isKept) expect(rows(path)).toEqual(rows(right));
+});
+
+test('what is folded on is no longer verified', async () => {
+  const log = logOf();
+  const path = await written(log);
+  markVerified(path, true);
+  expect(areVerified(path)).toBe(true);
+  await passing(bringUp({ log, path, identity: null, clock: Date.now, onFolded: () => undefined }));
+  expect(areVerified(path)).toBe(false);
 });
