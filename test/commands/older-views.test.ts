@@ -18,6 +18,7 @@ import { killStarted, startProcess } from '../fixtures/processes/child-process.t
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { PROGRAM } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { doctor } from './doctored.ts';
 
 let whole = '';
 let key = '';
@@ -84,7 +85,16 @@ describe('a gateway whose views were written in an earlier version', () => {
       `serving version 6, rebuilding ${ACCOUNT_STATE_VERSION}`,
       'kept for rollback',
     ]);
+    const viewsFound = async () => (await doctor(join(data, 'gateway.json'))).of('views');
+    expect(await viewsFound()).toMatchObject({
+      state: 'ok',
+      says: expect.stringMatching(/\(balance 6\), and being rebuilt$/),
+    });
     lock.release();
+    expect(await viewsFound()).toMatchObject({
+      state: 'warn',
+      says: expect.stringMatching(/\(balance 6\), and not rebuilt$/),
+    });
     expect(await runHere('projections', 'rebuild', 'monthly', '--data', data)).toMatchObject({ exitCode: 3 });
     begin.resolve();
     await expect.poll(() => logLines.join()).toContain('folded from the log');
@@ -92,6 +102,7 @@ describe('a gateway whose views were written in an earlier version', () => {
       'rows of accounts compared with the live ones, 0 went on meanwhile: 0 differences',
     );
     expect(await statesOf(data)).toEqual(['live', 'kept for rollback']);
+    expect(await viewsFound()).toMatchObject({ state: 'ok', says: expect.stringMatching(/the newest$/) });
     expect(readUpcastFrom(files.live).size).toBe(0);
     expect(areOfThisProgram(files.previous)).toBe(false);
     const back = await runHere('projections', 'rollback', '--data', data);

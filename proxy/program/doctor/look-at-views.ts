@@ -1,16 +1,32 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventLog } from '../../../contracts/event-log.ts';
+import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
-import { readFoldedThrough, VIEWS_FILE } from '../../../projections/known-views.ts';
+import { readFoldedThrough, readUpcastFrom, VIEWS_FILE } from '../../../projections/known-views.ts';
 import { reachedIn } from '../../../projections/log-view-source.ts';
+import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { describeDamage } from '../ledger/proven-ledger.ts';
 import { lagBehind, lagInWords } from '../projections/views-lag.ts';
 import { type Examined, type Found, fault, ok, warn } from './finding.ts';
 
-/** How far the views' file lags behind the log. */
-export async function lookAtViews(log: EventLog, { context, configuration, isServed }: Examined): Promise<Found> {
+/** How far the views' file lags behind the log, and whether its rows are those of this program's own fold. */
+export async function lookAtViews(log: EventLog, examined: Examined): Promise<Found> {
+  const found = await lookAtLag(log, examined);
+  const { live, rebuildFolder } = viewFilesOf(examined.configuration.data);
+  const looked = readUndamaged(live, () => [...readUpcastFrom(live)]);
+  if (found.state !== 'ok' || looked.damage !== null || looked.read.length === 0) return found;
+  const versions = looked.read.map(([view, version]) => `${view} ${version}`).join(', ');
+  const says = `${found.says}; read from rows of an earlier version (${versions})`;
+  if (isFolderLocked(rebuildFolder)) return ok(`${says}, and being rebuilt`);
+  return warn(
+    `${says}, and not rebuilt`,
+    'the log of the gateway says why; `gateway projections rebuild --all` does it by hand',
+  );
+}
+
+async function lookAtLag(log: EventLog, { context, configuration, isServed }: Examined): Promise<Found> {
   const { data, projections } = configuration;
   const file = join(data, VIEWS_FILE);
   if (!existsSync(file)) return warn('there are none yet', 'the next start makes them from the log');
