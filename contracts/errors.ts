@@ -9,6 +9,7 @@ export const ERROR_TABLE = {
   trial_expired: entry(402, 'billing_error', null, 'the trial is over and no other credits are left'),
   plan_ended: entry(402, 'billing_error', null, 'the plan was not paid in time and no credits are left'),
   account_limit_reached: entry(402, 'billing_error', null, "it does not fit the account's monthly limit"),
+  member_limit_reached: entry(402, 'billing_error', null, "it does not fit the monthly limit of the key's member"),
   key_limit_reached: entry(402, 'billing_error', null, "it does not fit the key's monthly limit"),
   account_suspended: entry(403, 'permission_error', null, 'the account is suspended'),
   model_not_allowed: entry(

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventType } from './events.ts';
 import { isObject, type JsonObject } from './json-object.ts';
+import { USUAL_THRESHOLDS } from './limit-events.ts';
 
 /** An event's stored JSON, before its schema has looked at it. */
 type StoredData = JsonObject;
@@ -45,6 +46,16 @@ export const FORM_STEPS: FormSteps = {
       up: (data) => ({ ...data, plans: [] }),
       down: ({ plans, ...data }) => (isDeepStrictEqual(plans, []) ? data : null),
     },
+  ],
+  SpendLimitSet: [
+    {
+      up: (data) => ({ ...data, member: null, mode: 'hard', thresholdsPercent: USUAL_THRESHOLDS }),
+      down: ({ member, mode, thresholdsPercent, ...data }) =>
+        member === null && mode === 'hard' && isDeepStrictEqual(thresholdsPercent, USUAL_THRESHOLDS) ? data : null,
+    },
+  ],
+  SpendThresholdCrossed: [
+    { up: (data) => ({ ...data, member: null }), down: ({ member, ...data }) => (member === null ? data : null) },
   ],
   LossAccepted: [(data) => ({ ...data, lost: eachOf(data.lost, sharedAtMostUpTo), untold: null })],
 };

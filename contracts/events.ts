@@ -10,11 +10,11 @@ import {
   leaseIdField,
   ledgerIdField,
   microUsdField,
-  monthField,
   productField,
   proxyIdField,
   requestIdField,
 } from './event-fields.ts';
+import { limitEvents } from './limit-events.ts';
 import { memberEvents } from './member-events.ts';
 import { paymentEvents } from './payment-events.ts';
 import { catalogPlanField } from './plan.ts';
@@ -27,7 +27,6 @@ import { usageEvents } from './usage-events.ts';
 
 /** Every event of the ledger. Amounts are positive, the direction is in the name. */
 const sha256Field = z.string().regex(/^[0-9a-f]{64}$/);
-const limitScope = z.enum(['account', 'key']);
 
 const accountEvents = {
   AccountOpened: z.strictObject({
@@ -120,20 +119,7 @@ const accountEvents = {
   ...paymentEvents,
   ...reloadEvents,
   ...statementEvents,
-  SpendLimitSet: z.strictObject({
-    scope: limitScope,
-    keyId: keyIdField.nullable(),
-    /** Per calendar month; null is none. */
-    limit: microUsdField.nullable(),
-  }),
-  SpendThresholdCrossed: z.strictObject({
-    scope: limitScope,
-    keyId: keyIdField.nullable(),
-    month: monthField,
-    thresholdPercent: z.int().min(1).max(100),
-    limit: microUsdField,
-    spent: microUsdField,
-  }),
+  ...limitEvents,
   AccountSuspended: z.strictObject({ reason: text }),
   AccountReinstated: z.strictObject({ reason: text }),
 } as const;

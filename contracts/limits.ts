@@ -198,6 +198,8 @@ export const LIMITS = Object.freeze({
   pricedUsesMax: 32,
   /** Of one account. */
   membersMax: 1_000,
+  /** Of a monthly limit: percents that are told of. */
+  thresholdsMax: 10,
   /** How long the secret before goes on when a key is rotated: where nothing is said, and at most. */
   keyOverlapMs: 24 * HOUR_MS,
   keyOverlapMsMax: 30 * DAY_MS,

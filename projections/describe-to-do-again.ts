@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import { USUAL_THRESHOLDS } from '../contracts/limit-events.ts';
 import { formatUsd, PICO_PER_MICRO } from '../contracts/money.ts';
 import { onOneLine } from '../contracts/printable.ts';
 import type { CatalogToDoAgain } from './catalog-to-do-again.ts';
@@ -82,9 +84,12 @@ const keyLines = ({ accountId: id, keys }: AccountToDoAgain): string[] =>
   });
 
 const limitLines = ({ accountId: id, limits }: AccountToDoAgain): string[] =>
-  limits.map(({ keyId, limit }) => {
-    const of = keyId === null ? id : `${keyId} of ${id}`;
-    return `limit of ${of}: ${limit === null ? 'none' : `${usd(limit)} USD a month`}`;
+  limits.map(({ keyId, member, limit, mode, thresholdsPercent: percents }) => {
+    const whose = keyId ?? member;
+    const of = whose === null ? id : `${whose} of ${id}`;
+    if (limit === null) return `limit of ${of}: none`;
+    const told = isDeepStrictEqual(percents, USUAL_THRESHOLDS) ? '' : `, told at ${percents.join(', ')}%`;
+    return `limit of ${of}: ${usd(limit)} USD a month${mode === 'soft' ? ', soft' : ''}${told}`;
   });
 
 const exceptionLines = ({ accountId: id, exceptions }: AccountToDoAgain): string[] =>

@@ -25,6 +25,15 @@ const key = z.object({
 const spend = z.object({
   accountLimit: amount.nullable().default(null),
   keyLimits: z.record(z.string(), amount).default({}),
+  /** Since version 9. */
+  otherLimits: z
+    .object({
+      members: z.record(z.string(), amount),
+      soft: z.record(z.string(), amount),
+      thresholds: z.record(z.string(), z.array(z.number())),
+    })
+    .nullable()
+    .default(null),
   months: z.record(z.string(), z.object({ account: amount.default('0') })).default({}),
 });
 
@@ -50,7 +59,7 @@ const knownSchema = z.looseObject({
   uncovered: amount.nullable().default(null),
   grants: z.array(grant).default([]),
   keys: z.record(z.string(), key).default({}),
-  spend: spend.default({ accountLimit: null, keyLimits: {}, months: {} }),
+  spend: spend.default({ accountLimit: null, keyLimits: {}, otherLimits: null, months: {} }),
   exceptions: exceptions.default({ open: {}, ended: {} }),
 });
 

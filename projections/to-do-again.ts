@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { EventLog } from '../contracts/event-log.ts';
 import { accountId } from '../contracts/ids.ts';
+import { USUAL_THRESHOLDS } from '../contracts/limit-events.ts';
 import { evolveAt } from '../ledger/account/account-event.ts';
 import { type AsideReason, isAsideReason, readOrReason } from '../ledger/account/account-repository.ts';
-import { type AccountState, INITIAL_ACCOUNT, INITIAL_SPEND } from '../ledger/account/account-state.ts';
+import { type AccountState, INITIAL_ACCOUNT, INITIAL_SPEND, type SpendState } from '../ledger/account/account-state.ts';
 import { endOfException, openException } from '../ledger/account/exceptions.ts';
 import { NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
 import { readAccountEvents } from '../ledger/account/load-account.ts';
@@ -32,7 +34,7 @@ export interface AccountToDoAgain {
   readonly grants: KnownAccount['grants'];
   /** Those in use: what is not there is as good as revoked. Their secrets were never kept. */
   readonly keys: readonly KeyToDoAgain[];
-  /** As they were; `keyId` null is the account's own, `limit` null is none. */
+  /** As they were. */
   readonly limits: readonly LimitToDoAgain[];
   /** Null where nothing of it is lost. */
   readonly balance: Difference | null;
@@ -184,26 +186,48 @@ function missingKeys(state: AccountState, known: KnownAccount): KeyToDoAgain[] {
 }
 
 interface LimitToDoAgain {
-  /** Null of the account. */
+  /** Both null of the account. */
   readonly keyId: string | null;
+  readonly member: string | null;
   /** Micro-USD a month; null where it was lifted. */
   readonly limit: string | null;
+  readonly mode: 'hard' | 'soft';
+  readonly thresholdsPercent: readonly number[];
 }
 
 /** Those that were set or lifted, and are not as they were. What the ledger has decided since the views is not lost. */
 function missingLimits({ now, then }: States, { spend }: KnownAccount): LimitToDoAgain[] {
-  const { accountLimit, keyLimits } = spend;
-  const [isNow, wasThen] = [spendOf(now), spendOf(then)];
-  const limits = [{ keyId: null, limit: accountLimit, has: [isNow.accountLimit, wasThen.accountLimit] }];
-  const lifted = Object.keys(wasThen.keyLimits).filter((keyId) => !Object.hasOwn(keyLimits, keyId));
-  const ofKeys = [...Object.keys(keyLimits), ...lifted].map((keyId) => ({
-    keyId,
-    limit: keyLimits[keyId] ?? null,
-    has: [isNow.keyLimits[keyId] ?? null, wasThen.keyLimits[keyId] ?? null],
-  }));
-  return [...limits, ...ofKeys].flatMap(({ keyId, limit, has }) =>
-    has.some((one) => (one?.toString() ?? null) === limit) ? [] : [{ keyId, limit }],
-  );
+  const known = limitsIn(spend);
+  const [isNow, wasThen] = [limitsIn(spendOf(now)), limitsIn(spendOf(then))];
+  return [...new Set(['account', ...known.keys(), ...wasThen.keys()])].flatMap((scope) => {
+    const was = known.get(scope) ?? NO_LIMIT;
+    const isKnown = [isNow, wasThen].some((has) => isDeepStrictEqual(has.get(scope) ?? NO_LIMIT, was));
+    const member = scope.startsWith(OF_MEMBER) ? scope.slice(OF_MEMBER.length) : null;
+    return isKnown ? [] : [{ keyId: member === null && scope !== 'account' ? scope : null, member, ...was }];
+  });
+}
+
+type Terms = Omit<LimitToDoAgain, 'keyId' | 'member'>;
+const NO_LIMIT: Terms = { limit: null, mode: 'hard', thresholdsPercent: USUAL_THRESHOLDS };
+const OF_MEMBER = 'member:';
+
+/** By scope, as the state calls it (ledger/account/spend-limits.ts); amounts of views are text. */
+function limitsIn({
+  accountLimit,
+  keyLimits,
+  otherLimits,
+}: Pick<KnownAccount['spend'] | SpendState, 'accountLimit' | 'keyLimits' | 'otherLimits'>): Map<string, Terms> {
+  const { members, soft, thresholds } = otherLimits ?? { members: {}, soft: {}, thresholds: {} };
+  const termsOf = (scope: string, limit: string | bigint, mode: Terms['mode']): [string, Terms] => [
+    scope,
+    { limit: limit.toString(), mode, thresholdsPercent: thresholds[scope] ?? USUAL_THRESHOLDS },
+  ];
+  return new Map([
+    ...(accountLimit === null ? [] : [termsOf('account', accountLimit, 'hard')]),
+    ...Object.entries(members).map(([email, limit]) => termsOf(`${OF_MEMBER}${email}`, limit, 'hard')),
+    ...Object.entries(keyLimits).map(([keyId, limit]) => termsOf(keyId, limit, 'hard')),
+    ...Object.entries(soft).map(([scope, limit]) => termsOf(scope, limit, 'soft')),
+  ]);
 }
 
 const spendOf = (state: AccountState) => (state.type === 'open' ? state.spend : INITIAL_SPEND);

@@ -17,6 +17,9 @@ const stateSchema = z.looseObject({
   spend: z.looseObject({
     accountLimit: z.string().nullable(),
     keyLimits: amounts,
+    otherLimits: z
+      .strictObject({ members: amounts, soft: amounts, thresholds: z.record(z.string(), z.array(z.int())) })
+      .nullable(),
     months: z.record(z.string(), z.looseObject({ account: z.string(), keys: amounts })),
   }),
   exceptions: z.looseObject({ openCount: z.int(), openAmount: z.string(), unlisted: z.int() }),
@@ -67,6 +70,7 @@ export class ViewsToCompare {
         ...{ revision: Number(row.revision), balance: String(row.balance_micro_usd) },
         ...{ carry: state.carry, uncovered: state.uncovered, isSuspended: state.suspended !== null, grants },
         ...{ accountLimit: spend.accountLimit, keyLimits: spend.keyLimits, months: spend.months },
+        otherLimits: spend.otherLimits,
         leases: Object.values(leases),
         keys: Object.entries(keys).map(([keyId, { revokedAtMs }]) => ({ keyId, isRevoked: revokedAtMs !== null })),
         openExceptions: {

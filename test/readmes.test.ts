@@ -116,7 +116,7 @@ test('each script and each program that a README tells to run is there', () => {
 test('the table of events has every type of event, once', () => {
   const rows = [
     ...(READMES.get('contracts/README.md') ?? '').matchAll(
-      /^\| ((?:`[A-Z]\w+`(?:, )?)+) \| `(?:correction-|member-|payment-|plan-|reload-|statement-|usage-|reconciliation-|seal-)?events.ts`/gm,
+      /^\| ((?:`[A-Z]\w+`(?:, )?)+) \| `(?:correction-|limit-|member-|payment-|plan-|reload-|statement-|usage-|reconciliation-|seal-)?events.ts`/gm,
     ),
   ];
   const told = rows.flatMap(([, names = '']) => names.replaceAll('`', '').split(', '));

@@ -19,9 +19,9 @@ import { organizationSchema } from './organization-state.ts';
  * again. 3 has brought the exceptions, 4 what has expired of a grant, 5 when requests under a lease start, 6 exceptions
  * that are kept one by one; 7 has no members, which nobody read; 8 has what became of credit beside grants and debits,
  * product and members, whose a key is, and its secret of before; 9 has plans with
- * their periods.
+ * their periods; 10 has soft limits, limits of members, and the thresholds of each.
  */
-export const ACCOUNT_STATE_VERSION = 9;
+export const ACCOUNT_STATE_VERSION = 10;
 
 const ms = z.int();
 
@@ -81,15 +81,28 @@ export type Lease = z.infer<typeof lease>;
 const spendOfMonth = z.strictObject({
   account: microUsdField,
   keys: z.record(z.string(), microUsdField),
-  /** Thresholds already told, as `<scope>:<percent>`; scope is `account` or a key's id. */
+  /** Thresholds already told, as `<scope>:<percent>`. */
   crossed: z.array(z.string()),
 });
 export type SpendOfMonth = z.infer<typeof spendOfMonth>;
 
+/** Limits that are not the account's or a key's hard one, told at the usual thresholds; scopes as `limitName` says them. */
+const otherLimits = z.strictObject({
+  /** Hard ones of members, by e-mail in small letters. */
+  members: z.record(z.string(), microUsdField),
+  /** Soft ones, which only tell, by scope. */
+  soft: z.record(z.string(), microUsdField),
+  /** Percents that a limit is told at, by scope. */
+  thresholds: z.record(z.string(), z.array(z.int())),
+});
+export type OtherLimits = z.infer<typeof otherLimits>;
+
 const spendStateSchema = z.strictObject({
-  /** Monthly limits in micro-USD; an absent key or null account is without limit. */
+  /** Hard monthly limits in micro-USD: what does not fit is refused; an absent key or null account is without. */
   accountLimit: microUsdField.nullable(),
   keyLimits: z.record(z.string(), microUsdField),
+  /** Null where there is none: then none of it is looked at. */
+  otherLimits: otherLimits.nullable(),
   /** Net debits by calendar month (UTC) of the request's start. */
   months: z.record(z.string(), spendOfMonth),
 });
@@ -130,7 +143,7 @@ export type OpenAccount = Omit<z.infer<typeof openAccountSchema>, 'exceptions'> 
 export type AccountState = { readonly type: 'unopened' } | OpenAccount;
 
 export const INITIAL_ACCOUNT: AccountState = { type: 'unopened' };
-export const INITIAL_SPEND: SpendState = { accountLimit: null, keyLimits: {}, months: {} };
+export const INITIAL_SPEND: SpendState = { accountLimit: null, keyLimits: {}, otherLimits: null, months: {} };
 export const NO_LEASES: OpenAccount['leases'] = Object.freeze({});
 export const NO_CARRY = picoUsd(0n);
 export const NOTHING = microUsd(0n);

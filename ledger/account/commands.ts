@@ -68,8 +68,17 @@ export type AccountCommand =
       readonly nowMs: number;
     }
   | { readonly type: 'RevokeKey'; readonly keyId: KeyId; readonly nowMs: number }
-  /** `keyId` null is the account's own limit; `limit` null is none. */
-  | { readonly type: 'SetSpendLimit'; readonly keyId: KeyId | null; readonly limit: MicroUsd | null }
+  /** Of a key, of a member (by e-mail), or where neither is named of the account; `limit` null is none. */
+  | {
+      readonly type: 'SetSpendLimit';
+      readonly keyId: KeyId | null;
+      readonly member?: string | null;
+      readonly limit: MicroUsd | null;
+      /** Hard where it is not said. */
+      readonly mode?: 'hard' | 'soft';
+      /** The usual ones where it is not said. */
+      readonly thresholdsPercent?: readonly number[];
+    }
   /** A finished request; the card is the one that the usage names, the lease what it was admitted under. */
   | {
       readonly type: 'RecordUsage';
@@ -315,6 +324,8 @@ export type CommandRefusalCode =
   | 'key_exists'
   | 'key_not_found'
   | 'key_already_revoked'
+  | 'ambiguous_scope'
+  | 'invalid_thresholds'
   | 'grant_exists'
   | 'too_many_grants'
   | 'grant_not_found'

@@ -9,7 +9,8 @@ import { amountOfException, costOfException, endOfException, openException } fro
 import type { BillingException } from './exceptions-state.ts';
 import { burnFor } from './grants.ts';
 import { monthOf } from './month.ts';
-import { monthOfSpend, spentByKey, thresholdsCrossed } from './spend.ts';
+import { monthOfSpend, spentByKey } from './spend.ts';
+import { thresholdsCrossed } from './thresholds.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
@@ -60,7 +61,7 @@ export function approveException(command: CommandOf<'ApproveException'>, state: 
     reason: command.reason,
     actor: command.actor,
   };
-  return [{ type: 'ExceptionApproved', data: approved }, ...thresholdsCrossed(state.spend, approved)];
+  return [{ type: 'ExceptionApproved', data: approved }, ...thresholdsCrossed(state, approved)];
 }
 
 export function dropException(command: CommandOf<'DropException'>, state: OpenAccount): Decision {

@@ -13,8 +13,9 @@ import {
 import { adjustBalance, restoreGrant, reverseDebit, revokeGrant } from './decide-corrections.ts';
 import { approveException, dropException, endExceptions, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
-import { issueKey, keyNotFound, revokeKey, rotateKey } from './decide-keys.ts';
+import { issueKey, revokeKey, rotateKey } from './decide-keys.ts';
 import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
+import { setSpendLimit } from './decide-limits.ts';
 import { addMember, changeMemberRole, removeMember } from './decide-members.ts';
 import {
   abandonPayment,
@@ -178,14 +179,4 @@ function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): D
   const effectiveAt = instant(effectiveAtMs);
   const expiresAt = instantOrNull(expiresAtMs);
   return [{ type: 'CreditsGranted', data: { grantId, source, amount, costBasis, priority, effectiveAt, expiresAt } }];
-}
-
-function setSpendLimit({ keyId, limit }: CommandOf<'SetSpendLimit'>, state: OpenAccount): Decision {
-  if (keyId === null) {
-    if (state.spend.accountLimit === limit) return [];
-    return [{ type: 'SpendLimitSet', data: { scope: 'account', keyId: null, limit } }];
-  }
-  if (!Object.hasOwn(state.keys, keyId)) return keyNotFound(keyId);
-  if ((state.spend.keyLimits[keyId] ?? null) === limit) return [];
-  return [{ type: 'SpendLimitSet', data: { scope: 'key', keyId, limit } }];
 }

@@ -23,7 +23,7 @@ import { evolveExceptions } from './exceptions.ts';
 import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
 import { keptAmount } from './kept-amount.ts';
-import { withKeyLimitSet, withLease, withLeaseNarrowed, withLeaseReduced } from './leases.ts';
+import { withLease, withLeaseNarrowed, withLeaseReduced, withLimitSet } from './leases.ts';
 import { openedOrganization, withMember, withoutMember, withRole } from './members.ts';
 import { withPayments } from './payments.ts';
 import { withPlan } from './plans.ts';
@@ -97,7 +97,7 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'LeaseNarrowed':
       return { ...state, leases: withLeaseNarrowed(state.leases, event.data) };
     case 'SpendLimitSet':
-      return { ...state, leases: withKeyLimitSet(state, event.data) };
+      return { ...state, leases: withLimitSet(state, event.data, evolveSpend(state.spend, event)) };
     case 'CreditsDebited':
       return debited(state, event.data, withLeaseReduced(state.leases, event.data));
     case 'ExceptionApproved':

@@ -1,21 +1,23 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { type Grant, type Lease, NOTHING, type OpenAccount } from './account-state.ts';
+import { type Grant, type Lease, NOTHING, type OpenAccount, type SpendState } from './account-state.ts';
 import { isUsable, usableCredits } from './grants.ts';
 import { keptAmount } from './kept-amount.ts';
+import { keysOfMember } from './members.ts';
 import { monthOf } from './month.ts';
 import { paidByExpired, type StartedHold } from './paid-by-expired.ts';
 import { overdraftOf } from './plans.ts';
-import { monthOfSpend, spentByKey } from './spend.ts';
+import { monthOfSpend, spentByKey, spentByMember } from './spend.ts';
+import { memberLimitOf } from './spend-limits.ts';
 
 type Leases = OpenAccount['leases'];
 
-/** A lease is for one key where that key has a monthly limit, and for all other keys together. */
-export const leaseScope = ({ spend }: OpenAccount, keyId: KeyId): KeyId | null =>
-  spend.keyLimits[keyId] === undefined ? null : keyId;
+/** A lease is for one key where a hard monthly limit is that key's or its member's, and for all other keys together. */
+export const leaseScope = (account: OpenAccount, keyId: KeyId): KeyId | null =>
+  account.spend.keyLimits[keyId] === undefined && memberLimitOf(account, keyId) === null ? null : keyId;
 
-/** What a lease is for: a key with a limit of its own, or all others; requests that start before an instant; and whose they are. */
+/** What a lease is for: a key with a limit, or all others; requests that start before an instant; and whose they are. */
 export interface LeaseTerms extends Pick<Lease, 'keyId' | 'requestsBeforeMs' | 'proxy' | 'epoch'> {
   /** How much of the time to come another proxy may have behind it already: by its clock, or knowing no lease since. */
   readonly othersAheadMs: number;
@@ -42,7 +44,7 @@ export const spendable = (account: OpenAccount, nowMs: number): MicroUsd =>
 
 /**
  * What can be leased: what no proxy has of the credits, of the account's monthly limit and, for a key's scope, of the
- * key's. Never below zero. Nothing for requests before an instant that another's clock has passed: what that one has
+ * key's and its member's. Never below zero. Nothing for requests before an instant that another's clock has passed: what that one has
  * leased since was free because no more would come from before it.
  */
 export function freeCredit(account: OpenAccount, terms: LeaseTerms, nowMs: number): MicroUsd {
@@ -50,10 +52,14 @@ export function freeCredit(account: OpenAccount, terms: LeaseTerms, nowMs: numbe
   const { requestsBeforeMs } = terms;
   if (requestsBeforeMs !== null && active.some(({ requestsFromMs }) => (requestsFromMs ?? 0) >= requestsBeforeMs))
     return NOTHING;
-  const { credit, ofAccountLimit, ofKeyLimit } = leftBeside(account, terms.keyId, { leases: active }, nowMs);
+  const { credit, ofAccountLimit, ofMemberLimit, ofKeyLimit } = leftBeside(
+    account,
+    terms.keyId,
+    { leases: active },
+    nowMs,
+  );
   let free: bigint = smaller(credit, leftToEarlier(account, terms, active, nowMs) ?? credit);
-  if (ofAccountLimit !== null) free = smaller(free, ofAccountLimit);
-  if (ofKeyLimit !== null) free = smaller(free, ofKeyLimit);
+  for (const left of [ofAccountLimit, ofMemberLimit, ofKeyLimit]) if (left !== null) free = smaller(free, left);
   return microUsd(free < 0n ? 0n : free);
 }
 
@@ -117,6 +123,7 @@ function burnedBefore(
 interface CreditLeft {
   readonly credit: MicroUsd;
   readonly ofAccountLimit: MicroUsd | null;
+  readonly ofMemberLimit: MicroUsd | null;
   readonly ofKeyLimit: MicroUsd | null;
 }
 
@@ -136,7 +143,7 @@ const NO_HOLDS: HeldOfAccount = { amount: NOTHING, each: [] };
 
 /**
  * What is left of the credits beside these leases and holds, and of the account's monthly limit and, for a key's scope,
- * of the key's, beside these leases. What grants will pay that have expired under them takes nothing of the credits.
+ * of the key's and its member's, beside these leases. What grants will pay that have expired under them takes nothing of the credits.
  */
 export function leftBeside(
   account: OpenAccount,
@@ -148,11 +155,20 @@ export function leftBeside(
   const month = monthOfSpend(account.spend, monthOf(nowMs));
   const leased = sumOfLeases(leases);
   const keyLimit = scope === null ? undefined : keyLimits[scope];
+  const ofMember = scope === null ? null : memberLimitOf(account, scope);
   return {
     credit: microUsd(
       spendable(account, nowMs) + overdraftOf(account) - takenOfCredits(account, { leases, holds }, nowMs),
     ),
     ofAccountLimit: accountLimit === null ? null : microUsd(accountLimit - month.account - leased),
+    ofMemberLimit:
+      ofMember === null
+        ? null
+        : microUsd(
+            ofMember.limit -
+              spentByMember(account, month, ofMember.member) -
+              setAsideForMember(account, ofMember.member, leases),
+          ),
     ofKeyLimit:
       scope === null || keyLimit === undefined
         ? null
@@ -194,6 +210,17 @@ export const leasesOfOthers = (account: OpenAccount, isOwn: (lease: Lease) => bo
  */
 export const setAsideForKey = (account: OpenAccount, keyId: KeyId, leases: readonly Lease[]): MicroUsd =>
   microUsd(leases.reduce((sum, lease) => sum + ofKey(lease, keyId, leaseScope(account, keyId)), 0n));
+
+/** The same for all keys of a member together, who have no more of a lease than it has. */
+export function setAsideForMember(account: OpenAccount, email: string, leases: readonly Lease[]): MicroUsd {
+  const keys = keysOfMember(account, email).map((keyId) => ({ keyId, scope: leaseScope(account, keyId) }));
+  const ofLease = (lease: Lease): bigint =>
+    smaller(
+      lease.amount,
+      keys.reduce((sum, { keyId, scope }) => sum + ofKey(lease, keyId, scope), 0n),
+    );
+  return microUsd(leases.reduce((sum, lease) => sum + ofLease(lease), 0n));
+}
 
 const ofKey = (lease: Lease, keyId: KeyId, scope: KeyId | null): bigint => {
   if (lease.keyId !== null) return lease.keyId === keyId ? lease.amount : 0n;
@@ -242,16 +269,27 @@ export function withLeaseReduced(leases: Leases, { leaseId, amount, keyId }: Lea
 }
 
 /**
- * The leases after a limit was set or lifted. A key that had none could use the leases for such keys: what they have
- * is the most that its requests under way, and those that are admitted before a proxy knows of the limit, can take.
+ * The leases after a limit was set or lifted. Keys that had none could use the leases for such keys: what they have
+ * is the most that their requests under way, and those that are admitted before a proxy knows of the limit, can take.
+ * @param spend with the limit as it is now
  */
-export function withKeyLimitSet({ leases, spend }: OpenAccount, { keyId, limit }: EventData<'SpendLimitSet'>): Leases {
-  if (keyId === null || (spend.keyLimits[keyId] === undefined) === (limit === null)) return leases;
+export function withLimitSet(
+  account: OpenAccount,
+  { keyId, member }: EventData<'SpendLimitSet'>,
+  spend: SpendState,
+): Leases {
+  const after = { ...account, spend };
+  const concerned = keyId !== null ? [keyId] : member === null ? [] : keysOfMember(account, member);
+  const changed = concerned.filter((key) => leaseScope(account, key) !== leaseScope(after, key));
+  if (changed.length === 0) return account.leases;
   return Object.fromEntries(
-    Object.entries(leases).map(([id, lease]) => {
+    Object.entries(account.leases).map(([id, lease]) => {
       if (lease.keyId !== null) return [id, lease];
-      const { [keyId]: _before, ...others } = lease.beforeLimit;
-      return [id, { ...lease, beforeLimit: limit === null ? others : { ...others, [keyId]: lease.amount } }];
+      const beforeLimit = { ...lease.beforeLimit };
+      for (const key of changed)
+        if (leaseScope(after, key) === null) delete beforeLimit[key];
+        else beforeLimit[key] = lease.amount;
+      return [id, { ...lease, beforeLimit }];
     }),
   );
 }

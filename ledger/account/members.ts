@@ -1,4 +1,5 @@
 import type { EventData } from '../../contracts/events.ts';
+import type { KeyId } from '../../contracts/ids.ts';
 import type { Role } from '../../contracts/permissions.ts';
 import type { ApiKey, OpenAccount } from './account-state.ts';
 import type { Organization } from './organization-state.ts';
@@ -17,6 +18,10 @@ export function roleOf({ organization: { members } }: Pick<OpenAccount, 'organiz
 /** Whose a key is: the first owner's, where it names nobody. */
 export const memberOfKey = ({ email }: Pick<OpenAccount, 'email'>, { member }: Pick<ApiKey, 'member'>): string =>
   member ?? email;
+
+/** Also those that were revoked: what they have spent, and hold, is the member's. */
+export const keysOfMember = (state: Pick<OpenAccount, 'keys' | 'email'>, email: string): KeyId[] =>
+  Object.values(state.keys).flatMap((key) => (isSameMember(memberOfKey(state, key), email) ? [key.keyId] : []));
 
 export const ownersOf = ({ organization: { members } }: Pick<OpenAccount, 'organization'>): number =>
   Object.values(members).filter(({ role }) => role === 'owner').length;

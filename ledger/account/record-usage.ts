@@ -7,7 +7,8 @@ import type { OpenAccount } from './account-state.ts';
 import { debitWithinHold } from './at-most-the-hold.ts';
 import { burnFor } from './grants.ts';
 import { monthOf } from './month.ts';
-import { monthOfSpend, spentByKey, thresholdsCrossed } from './spend.ts';
+import { monthOfSpend, spentByKey } from './spend.ts';
+import { thresholdsCrossed } from './thresholds.ts';
 
 /**
  * The one settlement path, however a request ends: a usage, then a debit where it costs anything, then the thresholds it
@@ -27,7 +28,7 @@ export function recordUsage(
   const rated = rateUsage(usage, card);
   if (!usage.billable || rated.cost === 0n) return events;
   const debit = { ...debitOf(state, usage, rated), ...(leaseId === null ? {} : { leaseId }) };
-  events.push({ type: 'CreditsDebited', data: debit }, ...thresholdsCrossed(state.spend, debit));
+  events.push({ type: 'CreditsDebited', data: debit }, ...thresholdsCrossed(state, debit));
   return events;
 }
 

@@ -1,11 +1,10 @@
-import type { AccountEvent, CreditsDebited } from '../../contracts/events.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
 import type { KeyId } from '../../contracts/ids.ts';
-import type { MicroUsd } from '../../contracts/money.ts';
-import { NOTHING, type SpendOfMonth, type SpendState } from './account-state.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { NOTHING, type OpenAccount, type SpendOfMonth, type SpendState } from './account-state.ts';
 import { keptAmount } from './kept-amount.ts';
-
-/** Percent of a monthly limit whose crossing is written down, once per scope and month. */
-const THRESHOLDS_PERCENT = [50, 80, 100] as const;
+import { keysOfMember } from './members.ts';
+import { limitName, withHardLimit, withLimit } from './spend-limits.ts';
 
 const EMPTY_MONTH: SpendOfMonth = { account: NOTHING, keys: {}, crossed: [] };
 
@@ -17,12 +16,10 @@ export function evolveSpend(spend: SpendState, event: AccountEvent): SpendState 
   switch (event.type) {
     case 'ApiKeyIssued': {
       const { keyId, monthlyLimit } = event.data;
-      return monthlyLimit === null ? spend : withKeyLimit(spend, keyId, monthlyLimit);
+      return monthlyLimit === null ? spend : withHardLimit(spend, keyId, monthlyLimit);
     }
-    case 'SpendLimitSet': {
-      const { keyId, limit } = event.data;
-      return keyId === null ? { ...spend, accountLimit: limit } : withKeyLimit(spend, keyId, limit);
-    }
+    case 'SpendLimitSet':
+      return withLimit(spend, event.data);
     case 'CreditsDebited':
     case 'ExceptionApproved': {
       const { month, keyId, amount } = event.data;
@@ -33,9 +30,9 @@ export function evolveSpend(spend: SpendState, event: AccountEvent): SpendState 
       return withSpent(spend, month, keyId, -amount);
     }
     case 'SpendThresholdCrossed': {
-      const { month, keyId, thresholdPercent } = event.data;
+      const { month, thresholdPercent } = event.data;
       const before = monthOfSpend(spend, month);
-      const crossed = [...before.crossed, `${keyId ?? 'account'}:${thresholdPercent}`];
+      const crossed = [...before.crossed, `${limitName(event.data)}:${thresholdPercent}`];
       return { ...spend, months: { ...spend.months, [month]: { ...before, crossed } } };
     }
     default:
@@ -47,38 +44,12 @@ export const monthOfSpend = (spend: SpendState, month: string): SpendOfMonth => 
 
 export const spentByKey = (month: SpendOfMonth, keyId: KeyId): MicroUsd => month.keys[keyId] ?? NOTHING;
 
-/** What a debit has brought a month to. */
-type Spent = Pick<CreditsDebited, 'keyId' | 'month' | 'monthToDateAfter' | 'keyMonthToDateAfter'>;
-
-/** The thresholds that a debit crosses, of the account's monthly limit and of its key's. */
-export function thresholdsCrossed(spend: SpendState, debit: Spent): AccountEvent[] {
-  const { accountLimit, keyLimits } = spend;
-  const keyLimit = keyLimits[debit.keyId];
-  const ofAccount = accountLimit === null ? [] : crossedIn(spend, debit, null, accountLimit, debit.monthToDateAfter);
-  const ofKey = keyLimit === undefined ? [] : crossedIn(spend, debit, debit.keyId, keyLimit, debit.keyMonthToDateAfter);
-  return [...ofAccount, ...ofKey];
-}
-
-function crossedIn(
-  spend: SpendState,
-  { month }: Spent,
-  keyId: KeyId | null,
-  limit: MicroUsd,
-  spent: MicroUsd,
-): AccountEvent[] {
-  const { crossed } = monthOfSpend(spend, month);
-  return THRESHOLDS_PERCENT.filter(
-    (percent) => spent * 100n >= limit * BigInt(percent) && !crossed.includes(`${keyId ?? 'account'}:${percent}`),
-  ).map((thresholdPercent) => ({
-    type: 'SpendThresholdCrossed',
-    data: { scope: keyId === null ? 'account' : 'key', keyId, month, thresholdPercent, limit, spent },
-  }));
-}
-
-function withKeyLimit(spend: SpendState, keyId: KeyId, limit: MicroUsd | null): SpendState {
-  const { [keyId]: _before, ...others } = spend.keyLimits;
-  return { ...spend, keyLimits: limit === null ? others : { ...others, [keyId]: limit } };
-}
+/** A member's spending of a month is that of the member's keys. */
+export const spentByMember = (
+  state: Pick<OpenAccount, 'keys' | 'email'>,
+  month: SpendOfMonth,
+  email: string,
+): MicroUsd => microUsd(keysOfMember(state, email).reduce((sum, keyId) => sum + spentByKey(month, keyId), 0n));
 
 function withSpent(spend: SpendState, month: string, keyId: KeyId, amount: bigint): SpendState {
   const before = monthOfSpend(spend, month);

@@ -67,6 +67,7 @@ const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>>
   6: ({ members: _, ...account }) => account,
   7: (account) => ({ ...account, billing: NO_BILLING, ...withoutMembers(account) }),
   8: ({ billing, ...account }) => ({ ...account, billing: withoutPlan(billing as BillingJson) }),
+  9: (account) => ({ ...account, spend: { ...(account.spend as object), otherLimits: null } }),
 };
 
 type BillingJson = AccountJson & { readonly payments: AccountJson };
@@ -105,8 +106,8 @@ export function accountTextUpcaster(version: number): ((text: string) => string)
   };
 }
 
-const isInitial = ({ accountLimit, keyLimits, months }: SpendState): boolean =>
-  accountLimit === null && isEmpty(keyLimits) && isEmpty(months);
+const isInitial = ({ accountLimit, keyLimits, otherLimits, months }: SpendState): boolean =>
+  accountLimit === null && isEmpty(keyLimits) && otherLimits === null && isEmpty(months);
 
 type InSum = Omit<ExceptionsState, 'open' | 'ended'>;
 

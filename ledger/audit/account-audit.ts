@@ -3,7 +3,8 @@ import { takeAdjusted, takeRestored, takeReversed, takeRevoked } from './audit-c
 import { auditApproved, auditDebit, compareLines } from './audit-debit.ts';
 import { noteApproved, noteDropped, noteLate, noteLeftOut, noteUnpriced } from './audit-exceptions.ts';
 import { auditUnderWay, takeExpired, takeReinstated } from './audit-expiry.ts';
-import { auditOpen, auditTrial, revokeKey, setLimit, takeKey, takeOpened, takeSuspension } from './audit-life.ts';
+import { auditOpen, auditTrial, revokeKey, takeKey, takeOpened, takeSuspension } from './audit-life.ts';
+import { auditCrossings, noteCrossings, setLimit, takeCrossed } from './audit-limits.ts';
 import { changeRole, removeMember, rotateKey, takeMember } from './audit-members.ts';
 import { auditFollowing, takeOutcome, takePaid, takePurchase } from './audit-payments.ts';
 import { takePlanChanged, takePlanEnded, takeRenewal } from './audit-plans.ts';
@@ -11,7 +12,6 @@ import { takeDispute, takeDisputeClosed, takeRefund } from './audit-refunds.ts';
 import { takeFailed, takeMethod, takePaused, takeReload, takeReloadSet, takeSkipped } from './audit-reload.ts';
 import { auditRequest, auditUnpriced } from './audit-request.ts';
 import { countForStatement, takeStatement } from './audit-statements.ts';
-import { auditCrossings, noteCrossings, takeCrossed } from './audit-thresholds.ts';
 import { auditViews, type SeenFigures } from './audit-views.ts';
 import { fitOneDebit, insertGrant, type OwnGrant } from './burn-own.ts';
 import { type AccountBooks, compare, compareAmount, emptyBooks, tell } from './own-account.ts';

@@ -2,16 +2,8 @@ import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { auditKeyOwner, openMembers } from './audit-members.ts';
 import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
-import { noteKeyLimit } from './own-leases.ts';
-import type {
-  GrantData,
-  IssuedData,
-  LimitSetData,
-  OpenedData,
-  RevokedData,
-  StoredEvent,
-  SuspensionData,
-} from './stored-event.ts';
+import { hardLimit, isLimited } from './own-limits.ts';
+import type { GrantData, IssuedData, OpenedData, RevokedData, StoredEvent, SuspensionData } from './stored-event.ts';
 
 /*
  * What no decision ever wrote: opened or suspended twice, a key that is not there, a limit that was so already.
@@ -68,10 +60,11 @@ export function takeKey(books: AccountBooks, issued: IssuedData, { metadata }: S
   if (books.life.keys.has(keyId)) tell(books, `${keyId}: issued twice`);
   if (expiresAt !== null && recordedAt !== null && expiresAt <= recordedAt)
     tell(books, `${keyId}: had ended when it was issued`, expiresAt);
-  const limitedSince = monthlyLimit === null ? null : recordedAt;
-  books.life.keys.set(keyId, { isRevoked: false, endsAt: expiresAt, models, limitedSince, member, sha256 });
+  const key = { isRevoked: false, endsAt: expiresAt, models, limitedSince: null, member, sha256 };
+  books.life.keys.set(keyId, key);
   auditKeyOwner(books, keyId, member);
-  if (monthlyLimit !== null) books.limits.set(keyId, BigInt(monthlyLimit));
+  if (monthlyLimit !== null) books.limits.set(keyId, hardLimit(monthlyLimit));
+  if (isLimited(books, keyId)) books.life.keys.set(keyId, { ...key, limitedSince: recordedAt });
 }
 
 export function revokeKey(books: AccountBooks, { keyId, revokedAt }: RevokedData): void {
@@ -83,19 +76,4 @@ export function revokeKey(books: AccountBooks, { keyId, revokedAt }: RevokedData
   const { models = null, limitedSince = null, member = null, sha256 = '' } = key ?? {};
   const ended = endsAt < revokedAt ? endsAt : revokedAt;
   keys.set(keyId, { isRevoked: true, endsAt: ended, models, limitedSince, member, sha256 });
-}
-
-export function setLimit(books: AccountBooks, { scope, keyId, limit }: LimitSetData, { metadata }: StoredEvent): void {
-  const whose = keyId ?? 'account';
-  compare(books, `${whose}: scope of its limit`, scope, keyId === null ? 'account' : 'key');
-  if (keyId !== null && !books.life.keys.has(keyId)) tell(books, `${keyId}: has a limit, and was never issued`);
-  const before = books.limits.get(keyId) ?? null;
-  if (String(before) === String(limit))
-    tell(books, `${whose}: its limit is set to what it is already`, limit, null, 'micro-USD');
-  if (keyId !== null) noteKeyLimit(books.leases, keyId, { before, after: limit });
-  const key = keyId === null ? undefined : books.life.keys.get(keyId);
-  if (key !== undefined && (limit === null || before === null))
-    key.limitedSince = limit === null ? null : (metadata?.recordedAt ?? null);
-  if (limit === null) books.limits.delete(keyId);
-  else books.limits.set(keyId, BigInt(limit));
 }

@@ -7,38 +7,38 @@ import type { MemberData, OpenedData, RemovedData, RotatedData } from './stored-
  */
 
 /** An e-mail is the same in capital letters. */
-const nameOf = (email: string): string => email.toLowerCase();
+export const nameOfMember = (email: string): string => email.toLowerCase();
 
 export function openMembers({ life }: AccountBooks, { kind, email }: OpenedData): void {
   life.kind = kind;
-  life.firstOwner = nameOf(email);
-  life.members.set(nameOf(email), 'owner');
+  life.firstOwner = nameOfMember(email);
+  life.members.set(nameOfMember(email), 'owner');
 }
 
 export function takeMember(books: AccountBooks, { email, role }: MemberData): void {
   const { kind, members } = books.life;
   if (kind === 'personal') tell(books, `${email}: a member of a personal account`);
-  if (members.has(nameOf(email))) tell(books, `${email}: added, and is a member already`);
-  members.set(nameOf(email), role);
+  if (members.has(nameOfMember(email))) tell(books, `${email}: added, and is a member already`);
+  members.set(nameOfMember(email), role);
   if (members.size > LIMITS.membersMax) tell(books, `${email}: one more member than there may be`);
 }
 
 export function changeRole(books: AccountBooks, { email, role }: MemberData): void {
   const { members } = books.life;
-  const before = members.get(nameOf(email));
+  const before = members.get(nameOfMember(email));
   if (before === undefined) tell(books, `${email}: has a new role, and is no member`);
   if (before === role) tell(books, `${email}: the role is changed to what it is already`, role);
-  members.set(nameOf(email), role);
+  members.set(nameOfMember(email), role);
   auditOwners(books);
 }
 
 /** With the member its keys end. */
 export function removeMember(books: AccountBooks, { email, removedAt }: RemovedData): void {
   const { members, keys } = books.life;
-  if (!members.delete(nameOf(email))) tell(books, `${email}: removed, and is no member`);
+  if (!members.delete(nameOfMember(email))) tell(books, `${email}: removed, and is no member`);
   auditOwners(books);
   for (const key of keys.values())
-    if (whoseOf(books, key.member) === nameOf(email) && !key.isRevoked) {
+    if (whoseOf(books, key.member) === nameOfMember(email) && !key.isRevoked) {
       key.isRevoked = true;
       key.endsAt = key.endsAt !== null && key.endsAt < removedAt ? key.endsAt : removedAt;
     }
@@ -72,5 +72,5 @@ function auditOwners(books: AccountBooks): void {
     compare(books, 'whether the account has an owner', [...members.values()].includes('owner'), true);
 }
 
-const whoseOf = ({ life }: AccountBooks, member: string | null): string =>
-  member === null ? life.firstOwner : nameOf(member);
+export const whoseOf = ({ life }: AccountBooks, member: string | null): string =>
+  member === null ? life.firstOwner : nameOfMember(member);

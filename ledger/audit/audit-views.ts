@@ -1,5 +1,6 @@
 import type { Fault } from './fault.ts';
 import { type AccountBooks, balanceOf, compare, compareAmount, type OwnException } from './own-account.ts';
+import { hardLimit, textOfLimit } from './own-limits.ts';
 
 /** What a view that somebody else has made says of an account at a revision: amounts as decimal text. */
 export interface SeenFigures {
@@ -13,9 +14,15 @@ export interface SeenFigures {
     Record<string, { readonly account: string; readonly keys: Readonly<Record<string, string>> }>
   >;
   readonly leases: readonly { readonly leaseId: string; readonly amount: string; readonly expiresAtMs: number }[];
-  /** Monthly limits: the account's, null where it has none, and those of keys. */
+  /** Hard monthly limits: the account's, null where it has none, and those of keys. */
   readonly accountLimit: string | null;
   readonly keyLimits: Readonly<Record<string, string>>;
+  /** Of members, soft ones, and at which percents is told; null where there are none. */
+  readonly otherLimits: {
+    readonly members: Readonly<Record<string, string>>;
+    readonly soft: Readonly<Record<string, string>>;
+    readonly thresholds: Readonly<Record<string, readonly number[]>>;
+  } | null;
   readonly keys: readonly { readonly keyId: string; readonly isRevoked: boolean }[];
   readonly isSuspended: boolean;
   readonly openExceptions: { readonly count: number; readonly unlisted: number; readonly amount: string };
@@ -48,13 +55,11 @@ export function auditViews(books: AccountBooks, seen: SeenFigures): void {
     seen.leases.map(({ leaseId, amount, expiresAtMs }) => `${leaseId} ${amount} micro-USD until ${expiresAtMs}`),
     [...books.leases].map(([leaseId, { left, untilMs }]) => `${leaseId} ${left} micro-USD until ${untilMs}`),
   );
-  const seenLimits: (readonly [string, unknown])[] = Object.entries(seen.keyLimits);
-  if (seen.accountLimit !== null) seenLimits.push(['account', seen.accountLimit]);
   compareAll(
     books,
     "the views' limits",
-    seenLimits.map(([whose, limit]) => `${whose} ${limit} micro-USD`),
-    [...books.limits].map(([keyId, limit]) => `${keyId ?? 'account'} ${limit} micro-USD`),
+    seenLimits(seen),
+    [...books.limits].map(([name, limit]) => textOfLimit(name, limit)),
   );
   compareAll(
     books,
@@ -95,6 +100,28 @@ const spent = (month: string, account: unknown, keys: readonly (readonly [string
   `${month} ${account} micro-USD`,
   ...keys.map(([keyId, amount]) => `${month} ${keyId} ${amount} micro-USD`),
 ];
+
+/** As the books say theirs. */
+function seenLimits({ accountLimit, keyLimits, otherLimits }: SeenFigures): string[] {
+  const { members, soft, thresholds } = otherLimits ?? { members: {}, soft: {}, thresholds: {} };
+  const hard = {
+    ...(accountLimit === null ? {} : { account: accountLimit }),
+    ...Object.fromEntries(Object.entries(members).map(([email, amount]) => [`member:${email}`, amount])),
+    ...keyLimits,
+  };
+  const textOf = (name: string, amount: string, isHard: boolean): string => {
+    const limit = hardLimit(amount);
+    return textOfLimit(name.replace(/^member:/, 'member '), {
+      ...limit,
+      isHard,
+      percents: thresholds[name] ?? limit.percents,
+    });
+  };
+  return [
+    ...Object.entries(hard).map(([name, amount]) => textOf(name, amount, true)),
+    ...Object.entries(soft).map(([name, amount]) => textOf(name, amount, false)),
+  ];
+}
 
 const keyText = (keyId: string, isRevoked: boolean): string => (isRevoked ? `${keyId} revoked` : keyId);
 

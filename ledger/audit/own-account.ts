@@ -44,7 +44,7 @@ export interface OwnKey {
   endsAt: string | null;
   /** What it may call; null is everything. */
   readonly models: readonly string[] | null;
-  /** Since when it has a limit of its own; null where it has none, or that is not known. */
+  /** Since when a hard limit binds it, its own or its member's; null where none does, or that is not known. */
   limitedSince: string | null;
   /** Whose it is; null is the first owner. */
   readonly member: string | null;
@@ -78,6 +78,13 @@ interface OwnSuspension {
   readonly from: string;
   /** Null while it is suspended. */
   readonly until: string | null;
+}
+
+/** A monthly limit, and at which percents of it is told; one that is not hard only tells. */
+export interface OwnLimit {
+  readonly amount: bigint;
+  readonly isHard: boolean;
+  readonly percents: readonly number[];
 }
 
 export interface OwnMonth {
@@ -196,8 +203,8 @@ export interface AccountBooks {
   /** By lease: told once that is seen to go on. */
   readonly unleased: Map<string, OwnUnleased>;
   readonly life: OwnLife;
-  /** Monthly limits by key; that of the account by null. */
-  readonly limits: Map<string | null, bigint>;
+  /** By whose they are: `account`, `member` and an e-mail, or a key. */
+  readonly limits: Map<string, OwnLimit>;
   /** Thresholds that were told of, and those that the events that come have to tell of. */
   readonly crossed: Set<string>;
   due: CrossedData[];

@@ -1,5 +1,6 @@
 import { isUsableAt, type OwnGrant } from './burn-own.ts';
-import { type AccountBooks, compare, type OwnLease, type OwnLeases, tell } from './own-account.ts';
+import { type AccountBooks, compare, type OwnLease, type OwnLeases, type OwnMonth, tell } from './own-account.ts';
+import { memberLimit, memberOf, spentBy } from './own-limits.ts';
 import { isBefore, isBeforeBy, KNOWN_LATE_MS } from './own-times.ts';
 import type { DebitData, LeasedData, NarrowedData, ReleasedData, UsageData } from './stored-event.ts';
 
@@ -78,19 +79,42 @@ function auditFree(books: AccountBooks, leased: LeasedData, atMs: number): void 
   const there = spendable(books, active, atMs);
   if (sum > there) tell(books, `${leaseId}: what is leased beside what is free`, sum, there, 'micro-USD');
   const month = books.months.get(new Date(atMs).toISOString().slice(0, 7));
-  const limit = books.limits.get(null);
-  const left = limit === undefined ? null : limit - (month?.account ?? 0n);
+  const limit = books.limits.get('account');
+  const left = limit?.isHard === true ? limit.amount - (month?.account ?? 0n) : null;
   if (left !== null && sum > left)
     tell(books, `${leaseId}: what is leased beside the account's limit`, sum, left, 'micro-USD');
-  const keyLimit = keyId === undefined ? undefined : books.limits.get(keyId);
-  if (keyId === undefined || keyLimit === undefined) return;
+  if (keyId === undefined) return;
+  auditFreeOfMember(books, { leaseId, keyId, amount }, active, month);
+  const keyLimit = books.limits.get(keyId);
+  if (keyLimit?.isHard !== true) return;
   const ofKey = active.reduce(
     (all, lease) => all + (lease.keyId === keyId ? lease.left : (lease.beforeLimit.get(keyId) ?? 0n)),
     BigInt(amount),
   );
-  const keyLeft = keyLimit - (month?.keys.get(keyId) ?? 0n);
+  const keyLeft = keyLimit.amount - (month?.keys.get(keyId) ?? 0n);
   if (ofKey > keyLeft)
     tell(books, `${leaseId}: what is leased beside the limit of ${keyId}`, ofKey, keyLeft, 'micro-USD');
+}
+
+/** All keys of a member have no more of one lease than it has. */
+function auditFreeOfMember(
+  books: AccountBooks,
+  { leaseId, keyId, amount }: { readonly leaseId: string; readonly keyId: string; readonly amount: string },
+  active: readonly OwnLease[],
+  month: OwnMonth | undefined,
+): void {
+  const limit = memberLimit(books, keyId);
+  if (limit === null) return;
+  const isOfMember = (id: string): boolean => memberOf(books, id) === limit.whose;
+  const ofLease = ({ keyId: of, left, beforeLimit }: OwnLease): bigint => {
+    if (of !== null) return isOfMember(of) ? left : 0n;
+    let most = 0n;
+    for (const [id, before] of beforeLimit) if (isOfMember(id)) most += before;
+    return most < left ? most : left;
+  };
+  const sum = active.reduce((all, lease) => all + ofLease(lease), BigInt(amount));
+  const left = limit.amount - spentBy(books, limit.whose, month);
+  if (sum > left) tell(books, `${leaseId}: what is leased beside the limit of ${limit.whose}`, sum, left, 'micro-USD');
 }
 
 /** At the most. */
@@ -163,17 +187,12 @@ export function takeNarrowed(books: AccountBooks, { proxy, leaseId, keyId, atMos
   else beforeLimit?.set(keyId, BigInt(atMost));
 }
 
-/** A key that gets a limit may still take what leases for such as have none hold; one that loses it may take them whole. */
-export function noteKeyLimit(
-  leases: OwnLeases,
-  keyId: string,
-  { before, after }: { readonly before: bigint | null; readonly after: string | null },
-): void {
-  if ((before === null) === (after === null)) return;
+/** A key that a limit binds may still take what leases for such as have none hold; one that none binds any more, all of it. */
+export function noteKeyLimit(leases: OwnLeases, keyId: string, isLimited: boolean): void {
   for (const lease of leases.values()) {
     if (lease.keyId !== null) continue;
-    if (after === null) lease.beforeLimit.delete(keyId);
-    else lease.beforeLimit.set(keyId, lease.left);
+    if (isLimited) lease.beforeLimit.set(keyId, lease.left);
+    else lease.beforeLimit.delete(keyId);
   }
 }
 

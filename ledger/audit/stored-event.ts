@@ -130,6 +130,10 @@ export interface LimitSetData {
   readonly scope: string;
   readonly keyId: string | null;
   readonly limit: string | null;
+  /** Events of the first version have none of these. */
+  readonly member?: string | null;
+  readonly mode?: string;
+  readonly thresholdsPercent?: readonly number[];
 }
 
 export interface GrantData {
@@ -304,6 +308,8 @@ export interface CrossedData {
   readonly thresholdPercent: number;
   readonly limit: string;
   readonly spent: string;
+  /** Events of the first version have none. */
+  readonly member?: string | null;
 }
 
 export interface DroppedData {

@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util';
 import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { CreditsDebited, DomainEvent, EventData, EventType, UsageRecorded } from '../../contracts/events.ts';
+import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
 import { groupedCount, groupedUsd } from '../../contracts/money.ts';
 import { TOKEN_CLASSES, type TokenClass } from '../../contracts/usage.ts';
 
@@ -61,6 +63,13 @@ export const toTheMs = (instant: string): string => `${instant.slice(0, -1).repl
 
 const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
 const until = (instant: string | null): string => (instant === null ? '' : `, until ${toTheSecond(instant)}`);
+
+const isUsual = (percents: readonly number[]): boolean => isDeepStrictEqual(percents, USUAL_THRESHOLDS);
+
+function ofLimit({ keyId, member }: Pick<EventData<'SpendLimitSet'>, 'keyId' | 'member'>, keyName: KeyNames): string {
+  if (keyId !== null) return `key ${keyName(keyId)}`;
+  return member ?? 'the account';
+}
 
 const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   AccountOpened: ({ kind, email, product }) =>
@@ -156,12 +165,14 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   AutoReloadPaused: ({ reason }) => `auto-reload paused: ${reason}`,
   StatementClosed: ({ month, opening, closing }) =>
     `statement of ${month} closed: from ${usd(opening)} to ${usd(closing)}`,
-  SpendLimitSet: ({ keyId, limit }, keyName) => {
-    const whose = keyId === null ? 'the account' : `key ${keyName(keyId)}`;
-    return limit === null ? `monthly limit of ${whose} removed` : `monthly limit of ${whose} set to ${usd(limit)}`;
+  SpendLimitSet: ({ limit, mode, thresholdsPercent, ...scope }, keyName) => {
+    const whose = `monthly limit of ${ofLimit(scope, keyName)}`;
+    if (limit === null) return `${whose} removed`;
+    const told = isUsual(thresholdsPercent) ? '' : `, told at ${thresholdsPercent.join('%, ')}%`;
+    return `${mode === 'soft' ? 'soft ' : ''}${whose} set to ${usd(limit)}${told}`;
   },
-  SpendThresholdCrossed: ({ keyId, month, thresholdPercent, limit, spent }, keyName) =>
-    `${thresholdPercent}% of the monthly limit of ${keyId === null ? 'the account' : `key ${keyName(keyId)}`} reached: ` +
+  SpendThresholdCrossed: ({ month, thresholdPercent, limit, spent, ...scope }, keyName) =>
+    `${thresholdPercent}% of the monthly limit of ${ofLimit(scope, keyName)} reached: ` +
     `${groupedUsd(spent)} of ${usd(limit)} in ${month}`,
   AccountSuspended: ({ reason }) => `suspended: ${reason}`,
   AccountReinstated: ({ reason }) => `suspension ended: ${reason}`,

@@ -2,7 +2,14 @@ import type { AccountId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
-import { activeLeases, setAsideForKey, sumOfLeases, takenOfCredits } from '../../ledger/account/leases.ts';
+import {
+  activeLeases,
+  setAsideForKey,
+  setAsideForMember,
+  sumOfLeases,
+  takenOfCredits,
+} from '../../ledger/account/leases.ts';
+import { memberLimitOf } from '../../ledger/account/spend-limits.ts';
 import type { LogBreaker } from '../../ledger/log-breaker.ts';
 import { TIMING } from '../../ledger/timing.ts';
 import type { Holds } from '../holds.ts';
@@ -64,6 +71,11 @@ export class CreditFleet {
     const holds = takenByHolds(request, this.#holds);
     const ofOthers = this.leases.ofOthers(account);
     const keyMonth = holds.keyMonth + setAsideForKey(account, keyId, ofOthers);
-    return { account: microUsd(ofCredits), accountMonth: microUsd(leased), keyMonth: microUsd(keyMonth) };
+    const of = memberLimitOf(account, keyId);
+    const memberMonth = holds.memberMonth + (of === null ? 0n : setAsideForMember(account, of.member, ofOthers));
+    return {
+      ...{ account: microUsd(ofCredits), accountMonth: microUsd(leased) },
+      ...{ memberMonth: microUsd(memberMonth), keyMonth: microUsd(keyMonth) },
+    };
   }
 }

@@ -20,7 +20,7 @@ import { TIMING, type Timing } from '../../ledger/timing.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Claim } from '../claim/proxy-claim.ts';
 import type { Holds } from '../holds.ts';
-import { heldOf } from './money-gate.ts';
+import { heldOf, heldOfMember } from './money-gate.ts';
 
 /** A lease takes at most this part of what is free beyond what requests need at once, so that others find some, too. */
 const SHARE_OF_FREE = 8n;
@@ -47,7 +47,7 @@ export interface CreditLeasesOptions {
 }
 
 /**
- * The lease that requests of a key come under: one a claim and account, and one for each key with a monthly limit, anew
+ * The lease that requests of a key come under: one a claim and account, and one for each key that a monthly limit binds, anew
  * whenever a grant expires. Leases of two claims of one name are never the same, so two processes of it cannot admit
  * against the same credit.
  */
@@ -120,6 +120,8 @@ export class CreditLeases {
     let room = smaller(byLease, left.credit);
     if (left.ofAccountLimit !== null)
       room = smaller(room, left.ofAccountLimit - holds.ofAccountMonth(accountId, month));
+    if (left.ofMemberLimit !== null && scope.keyId !== null)
+      room = smaller(room, left.ofMemberLimit - heldOfMember({ accountId, account, keyId: scope.keyId }, month, holds));
     if (left.ofKeyLimit !== null && scope.keyId !== null)
       room = smaller(room, left.ofKeyLimit - holds.ofKeyMonth(accountId, scope.keyId, month));
     return microUsd(room > 0n ? room : 0n);

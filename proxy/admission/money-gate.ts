@@ -1,12 +1,14 @@
-import { type Refusal, refusal } from '../../contracts/errors.ts';
+import { type ErrorCode, type Refusal, refusal } from '../../contracts/errors.ts';
 import type { AccountId, KeyId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd, mostDebited } from '../../contracts/money.ts';
 import { readable } from '../../contracts/printable.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { isExpired } from '../../ledger/account/grants.ts';
 import { type HeldOfAccount, spendable, takenOfCredits } from '../../ledger/account/leases.ts';
+import { keysOfMember } from '../../ledger/account/members.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { overdraftOf } from '../../ledger/account/plans.ts';
+import { memberLimitOf } from '../../ledger/account/spend-limits.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
 import type { Holds } from '../holds.ts';
@@ -38,6 +40,8 @@ export interface MoneyRequest extends Remedies {
 export interface AlreadyTaken {
   readonly account: MicroUsd;
   readonly accountMonth: MicroUsd;
+  /** Nothing where the key's member has no limit. */
+  readonly memberMonth: MicroUsd;
   readonly keyMonth: MicroUsd;
 }
 
@@ -56,42 +60,63 @@ export function takenByHolds({ accountId, account, keyId, nowMs }: MoneyRequest,
   return {
     account: heldOfCredits(accountId, account, holds, nowMs),
     accountMonth: holds.ofAccountMonth(accountId, month),
+    memberMonth: heldOfMember({ accountId, account, keyId }, month, holds),
     keyMonth: holds.ofKeyMonth(accountId, keyId, month),
   };
 }
 
+/** What the keys of a key's member hold, where that has a limit; nothing elsewhere. */
+export function heldOfMember(
+  { accountId, account, keyId }: Pick<MoneyRequest, 'accountId' | 'account' | 'keyId'>,
+  month: string,
+  holds: Holds,
+): MicroUsd {
+  const of = memberLimitOf(account, keyId);
+  const keys = of === null ? [] : keysOfMember(account, of.member);
+  return microUsd(keys.reduce((sum, key) => sum + holds.ofKeyMonth(accountId, key, month), 0n));
+}
+
 /** One of the bounds that a request's worst case has to fit. */
 interface Room {
-  readonly of: 'balance' | 'account' | 'key';
+  readonly of: 'balance' | keyof typeof LIMIT_REACHED;
   /** The monthly limit; null of the balance. */
   readonly limit: MicroUsd | null;
   /** What is neither spent nor held. */
   readonly left: MicroUsd;
   readonly held: MicroUsd;
+  /** In the month of the limit; null of the balance. */
+  readonly spent: MicroUsd | null;
 }
 
-/** Whether the worst case fits credits and the monthly limits of account and key (What holds, 7), and what not. */
+/** Whose limit a refusal is about. */
+const LIMIT_REACHED = {
+  account: ['account_limit_reached', "the account's"],
+  member: ['member_limit_reached', "the member's"],
+  key: ['key_limit_reached', "the key's"],
+} as const satisfies Record<string, readonly [ErrorCode, string]>;
+
+/** Whether the worst case fits credits and the monthly limits of account, member and key (What holds, 7), and what not. */
 export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, taken: AlreadyTaken): Refusal | null {
   const { accountId, account, keyId, worst, nowMs } = request;
   if (worst.hold === 0n) return null;
   const month = monthOf(nowMs);
   const { spendLimits } = accounts;
+  const left = microUsd(spendable(account, nowMs) + overdraftOf(account) - taken.account);
   const rooms: Room[] = [
-    {
-      of: 'balance',
-      limit: null,
-      left: microUsd(spendable(account, nowMs) + overdraftOf(account) - taken.account),
-      held: taken.account,
-    },
+    { of: 'balance', limit: null, left, held: taken.account, spent: null },
     ...roomOf('account', spendLimits.ofAccount(accountId, month), taken.accountMonth),
+    ...roomOf('member', spendLimits.ofMember(accountId, keyId, month), taken.memberMonth),
     ...roomOf('key', spendLimits.ofKey(accountId, keyId, month), taken.keyMonth),
   ];
   const short = rooms.find(({ left }) => worst.hold > left);
   return short === undefined ? null : refuseBy(short, rooms, request);
 }
 
-const roomOf = (of: 'account' | 'key', { limit, spent }: SpendAgainstLimit, held: MicroUsd): Room[] =>
-  limit === null ? [] : [{ of, limit, left: microUsd(limit - spent - held), held }];
+function roomOf(of: keyof typeof LIMIT_REACHED, against: SpendAgainstLimit | null, held: MicroUsd): Room[] {
+  if (against === null || against.limit === null) return [];
+  const { limit, spent } = against;
+  return [{ of, limit, left: microUsd(limit - spent - held), held, spent }];
+}
 
 function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): Refusal {
   // Only what is held for other requests is in the way, of this room and of every other.
@@ -101,12 +126,9 @@ function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): R
   const retryAfterS = isOnlyHeld ? HOLDS_RETRY_S : undefined;
   const over = short.limit === null ? whatIsOver(request.account, request.nowMs) : null;
   if (over !== null) return refusal(over.code, `${over.told}: buy credits or choose a plan; ${why}`);
-  if (short.limit === null)
+  if (short.limit === null || short.of === 'balance')
     return refusal('insufficient_credits', `the balance does not cover this request: ${why}`, retryAfterS);
-  const [code, whose] =
-    short.of === 'account'
-      ? (['account_limit_reached', "the account's"] as const)
-      : (['key_limit_reached', "the key's"] as const);
+  const [code, whose] = LIMIT_REACHED[short.of];
   const limit = formatUsd(short.limit);
   return refusal(code, `${whose} monthly limit of ${limit} USD does not cover this request: ${why}`, retryAfterS);
 }
@@ -136,10 +158,10 @@ const HOLDS_RETRY_S = 2;
 /** In words; `least` is what is left in the narrowest room. */
 function figures(
   request: MoneyRequest,
-  { left, held }: Room,
+  { left, held, spent }: Room,
   { isOnlyHeld, least }: { readonly isOnlyHeld: boolean; readonly least: MicroUsd },
 ): string {
-  const { worst, maxTokens } = request;
+  const { worst, maxTokens, nowMs } = request;
   const shown = atLeastNone(left);
   const fitting = maxTokensThatFit(worst, atLeastNone(least));
   const mayCountHelp = request.mayBeCounted && least > 0n && maxTokens > 1;
@@ -148,8 +170,9 @@ function figures(
       ? `the largest max_tokens that would pass is ${fitting}`
       : `no max_tokens would pass for this input by its bytes${mayCountHelp ? ' (a lower one may, once its provider has counted them)' : ''}`;
   const others = held > 0n ? ` (${formatUsd(held)} USD more is held for requests under way)` : '';
+  const before = spent === null ? '' : `, ${formatUsd(spent)} USD is spent in ${monthOf(nowMs)}`;
   const later = isOnlyHeld ? '; it fits once they have ended for less: try again' : '';
-  return `it could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}${later}; ${advice}`;
+  return `it could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}${before}${later}; ${advice}`;
 }
 
 const atLeastNone = (left: MicroUsd): MicroUsd => (left < 0n ? microUsd(0n) : left);

@@ -9,7 +9,15 @@ import { EXIT } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { given } from '../fixtures/ledger/decider-specification.ts';
-import { granted, keyIssued, opened, record, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
+import {
+  granted,
+  keyIssued,
+  limitSet,
+  opened,
+  record,
+  requestOf,
+  usageOf,
+} from '../fixtures/ledger/example-account.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 const ACCOUNT = accountId('acct_ada');
@@ -55,7 +63,7 @@ function anotherWriterBefore(isLate: (events: readonly unknown[]) => boolean): r
   const another: typeof append = async (stream, at, events) => {
     if (isLate(events)) {
       program.log.append = append;
-      await write({ type: 'SpendLimitSet', data: { scope: 'account', keyId: null, limit: microUsd(1_000n) } });
+      await write(limitSet(1_000));
       program.log.append = another;
     }
     const outcome = await append(stream, at, events);

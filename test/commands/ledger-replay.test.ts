@@ -75,7 +75,7 @@ describe.each<Kind>(['sqlite', 'eventstoredb'])('a ledger of before, in %s', (ki
     const before = await at(new Date(Date.parse(written) - 1).toISOString());
     expect(before.revision).toBeLessThan(12);
     expect(before.balanceMicroUsd).toBe('29500000');
-    expect((await at('4')).limits).toEqual({ accountMicroUsd: null, keysMicroUsd: {} });
+    expect((await at('4')).limits).toEqual({ accountMicroUsd: null, keysMicroUsd: {}, others: null });
   });
 });
 

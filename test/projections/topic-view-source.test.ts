@@ -50,7 +50,7 @@ async function followed(log: LogWithOutages, path: string, topic: MemoryTopic | 
 }
 /** A longer log, of other accounts. */
 const others = new LogWithOutages();
-for (const name of ['b', 'c', 'd', 'e', 'f'])
+for (const name of ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
   writeLives(others.inner, new Map([...LIVES].map(([id, events]) => [accountId(`${name}${id}`), events])), 0, 60);
 
 describe('views that are fed from a topic', () => {

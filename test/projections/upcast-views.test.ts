@@ -6,7 +6,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { AccountEvent } from '../../contracts/events.ts';
+import { z } from 'zod';
+import { downcast } from '../../contracts/event-upcasters.ts';
+import { type AccountEvent, EVENT_SCHEMAS } from '../../contracts/events.ts';
 import { type AccountId, ledgerId } from '../../contracts/ids.ts';
 import { ACCOUNT_STATE_VERSION } from '../../ledger/account/account-state.ts';
 import { NO_BILLING } from '../../ledger/account/billing-state.ts';
@@ -53,8 +55,14 @@ const never = (reason: string): never => expect.fail(reason);
 const prepare = (files: ViewFiles, onUnmade: (reason: string) => void = never, signal = new AbortController().signal) =>
   takePreparedViews(files, onUnmade, signal);
 function beginOfLater(events: readonly AccountEvent[]): number | undefined {
-  const at = events.findIndex(({ type }) => OF_LATER.has(type));
+  const at = events.findIndex((event) => OF_LATER.has(event.type) || isLaterLimit(event));
   return at === -1 ? undefined : at;
+}
+
+/** Of a member, soft, or told at other thresholds. */
+function isLaterLimit({ type, data }: AccountEvent): boolean {
+  if (type !== 'SpendLimitSet' && type !== 'SpendThresholdCrossed') return false;
+  return downcast(type, 1, z.encode(EVENT_SCHEMAS[type] as z.ZodType<object>, data) as never) === null;
 }
 
 function hasNoBilling([id, events]: readonly [AccountId, readonly AccountEvent[]]): boolean {

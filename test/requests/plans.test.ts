@@ -87,6 +87,12 @@ it('a plan that was not paid in time, and a trial that is used up, say so, and w
 });
 
 const TAKEN = {
-  ...{ revocationId: 'r', grantId: 'grant_trial' as never, amount: null, cause: 'administration' as const, paymentId: null },
+  ...{
+    revocationId: 'r',
+    grantId: 'grant_trial' as never,
+    amount: null,
+    cause: 'administration' as const,
+    paymentId: null,
+  },
   ...{ reason: 'as if it were spent', actor: 'operator' },
 };

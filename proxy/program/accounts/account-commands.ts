@@ -8,6 +8,7 @@ import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { memberOfKey } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
+import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
@@ -15,6 +16,7 @@ import { facts, show, showWritten, table } from '../show.ts';
 import { paymentFacts } from './payments-shown.ts';
 import { planInWords } from './plan-in-words.ts';
 import { readAccount, runAccountCommand } from './run-account-command.ts';
+import { limitsOf, limitsTable } from './show-limits.ts';
 
 /** The state that each word leads to. */
 const SUSPENSION = { suspend: 'SuspendAccount', reinstate: 'ReinstateAccount' } as const;
@@ -25,6 +27,7 @@ interface ShownAt {
   readonly lateMs: number;
   /** By the gateway of this data folder, which refuses it; null where it is not. */
   readonly setAside: { readonly cause: string; readonly why: string } | null;
+  readonly limits: ReturnType<typeof limitsOf>;
 }
 
 /** What ends it. */
@@ -122,6 +125,11 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
     const nowMs = context.clock();
     const aside = accountsAsideIn(data).find((one) => one.accountId === id);
     const setAside = aside === undefined ? null : { cause: aside.cause, revision: aside.revision, why: aside.why };
+    const limits = limitsOf(
+      state,
+      keys.map(({ keyId }) => keyId),
+      monthOf(nowMs),
+    );
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
     show(context, command, {
       json: {
@@ -129,9 +137,10 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
         keys: Object.fromEntries(keys.map((key) => [key.keyId, key])),
         revision,
         availableMicroUsd: available,
+        limits,
         setAside,
       },
-      text: () => textOf(state, keys, available, { nowMs, lateMs, setAside }),
+      text: () => textOf(state, keys, available, { nowMs, lateMs, setAside, limits }),
     });
   });
 }
@@ -139,7 +148,7 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
 const instant = (ms: number): string => new Date(ms).toISOString();
 
 /** Why what is left of a grant is not among what is available. */
-function stateOf(grant: Grant, { nowMs, lateMs }: Omit<ShownAt, 'setAside'>): string {
+function stateOf(grant: Grant, { nowMs, lateMs }: Pick<ShownAt, 'nowMs' | 'lateMs'>): string {
   if (grant.remaining === 0n) return 'nothing left';
   if (grant.effectiveAtMs > nowMs) return `not before ${instant(grant.effectiveAtMs)}`;
   if (grant.expiresAtMs === null || grant.expiresAtMs > nowMs) return 'usable';
@@ -150,11 +159,11 @@ function textOf(
   state: OpenAccount,
   keysUsed: readonly UsedKey[],
   available: MicroUsd,
-  { nowMs, lateMs, setAside }: ShownAt,
+  { nowMs, lateMs, setAside, limits }: ShownAt,
 ): string {
   const month = monthOf(nowMs);
-  const { accountLimit } = state.spend;
-  const limit = accountLimit === null ? 'no limit' : `of ${groupedUsd(accountLimit)} USD`;
+  const ofAccount = limitOf(state.spend, { keyId: null, member: null });
+  const limit = ofAccount === null ? 'no limit' : `of ${groupedUsd(ofAccount.limit)} USD`;
   const head = facts([
     ['account', `${state.accountId} (${state.kind}, ${state.email})`],
     ['product', state.organization.product],
@@ -187,6 +196,7 @@ function textOf(
   return [
     head,
     `grants, in the order in which they burn:\n${table(['grant', 'source', 'USD', 'left', 'expired', 'expires', 'state'], grants)}`,
+    ...(limits.length === 0 ? [] : [`monthly limits, in ${month}:\n${limitsTable(limits)}`]),
     ...(state.kind === 'personal' ? [] : [`members:\n${table(['member', 'role'], members)}`]),
     `keys:\n${table(['key', 'name', 'ends in', 'whose', 'state', 'last used'], keys)}`,
   ].join('\n\n');

@@ -4,9 +4,11 @@ import { type AccountId, type KeyId, keyId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { nearName } from '../../../contracts/near-name.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { memberOfKey } from '../../../ledger/account/members.ts';
 import { newKey } from '../../../ledger/account/new-key.ts';
+import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import {
   accountArgument,
@@ -196,7 +198,7 @@ async function list(id: AccountId, command: Command, context: CommandContext): P
       ...key,
       member: memberOfKey(state, key),
       previousUntilMs: previous?.untilMs ?? null,
-      monthlyLimitMicroUsd: state.spend.keyLimits[key.keyId] ?? null,
+      ...monthlyOf(state, key.keyId),
     }));
     const rows = keys.map((key) => [
       key.keyId,
@@ -206,12 +208,19 @@ async function list(id: AccountId, command: Command, context: CommandContext): P
       stateOf(key, context.clock()),
       key.expiresAtMs === null ? 'never' : new Date(key.expiresAtMs).toISOString(),
       key.models?.join(', ') ?? 'all',
-      key.monthlyLimitMicroUsd === null ? 'none' : groupedUsd(key.monthlyLimitMicroUsd),
+      key.monthlyLimitMicroUsd === null
+        ? 'none'
+        : `${groupedUsd(key.monthlyLimitMicroUsd)}${key.isSoft ? ', soft' : ''}`,
       key.lastUsedAt ?? 'never',
     ]);
     const head = ['key', 'name', 'ends in', 'whose', 'state', 'expires', 'models', 'USD a month', 'last used'];
     show(context, command, { json: keys.map(({ sha256: _hash, ...key }) => key), text: () => table(head, rows) });
   });
+}
+
+function monthlyOf({ spend }: OpenAccount, keyId: KeyId) {
+  const limit = limitOf(spend, { keyId, member: null });
+  return { monthlyLimitMicroUsd: limit?.limit ?? null, isSoft: limit?.mode === 'soft' };
 }
 
 function stateOf(

@@ -1,7 +1,10 @@
-import type { Command } from 'commander';
+import { isDeepStrictEqual } from 'node:util';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type AccountId, keyId } from '../../../contracts/ids.ts';
+import { USUAL_THRESHOLDS } from '../../../contracts/limit-events.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
-import { accountArgument, usdArgument } from '../command-arguments.ts';
+import type { LimitScope, SpendLimit } from '../../../ledger/account/spend-limits.ts';
+import { accountArgument, emailArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 import { runAccountCommand } from './run-account-command.ts';
@@ -10,45 +13,76 @@ import { setAsideBefore } from './set-aside.ts';
 interface LimitOptions {
   readonly usd?: MicroUsd;
   readonly none?: boolean;
+  readonly account?: boolean;
   readonly key?: string;
+  readonly member?: string;
+  readonly soft?: boolean;
+  readonly thresholds?: readonly number[];
 }
 
 export function addLimitCommands(limit: Command, context: CommandContext): void {
   limit
     .command('set')
-    .description('set or lift the monthly limit of an account, or of one of its keys')
+    .description('set or lift the monthly limit of an account, or of one of its members or keys')
     .argument('<account>', 'account id', accountArgument)
     .option('--usd <amount>', 'per calendar month (UTC)', usdArgument)
     .option('--none', 'no limit')
+    .option('--account', "the account's limit, as where neither --key nor --member is said")
     .option('--key <key>', "the key's limit instead of the account's")
+    .option('--member <address>', "the member's limit, for all of the member's keys together", emailArgument)
+    .option('--soft', 'one that only tells, and refuses nothing')
+    .option('--thresholds <percents>', 'at which it is told once a month, such as 60,90 (50,80,100)', percentsArgument)
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway limit set acct_demo --usd 100\n  gateway limit set acct_demo --key key_1a2b3c4d5e6f7081 --none',
+      '\nExamples:\n  gateway limit set acct_demo --usd 100\n  gateway limit set acct_demo --key key_1a2b3c4d5e6f7081 --none\n' +
+        '  gateway limit set acct_example --member ben@example.com --usd 50 --soft --thresholds 60,90',
     )
     .action(async (id: AccountId, options: LimitOptions, command: Command) => {
-      const limitMicroUsd = limitOf(options);
+      const scope = scopeOf(options);
+      const { limit: limitMicroUsd, ...terms } = limitOf(options);
       await withEventLog(context, command, async (log, configuration) => {
-        const scopedKey = options.key === undefined ? null : keyId(options.key);
         const nowMs = context.clock();
         const done = await runAccountCommand(context, log, id, {
-          type: 'SetSpendLimit',
-          keyId: scopedKey,
-          limit: limitMicroUsd,
+          ...{ type: 'SetSpendLimit', ...scope, limit: limitMicroUsd },
+          ...terms,
         });
-        const beforeMicroUsd =
-          limitMicroUsd === null
-            ? microUsd(0n)
-            : await setAsideBefore({ accountId: id, keyId: scopedKey }, done, { log, configuration, nowMs });
-        const whose = options.key ?? id;
-        const said =
-          limitMicroUsd === null ? 'no monthly limit' : `a monthly limit of ${groupedUsd(limitMicroUsd)} USD`;
-        const settles = limitMicroUsd === null ? '' : `; ${sayBefore(beforeMicroUsd)}`;
+        const binds = limitMicroUsd !== null && terms.mode === 'hard';
+        const beforeMicroUsd = binds
+          ? await setAsideBefore({ accountId: id, ...scope }, done, { log, configuration, nowMs })
+          : microUsd(0n);
+        const whose = scope.keyId ?? scope.member ?? id;
+        const settles = binds ? `; ${sayBefore(beforeMicroUsd)}` : '';
         showWritten(context, command, done.recordedAt, {
-          json: { accountId: id, keyId: scopedKey, limitMicroUsd, setAsideBeforeMicroUsd: beforeMicroUsd },
-          text: `${whose} has ${said}${settles}`,
+          json: { accountId: id, ...scope, limitMicroUsd, ...terms, setAsideBeforeMicroUsd: beforeMicroUsd },
+          text: `${whose} has ${said(limitMicroUsd, terms)}${settles}`,
         });
       });
     });
+}
+
+type Terms = Pick<SpendLimit, 'mode' | 'thresholdsPercent'>;
+
+function said(limit: MicroUsd | null, { mode, thresholdsPercent }: Terms): string {
+  if (limit === null) return 'no monthly limit';
+  const what = mode === 'soft' ? 'a soft monthly limit, by which nothing is refused,' : 'a monthly limit';
+  const told = isDeepStrictEqual(thresholdsPercent, USUAL_THRESHOLDS)
+    ? ''
+    : `, told at ${thresholdsPercent.join(', ')}%`;
+  return `${what} of ${groupedUsd(limit)} USD${told}`;
+}
+
+function scopeOf({ account = false, key, member }: LimitOptions): LimitScope {
+  if ([account, key !== undefined, member !== undefined].filter((isSaid) => isSaid).length > 1)
+    throw new CommandError('say one of --account, --key <key> and --member <address>', EXIT.usage);
+  return { keyId: key === undefined ? null : keyId(key), member: member ?? null };
+}
+
+/** In rising order, each once. */
+function percentsArgument(text: string): number[] {
+  const percents = text.split(',').map((one) => (/^\s*\d{1,3}\s*$/.test(one) ? Number(one) : 0));
+  if (percents.some((one) => one < 1 || one > 100))
+    throw new InvalidArgumentError('expected whole percents from 1 to 100, such as 60,90');
+  return [...new Set(percents)].toSorted((one, other) => one - other);
 }
 
 function sayBefore(before: MicroUsd | null): string {
@@ -59,8 +93,10 @@ function sayBefore(before: MicroUsd | null): string {
     : 'nothing was set aside for requests before';
 }
 
-function limitOf({ usd, none }: LimitOptions): MicroUsd | null {
+function limitOf({ usd, none, soft = false, thresholds }: LimitOptions): Terms & { readonly limit: MicroUsd | null } {
   if ((usd === undefined) === (none !== true))
     throw new CommandError('say one of --usd <amount> and --none', EXIT.usage);
-  return usd ?? null;
+  if (usd === undefined && (soft || thresholds !== undefined))
+    throw new CommandError('--soft and --thresholds are of a limit: say --usd <amount>', EXIT.usage);
+  return { limit: usd ?? null, mode: soft ? 'soft' : 'hard', thresholdsPercent: thresholds ?? USUAL_THRESHOLDS };
 }

@@ -17,6 +17,7 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['id', '--id'],
   ['reason', '--reason'],
   ['overlap', '--overlap'],
+  ['thresholds', '--thresholds'],
   ['target', '--target-usd'],
   ['monthlyCap', '--monthly-cap-usd'],
 ]);

@@ -2,11 +2,12 @@ import type { ReadableLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedExactUsd, groupedUsd, picoUsd } from '../../../contracts/money.ts';
 import { AccountUnreadableError } from '../../../ledger/account/account-event.ts';
-import type { Grant } from '../../../ledger/account/account-state.ts';
+import type { Grant, SpendState } from '../../../ledger/account/account-state.ts';
 import { isUsable } from '../../../ledger/account/grants.ts';
 import { activeLeases, spendable } from '../../../ledger/account/leases.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
+import { type LimitScope, limitOf } from '../../../ledger/account/spend-limits.ts';
 import { toTheSecond } from '../../../ledger/statement/sentences.ts';
 import { type AccountAt, stateAt } from '../../../ledger/statement/state-at.ts';
 import { type Disorder, describeDisorder, type StreamPlace } from '../../../ledger/statement/stream-range.ts';
@@ -68,7 +69,10 @@ function jsonOf(
       ...{ grantId, source, amountMicroUsd: amount, remainingMicroUsd: remaining, expiredMicroUsd: expired },
       ...{ effectiveAt: instant(effectiveAtMs), expiresAt: expiresAtMs === null ? null : instant(expiresAtMs) },
     })),
-    limits: { accountMicroUsd: state.spend.accountLimit, keysMicroUsd: state.spend.keyLimits },
+    limits: {
+      ...{ accountMicroUsd: state.spend.accountLimit, keysMicroUsd: state.spend.keyLimits },
+      others: state.spend.otherLimits,
+    },
     month: { month, accountMicroUsd: spent.account, keysMicroUsd: spent.keys },
     keys: Object.values(state.keys).map(({ keyId, name, last4, revokedAtMs }) => ({
       ...{ keyId, name, last4, revokedAt: revokedAtMs === null ? null : instant(revokedAtMs) },
@@ -96,7 +100,7 @@ function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt, c
     ['plan', state.suspended === null ? state.plan : `${state.plan}, suspended: ${state.suspended}`],
     ['balance', `${usd(balance)}, and ${groupedExactUsd(picoUsd(carry))} USD carried to the next debit`],
     ['available', `${usd(spendable(state, atMs))}${uncovered === 0n ? '' : `, after ${usd(uncovered)} owed`}`],
-    [`spent ${month}`, `${usd(spent.account)}, ${limitOf(spend.accountLimit)}`],
+    [`spent ${month}`, `${usd(spent.account)}, ${limitIn(spend, { keyId: null, member: null })}`],
     ['leased', `${usd(leased)} of it to gateways, for requests`],
     ['exceptions', `${exceptions.openCount} open, ${usd(exceptions.openAmount)}`],
   ];
@@ -113,7 +117,7 @@ function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt, c
     [LEFT('key'), LEFT('name'), LEFT('state'), RIGHT(`spent ${month} (USD)`), LEFT('monthly limit')],
     Object.values(state.keys).map(({ keyId, name, revokedAtMs }) => [
       ...[keyId, name, revokedAtMs === null ? 'in use' : `revoked ${toTheSecond(instant(revokedAtMs))}`],
-      ...[groupedUsd(spent.keys[keyId] ?? 0n), limitOf(spend.keyLimits[keyId] ?? null)],
+      ...[groupedUsd(spent.keys[keyId] ?? 0n), limitIn(spend, { keyId, member: null })],
     ]),
     context,
   );
@@ -122,7 +126,11 @@ function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt, c
   );
 }
 
-const limitOf = (limit: bigint | null): string => (limit === null ? 'no limit' : `of at most ${usd(limit)}`);
+function limitIn(spend: SpendState, scope: LimitScope): string {
+  const limit = limitOf(spend, scope);
+  if (limit === null) return 'no limit';
+  return limit.mode === 'hard' ? `of at most ${usd(limit.limit)}` : `of ${usd(limit.limit)}, soft`;
+}
 
 function usableWhen(grant: Grant, atMs: number): string {
   if (grant.effectiveAtMs > atMs) return `from ${toTheSecond(instant(grant.effectiveAtMs))}`;

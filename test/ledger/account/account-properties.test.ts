@@ -23,7 +23,7 @@ import {
 import { deepFrozen } from '../../fixtures/deep-frozen.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { openAccount } from '../../fixtures/ledger/example-account.ts';
-import { live, lives } from '../../fixtures/ledger/random-life.ts';
+import { live, lives, type TimedStep } from '../../fixtures/ledger/random-life.ts';
 import { runs } from '../../fixtures/property-runs.ts';
 import { type Commands, fleetHistories, lived } from '../model/histories.ts';
 
@@ -100,7 +100,10 @@ describe('in any life of an account', () => {
 });
 
 /** A step that decides nothing: limits are not part of what is compared. */
-const NOTHING = { type: 'limit', key: null, limit: null } as const;
+const NOTHING: TimedStep['step'] = {
+  ...{ type: 'limit', of: null, limit: null, mode: 'hard' },
+  thresholdsPercent: [50, 80, 100],
+};
 
 /** The account and each of its exceptions, as the views keep them. */
 const textOf = (state: AccountState): string => {

@@ -36,7 +36,7 @@ const accountOf = (grants: readonly Grant[], leases: OpenAccount['leases'] = {})
     leases,
     uncovered: 0n,
     billing: NO_BILLING,
-    spend: { accountLimit: null, keyLimits: {}, months: {} },
+    spend: { accountLimit: null, keyLimits: {}, otherLimits: null, months: {} },
   }) as unknown as OpenAccount;
 const lease = (amount: number, change: Partial<Lease> = {}): Lease => ({
   leaseId: leaseId('lease_1'),

@@ -189,7 +189,15 @@ describe('a threshold', () => {
     const events = lifeWith([...rich, limitSet(100)], usageOf(1, 50));
     expect(events.at(-1)).toEqual({
       type: 'SpendThresholdCrossed',
-      data: { scope: 'account', keyId: null, month: '2026-11', thresholdPercent: 50, limit: 100n, spent: 50n },
+      data: {
+        scope: 'account',
+        keyId: null,
+        month: '2026-11',
+        thresholdPercent: 50,
+        limit: 100n,
+        spent: 50n,
+        member: null,
+      },
     });
   });
 });

@@ -25,6 +25,7 @@ import {
 } from '../../fixtures/ledger/example-account.ts';
 import { type Case, dearer, faultsOf, manyGrants, ofOutcome } from './account-faults.ts';
 import { CORRECTION_CASES } from './refused-corrections.ts';
+import { LIMIT_CASES, MEMBER_LEASE_CASE } from './refused-limits.ts';
 import { KEY_CASES, MEMBER_CASES } from './refused-members.ts';
 import { PAYMENT_CASES } from './refused-payments.ts';
 import { PLAN_CASES } from './refused-plans.ts';
@@ -162,6 +163,7 @@ const CASES = {
       ...{ refused: 'nothing', life: begun, command: limit(KEY, null), written: [limitSet(null, KEY)] },
       fault: /^key_a: its limit is set to what it is already/,
     },
+    ...LIMIT_CASES,
   ],
   RecordUsage: [
     {
@@ -224,6 +226,7 @@ const CASES = {
     },
   ],
   LeaseCredits: [
+    MEMBER_LEASE_CASE,
     {
       ...{ refused: 'nothing', life: spentUp, command: leaseCredits(5), written: [leased(5)] },
       fault: /^lease_1: what is leased beside what is free is 0\.000005 USD, should be 0\.000000 USD$/,

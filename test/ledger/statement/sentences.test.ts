@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { EventType } from '../../../contracts/events.ts';
 import { sentenceOf } from '../../../ledger/statement/sentences.ts';
+import { memberLimitSet } from '../../fixtures/ledger/example-account.ts';
 import { EXAMPLE_EVENTS, exampleOf } from '../../fixtures/ledger/example-events.ts';
+import { LIMITS_OF_MEMBERS } from '../../fixtures/ledger/example-organization.ts';
 
 describe('the sentence of an event', () => {
   // Each type has an example: test/contracts/event-codec.test.ts.
@@ -34,6 +36,15 @@ describe('the sentence of an event', () => {
   ])('says of %s what a person would', (type, said) => {
     if (type === 'LateUsageReported') expect(sentenceOf(exampleOf(type))).toMatch(new RegExp(said));
     else expect(sentenceOf(exampleOf(type))).toBe(said);
+  });
+
+  it('says whose a limit is, whether it is soft, and at which percents it is told', () => {
+    expect(LIMITS_OF_MEMBERS.map((event) => sentenceOf(event))).toEqual([
+      'soft monthly limit of ben@example.com set to 10.000000 USD, told at 60%, 90%',
+      '60% of the monthly limit of ben@example.com reached: 6.000001 of 10.000000 USD in 2026-11',
+    ]);
+    expect(sentenceOf(exampleOf('SpendLimitSet'), () => '"ci"')).toBe('monthly limit of key "ci" set to 0.000000 USD');
+    expect(sentenceOf(memberLimitSet(null, 'ben@example.com'))).toBe('monthly limit of ben@example.com removed');
   });
 
   it('calls a key by its name where that is known', () => {

@@ -75,7 +75,10 @@ describe('a limit that is set while several proxies have leases', () => {
     await converged(two);
     const request = { accountId: ACCOUNT, account: two.account(), keyId: KEY, nowMs: scene.nowMs } as MoneyRequest;
     const taken = leased + 5n;
-    expect(two.fleet.takenByLeases(request)).toEqual({ account: taken, accountMonth: taken, keyMonth: taken });
+    expect(two.fleet.takenByLeases(request)).toEqual({
+      ...{ account: taken, accountMonth: taken, keyMonth: taken },
+      memberMonth: 0n,
+    });
   });
 
   it('holds a request that waits under the lease of its key, where the key gets a limit meanwhile', async () => {

@@ -3,12 +3,12 @@ import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { UsageRecorded } from '../../../contracts/events.ts';
-import { accountStream, commandId, type KeyId, type LeaseId, proxyId, uuidV7 } from '../../../contracts/ids.ts';
+import { accountStream, commandId, type KeyId, keyId, type LeaseId, proxyId, uuidV7 } from '../../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import { catchUpAccount, foldAppended } from '../../../ledger/account/account-repository.ts';
 import type { Lease, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
-import { activeLeases, setAsideForKey, sumOfLeases } from '../../../ledger/account/leases.ts';
+import { activeLeases, setAsideForKey, setAsideForMember, sumOfLeases } from '../../../ledger/account/leases.ts';
 import { loadAccount } from '../../../ledger/account/load-account.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
@@ -26,16 +26,20 @@ import {
   keyIssued,
   ms,
   OTHER_KEY,
-  opened,
   requestOf,
   usageOf,
 } from '../../fixtures/ledger/example-account.ts';
+import { BEN, memberAdded, organization } from '../../fixtures/ledger/example-organization.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 /** Near a month's end, so that lives cross it. */
 const BIRTH_MS = ms('2026-11-30T23:59:00.000Z');
 const CREDIT = 300;
-const KEYS = [KEY, OTHER_KEY] as const;
+/** Two of a member's, and one of the owner's. */
+const OWNERS_KEY = keyId('key_owner');
+const KEYS = [KEY, OTHER_KEY, OWNERS_KEY] as const;
+/** Null is the account. */
+type Scope = KeyId | typeof BEN | null;
 const PROXIES = [0, 1, 2] as const;
 /** Leases outlast every life here: what becomes of those that end is tested with the leases. */
 const TIMES = { longestRequestMs: 3_600_000, slackMs: 3_600_000, viewsAgeMsMax: 0, waitMs: 60_000 };
@@ -70,7 +74,7 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       type: fc.constant('limit' as const),
-      key: fc.option(key, { freq: 4 }),
+      of: fc.constantFrom<Scope>(...KEYS, BEN, BEN, null),
       limit: fc.option(fc.integer({ min: 0, max: 150 }), { freq: 4 }),
     }),
   },
@@ -188,8 +192,10 @@ class FleetProxy {
     return Object.values(this.account.leases).filter((lease) => this.leases.owns(lease));
   }
 
-  heldOf(scope: KeyId | null, month: string): bigint {
-    return scope === null ? this.holds.ofAccountMonth(ACCOUNT, month) : this.holds.ofKeyMonth(ACCOUNT, scope, month);
+  heldOf(scope: Scope, month: string): bigint {
+    if (scope === null) return this.holds.ofAccountMonth(ACCOUNT, month);
+    const keys = scope === BEN ? [KEY, OTHER_KEY] : [scope];
+    return keys.reduce((sum, one) => sum + this.holds.ofKeyMonth(ACCOUNT, one, month), 0n);
   }
 }
 
@@ -204,18 +210,17 @@ interface LimitInForce {
 class Life {
   readonly log = new MemoryEventLog();
   readonly proxies = PROXIES.map((index) => new FleetProxy(this, index));
-  readonly limits = new Map<KeyId | null, LimitInForce>();
+  readonly limits = new Map<Scope, LimitInForce>();
   nowMs = BIRTH_MS;
   /** Requests that were admitted in the knowledge of a limit. */
   admittedWithin = 0;
   #numbers = 0;
 
   constructor() {
-    const other = keyIssued({ keyId: OTHER_KEY, sha256: 'b4'.repeat(32) });
-    this.log.write(
-      accountStream(ACCOUNT),
-      encodeEvents([opened, keyIssued(), other, granted('g1', CREDIT)], this.recording()),
-    );
+    const other = keyIssued({ keyId: OTHER_KEY, sha256: 'b4'.repeat(32), member: BEN });
+    const owners = keyIssued({ keyId: OWNERS_KEY, sha256: 'c5'.repeat(32) });
+    const birth = [organization, memberAdded(), keyIssued({ member: BEN }), other, owners, granted('g1', CREDIT)];
+    this.log.write(accountStream(ACCOUNT), encodeEvents(birth, this.recording()));
   }
 
   nextNumber(): number {
@@ -234,7 +239,7 @@ class Life {
       this.nowMs += one.forMs;
       return;
     }
-    if (one.type === 'limit') return this.setLimit(one.key, one.limit);
+    if (one.type === 'limit') return this.setLimit(one.of, one.limit);
     const actor = this.proxies[one.proxy];
     if (actor === undefined) throw new Error('a proxy');
     if (one.type === 'fold') return this.fold(actor, one.events);
@@ -266,7 +271,8 @@ class Life {
     }
     const account = await this.account();
     const month = monthOf(this.nowMs);
-    for (const scope of [null, keyId] as const) {
+    const scopes: readonly Scope[] = keyId === OWNERS_KEY ? [null, keyId] : [null, BEN, keyId];
+    for (const scope of scopes) {
       const inForce = this.limits.get(scope);
       if (inForce === undefined || actor.views.read(ACCOUNT).revision < inForce.revision) continue;
       this.admittedWithin++;
@@ -276,23 +282,24 @@ class Life {
   }
 
   /** As `gateway limit set` does it. */
-  async setLimit(keyId: KeyId | null, limit: number | null): Promise<void> {
+  async setLimit(scope: Scope, limit: number | null): Promise<void> {
+    const of = scope === BEN ? { keyId: null, member: BEN } : { keyId: scope };
     const value = limit === null ? null : microUsd(BigInt(limit));
     const done = await executeCommand(
       this.log,
       ACCOUNT,
-      { type: 'SetSpendLimit', keyId, limit: value },
+      { type: 'SetSpendLimit', ...of, limit: value },
       OPERATOR,
       this.recording(),
     );
     if (done.type === 'refused') throw new Error(done.message);
     const account = await this.account();
     const leases = activeLeases(account, this.nowMs);
-    const setAside = keyId === null ? sumOfLeases(leases) : setAsideForKey(account, keyId, leases);
-    if (value === null) this.limits.delete(keyId);
+    const setAside = setAsideIn(account, scope, leases);
+    if (value === null) this.limits.delete(scope);
     else {
-      const spentThen = (month: string): bigint => spent(account, keyId, month);
-      this.limits.set(keyId, { limit: value, revision: done.revision, spentThen, setAside });
+      const spentThen = (month: string): bigint => spent(account, scope, month);
+      this.limits.set(scope, { limit: value, revision: done.revision, spentThen, setAside });
     }
   }
 
@@ -311,8 +318,17 @@ class Life {
   }
 }
 
-const spent = ({ spend }: OpenAccount, scope: KeyId | null, month: string): bigint =>
-  scope === null ? monthOfSpend(spend, month).account : spentByKey(monthOfSpend(spend, month), scope);
+function setAsideIn(account: OpenAccount, scope: Scope, leases: readonly Lease[]): bigint {
+  if (scope === null) return sumOfLeases(leases);
+  return scope === BEN ? setAsideForMember(account, BEN, leases) : setAsideForKey(account, scope, leases);
+}
+
+function spent({ spend }: OpenAccount, scope: Scope, month: string): bigint {
+  const of = monthOfSpend(spend, month);
+  if (scope === null) return of.account;
+  const keys = scope === BEN ? [KEY, OTHER_KEY] : [scope];
+  return keys.reduce((sum, one) => sum + spentByKey(of, one), 0n);
+}
 
 function open(state: ReturnType<AccountViews['read']>['state']): OpenAccount {
   if (state.type === 'unopened') throw new Error('the account is not there yet');

@@ -1,0 +1,44 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import type { OpenAccount } from './account-state.ts';
+import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { keyNotFound } from './decide-keys.ts';
+import { memberNotFound } from './decide-members.ts';
+import { memberKey } from './members.ts';
+import { kindOf, limitOf } from './spend-limits.ts';
+
+export function setSpendLimit(
+  command: CommandOf<'SetSpendLimit'>,
+  state: OpenAccount,
+): AccountEvent[] | CommandRefusal {
+  const { keyId, member: asked = null, limit } = command;
+  if (keyId !== null && asked !== null)
+    return commandRefused('ambiguous_scope', 'a limit is of a key or of a member, not of both');
+  if (keyId !== null && !Object.hasOwn(state.keys, keyId)) return keyNotFound(keyId);
+  // As it was written down when the member came.
+  const member = asked === null ? null : emailOf(asked, state);
+  if (asked !== null && member === null) return memberNotFound(asked);
+  const scope = { keyId, member };
+  const { mode = 'hard', thresholdsPercent = USUAL_THRESHOLDS } = limit === null ? {} : command;
+  if (!areThresholds(thresholdsPercent))
+    return commandRefused(
+      'invalid_thresholds',
+      `thresholds: expected 1 to ${LIMITS.thresholdsMax} whole percents from 1 to 100, each once, in rising order`,
+    );
+  const asSet = limit === null ? null : { limit, mode, thresholdsPercent };
+  if (isDeepStrictEqual(limitOf(state.spend, scope), asSet)) return [];
+  const terms = { mode, thresholdsPercent: [...thresholdsPercent] };
+  return [{ type: 'SpendLimitSet', data: { scope: kindOf(scope), ...scope, limit, ...terms } }];
+}
+
+function emailOf(email: string, { organization: { members } }: OpenAccount): string | null {
+  const key = memberKey(email);
+  return Object.hasOwn(members, key) ? (members[key]?.email ?? null) : null;
+}
+
+const areThresholds = (percents: readonly number[]): boolean =>
+  percents.length > 0 &&
+  percents.length <= LIMITS.thresholdsMax &&
+  percents.every((one, at) => Number.isInteger(one) && one > (percents[at - 1] ?? 0) && one <= 100);

@@ -1,0 +1,47 @@
+import type { AccountEvent, CreditsDebited } from '../../contracts/events.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { OpenAccount } from './account-state.ts';
+import { memberKey, memberOfKey } from './members.ts';
+import { monthOfSpend, spentByMember } from './spend.ts';
+import { kindOf, type LimitScope, limitName, limitOf } from './spend-limits.ts';
+
+/** What a debit has brought a month to. */
+type Spent = Pick<CreditsDebited, 'keyId' | 'month' | 'amount' | 'monthToDateAfter' | 'keyMonthToDateAfter'>;
+
+/**
+ * The thresholds that a debit crosses: of the account's monthly limit, of its member's and of its key's. Each is told once a
+ * month, also where the limit has changed since.
+ */
+export function thresholdsCrossed(state: OpenAccount, debit: Spent): AccountEvent[] {
+  const { accountLimit, keyLimits, otherLimits } = state.spend;
+  const { keyId } = debit;
+  // Most accounts have none.
+  if (accountLimit === null && otherLimits === null && keyLimits[keyId] === undefined) return [];
+  const ofAccount = crossedIn(state, debit, { keyId: null, member: null }, debit.monthToDateAfter);
+  const ofKey = crossedIn(state, debit, { keyId, member: null }, debit.keyMonthToDateAfter);
+  return [...ofAccount, ...(otherLimits === null ? [] : crossedByMember(state, debit)), ...ofKey];
+}
+
+function crossedByMember(state: OpenAccount, debit: Spent): AccountEvent[] {
+  const key = state.keys[debit.keyId];
+  if (key === undefined) return [];
+  const whose = memberOfKey(state, key);
+  // As it was written down when the member came; who has left is called as the key says it.
+  const member = state.organization.members[memberKey(whose)]?.email ?? whose;
+  if (limitOf(state.spend, { keyId: null, member }) === null) return [];
+  const spent = microUsd(spentByMember(state, monthOfSpend(state.spend, debit.month), member) + debit.amount);
+  return crossedIn(state, debit, { keyId: null, member }, spent);
+}
+
+function crossedIn({ spend }: OpenAccount, { month }: Spent, scope: LimitScope, spent: MicroUsd): AccountEvent[] {
+  const set = limitOf(spend, scope);
+  if (set === null) return [];
+  const { limit, thresholdsPercent } = set;
+  const { crossed } = monthOfSpend(spend, month);
+  return thresholdsPercent
+    .filter((percent) => spent * 100n >= limit * BigInt(percent) && !crossed.includes(`${limitName(scope)}:${percent}`))
+    .map((thresholdPercent) => ({
+      type: 'SpendThresholdCrossed',
+      data: { scope: kindOf(scope), keyId: scope.keyId, month, thresholdPercent, limit, spent, member: scope.member },
+    }));
+}
