@@ -12,8 +12,8 @@ import { firstCatalog, leaveOpen, type OpenedKeys, openAccounts, spendThreeDaysA
 import { type OldProgram, oldProgram } from './old-program.ts';
 
 /**
- * Makes the fixtures of a state of this project: `node test/written-before/make.ts FOLDER`, run at the commit whose state
- * they keep (README.md). FOLDER gets a folder for each kind of log.
+ * Makes the fixtures of a state of this project: `node test/written-before/make.ts FOLDER [KIND...]`, run at the commit whose
+ * state they keep (README.md). FOLDER gets a folder for each kind of log, or for those that are named.
  */
 type Kind = 'sqlite' | 'eventstoredb';
 
@@ -48,6 +48,7 @@ async function live(kind: Kind, folder: string, upstreamUrl: string): Promise<Op
   firstCatalog(join(folder, 'catalog.json'));
   const store = kind === 'sqlite' ? null : await startStore(folder);
   const at = (clockOffsetMs: number) => programOn({ folder, upstreamUrl, store, clockOffsetMs });
+  await at(-3 * DAY_MS).command('catalog', 'publish', join(folder, 'catalog.json'));
   const opened = await openAccounts(at(-3 * DAY_MS));
   const first = at(-3 * DAY_MS).serve();
   await spendThreeDaysAgo((await first.firstLine).url, opened);
@@ -137,5 +138,7 @@ async function compute(kind: Kind, folder: string, upstreamUrl: string, opened: 
   return computed;
 }
 
-for (const kind of ['sqlite', 'eventstoredb'] as const) await make(kind, join(target, kind));
+const KINDS = ['sqlite', 'eventstoredb'] as const;
+const named = process.argv.slice(3);
+for (const kind of KINDS) if (named.length === 0 || named.includes(kind)) await make(kind, join(target, kind));
 process.exit();
