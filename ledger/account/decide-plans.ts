@@ -31,7 +31,7 @@ export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount)
         ? 'plan: the catalog has no plans for the product of the account'
         : `plan: the catalog has no plan ${JSON.stringify(id)} for the account; it has ${sold.map((one) => one.id).join(', ')}`,
     );
-  if (current?.plan === id && current.next === null) return [];
+  if (current?.plan === id && current.next === null) return payNow(command, state, current);
   const open = openAttempts(state.billing.payments).find(({ period }) => period !== null);
   if (open !== undefined && current?.plan !== id)
     return commandRefused(
@@ -54,6 +54,13 @@ export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount)
   const terms = { kind: 'upgrade', plan, version: catalog.version, startMs: nowMs, endMs, ...rest } as const;
   const claim = { ...terms, id: unused(state, `upgrade_${instant(nowMs)}`), graceUntilMs: endMs };
   return [asked(command, { effectiveAtMs: nowMs, anchorMs, endMs }), ...claimed(command, claim)];
+}
+
+/** Asked for again: nothing, but where it is to be paid, and no attempt is open, another one begins without a wait. */
+function payNow(command: CommandOf<'ChangePlan'>, state: OpenAccount, plan: PlanState): AccountEvent[] {
+  if (plan.due === null) return [];
+  const waiting = { ...plan, due: { ...plan.due, nextAttemptAtMs: 0 } };
+  return startRenewal({ ...command, type: 'StartRenewal' }, { ...state, billing: { ...state.billing, plan: waiting } });
 }
 
 /** At once, whatever is paid; the credits of the period stay until its end. */

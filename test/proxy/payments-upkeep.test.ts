@@ -7,12 +7,14 @@ import { catchUpAccount } from '../../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { executeOnRepository } from '../../ledger/account/execute-command.ts';
 import { EMPTY_CATALOG } from '../../ledger/catalog/catalog-state.ts';
+import type { KnownPlans } from '../../ledger/catalog/known-plans.ts';
 import type { AskedPayment, PaymentOutcome } from '../../ledger/payments/payment-provider.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { AccountViews } from '../../projections/account-views.ts';
 import { PaymentsUpkeep } from '../../proxy/payments-upkeep.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { ACCOUNT, granted, keyIssued, ms, opened, record, usageOf, usd } from '../fixtures/ledger/example-account.ts';
+import { catalogOf, STARTER } from '../fixtures/ledger/example-plan-events.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 
 const NOW = ms('2026-11-20T10:00:00.000Z');
@@ -25,7 +27,7 @@ const save: AccountCommand = {
   ...{ last4: '4242', consentedAtMs: NOW, by: 'owner@example.com' },
 };
 
-async function scene() {
+async function scene(catalog: KnownPlans = EMPTY_CATALOG) {
   const log = new MemoryEventLog();
   const start = [opened, keyIssued(), granted('g', 6_000_000)];
   log.write(accountStream(ACCOUNT), encodeEvents(start, recordingBy('test', NOW)));
@@ -33,7 +35,7 @@ async function scene() {
   await catchUpAccount(log, accounts, ACCOUNT);
   const asked: AskedPayment[] = [];
   const outcomes: PaymentOutcome[] = [];
-  const made = { mayWrite: true };
+  const made = { mayWrite: true, nowMs: NOW };
   const provider = {
     name: 'stripe',
     ask: async (one: AskedPayment): Promise<PaymentOutcome> => {
@@ -43,8 +45,8 @@ async function scene() {
   };
   const upkeep = endedLater(
     new PaymentsUpkeep({
-      ...{ log, accounts, provider, clock: () => NOW, mayWrite: () => made.mayWrite },
-      catalog: () => EMPTY_CATALOG,
+      ...{ log, accounts, provider, clock: () => made.nowMs, mayWrite: () => made.mayWrite },
+      catalog: () => catalog,
       logger: pino({ level: 'silent' }),
     }),
   );
@@ -64,7 +66,9 @@ async function scene() {
 }
 
 const actorOf = async (command: AccountCommand) =>
-  command.type === 'ConfigureAutoReload' ? ({ type: 'operator', name: 'x' } as const) : SYSTEM;
+  command.type === 'ConfigureAutoReload' || command.type === 'ChangePlan'
+    ? ({ type: 'operator', name: 'x' } as const)
+    : SYSTEM;
 
 const paid = (id: string): PaymentOutcome => ({
   ...{ type: 'paid', paymentId: paymentId(id), amount: usd(15_010_000), paidAtMs: NOW },
@@ -104,4 +108,28 @@ it('what is open is asked of again by the clock, not by each event, and nothing 
   expect(new Set(asked.map(({ attempt }) => attempt.attemptId)).size).toBe(1);
   expect(types().filter((type) => type === 'PaymentSucceeded')).toEqual(['PaymentSucceeded']);
   expect(attemptId(asked[0]?.attempt.attemptId ?? '')).toMatch(/^reload_[0-9a-f]{16}$/);
+});
+
+it('a plan is renewed by the clock alone, asked of at once, and again while it is open', async () => {
+  const catalog = catalogOf(STARTER);
+  const { run, asked, outcomes, made, upkeep, types } = await scene(catalog);
+  const asking = { plan: 'starter', provider: 'stripe', catalog, reason: 'as asked for', by: 'operator', nowMs: NOW };
+  await run({ type: 'ChangePlan', ...asking });
+  // Whoever has asked for the plan asks the provider, too; otherwise the clock does.
+  expect(asked).toEqual([]);
+  outcomes.push({ ...paid('pi_1'), amount: STARTER.price } as PaymentOutcome);
+  await upkeep.look();
+  expect(types().slice(-2)).toEqual(['PaymentSucceeded', 'CreditsGranted']);
+  await upkeep.look();
+  made.nowMs = ms('2026-12-20T10:00:00.000Z');
+  await upkeep.look();
+  await upkeep.look();
+  expect(asked.map(({ attempt }) => attempt.attemptId)).toEqual([
+    'renewal_2026-11-20T10:00:00.000Z',
+    ...Array(2).fill('renewal_2026-12-20T10:00:00.000Z'),
+  ]);
+  expect(types().filter((type) => type === 'RenewalStarted').length).toBe(2);
+  made.nowMs = ms('2026-12-27T10:00:00.000Z');
+  await upkeep.look();
+  expect(types()).toContain('PlanEnded');
 });

@@ -127,6 +127,9 @@ describe('a first plan', () => {
     const asked = life().does(asks('starter'));
     given(...asked.events).decides(asks('starter'));
     given(...asked.events).refuses(asks('team'), 'attempt_open', /renewal_.* of plan starter is open/);
+    const again = life().does(asks('starter')).declined(ms(AT), true).does(asks('starter', '2026-12-01T00:00:00.000Z'));
+    expect(again.claims.map((claim) => claim.attemptId)).toEqual([`renewal_${AT}`, `renewal_${AT}_2`]);
+    expect(again.faults).toEqual([]);
     asked.declined(ms(AT) + DAY).does(asks('team', '2026-12-02T08:00:00.000Z'));
     expect(asked.claims.at(-1)).toMatchObject({ plan: 'team', periodStart: '2026-12-02T08:00:00.000Z' });
   });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { accountStream, attemptId, type PaymentId, paymentId } from '../../../contracts/ids.ts';
+import { accountStream, attemptId } from '../../../contracts/ids.ts';
 import { SYSTEM } from '../../../contracts/permissions.ts';
 import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
@@ -11,7 +11,7 @@ import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, readAccountEvents } from '../../../ledger/account/load-account.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
 import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
-import type { AskedPayment, PaymentOutcome, PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
+import type { PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
 import { pursuePayments } from '../../../ledger/payments/pursue-payments.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { TIMING } from '../../../ledger/timing.ts';
@@ -21,39 +21,11 @@ import { ACCOUNT, granted, keyIssued, ms, opened, usd } from '../../fixtures/led
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { promptPause } from '../../fixtures/ledger/prompt-pauses.ts';
 import { faultsOf } from '../audit/account-faults.ts';
+import { ANSWERS, Answering, Bank, scheduled, slowly } from './scheduled-bank.ts';
 
 const NOW = ms('2026-11-20T10:00:00.000Z');
 const DAY_MS = 24 * 3_600_000;
 const timing = { ...TIMING, pause: promptPause };
-
-/** What the bank does when it is asked; beyond the list it answers, and pays. */
-type Answer = 'pays' | 'declines' | 'is away' | 'pays, unheard' | 'declines, unheard' | 'lets wait';
-
-/** Decides each key once, whoever asks, however often: what a provider promises of its idempotency keys. */
-class Bank implements PaymentProvider {
-  readonly name = 'stripe';
-  readonly charges = new Map<string, PaymentId>();
-  readonly #declined = new Set<string>();
-  readonly #answers: Answer[];
-
-  constructor(answers: readonly Answer[]) {
-    this.#answers = [...answers];
-  }
-
-  async ask({ attempt: { attemptId: key, price } }: AskedPayment): Promise<PaymentOutcome> {
-    const answer = this.#answers.shift() ?? 'pays';
-    if (answer === 'is away') throw new Error('the provider is away');
-    if (answer === 'lets wait') return { type: 'waits', url: null };
-    if (!this.charges.has(key) && !this.#declined.has(key)) {
-      if (answer.startsWith('pays')) this.charges.set(key, paymentId(`pi_${this.charges.size}`));
-      else this.#declined.add(key);
-    }
-    if (answer.endsWith('unheard')) throw new Error('the answer was lost');
-    const paid = this.charges.get(key);
-    if (paid === undefined) return { type: 'failed', code: 'card_declined', isTerminal: false };
-    return { type: 'paid', paymentId: paid, amount: price, paidAtMs: NOW };
-  }
-}
 
 function life(): AccountEvent[] {
   const events = [opened, keyIssued(), granted('g', 1_000_000)];
@@ -75,35 +47,6 @@ function life(): AccountEvent[] {
   return events;
 }
 
-/** The log as one process has it: each of its appends comes when the scheduler lets it. */
-function scheduled(log: MemoryEventLog, scheduler: fc.Scheduler): EventLog {
-  const append = scheduler.scheduleFunction(log.append.bind(log));
-  const { readStream, readAll, subscribeAll, headPosition, close } = log;
-  return {
-    append,
-    readStream: readStream.bind(log),
-    readAll: readAll.bind(log),
-    subscribeAll: subscribeAll.bind(log),
-    headPosition: headPosition.bind(log),
-    close: close.bind(log),
-  };
-}
-
-/** The bank, whose answers come when the scheduler lets them; what it throws is thrown where it is waited for alone. */
-function slowly(bank: Bank, scheduler: fc.Scheduler): PaymentProvider {
-  const answered = scheduler.scheduleFunction((asked: AskedPayment) =>
-    bank.ask(asked).catch((error: unknown) => ({ type: 'thrown', error }) as const),
-  );
-  return {
-    name: bank.name,
-    ask: async (asked) => {
-      const answer = await answered(asked);
-      if (answer.type === 'thrown') throw answer.error;
-      return answer;
-    },
-  };
-}
-
 /** What a provider tells by itself of each charge, twice, whoever has heard it before. */
 async function told(log: EventLog, bank: Bank): Promise<void> {
   const { state } = await loadAccount(log, ACCOUNT);
@@ -118,8 +61,6 @@ async function told(log: EventLog, bank: Bank): Promise<void> {
     expect(result).toMatchObject({ type: 'done' });
   }
 }
-
-const ANSWERS = ['pays', 'declines', 'is away', 'pays, unheard', 'declines, unheard', 'lets wait'] as const;
 
 it('invariant 19: auto-reload: no interleaving of answers, lost answers, retries and processes charges or grants twice, loses a payment, or leaves one open', async () => {
   await fc.assert(
@@ -165,25 +106,3 @@ it('invariant 19: auto-reload: no interleaving of answers, lost answers, retries
     { numRuns: 150 },
   );
 });
-
-/** The same bank, on a day without faults. */
-class Answering implements PaymentProvider {
-  readonly name = 'stripe';
-  readonly #bank: Bank;
-
-  constructor(bank: Bank) {
-    this.#bank = bank;
-  }
-
-  async ask(asked: AskedPayment): Promise<PaymentOutcome> {
-    for (let times = 0; times < ANSWERS.length * 4; times++) {
-      try {
-        const outcome = await this.#bank.ask(asked);
-        if (outcome.type !== 'waits') return outcome;
-      } catch {
-        // Its list of faults ends.
-      }
-    }
-    throw new Error('it does not end');
-  }
-}

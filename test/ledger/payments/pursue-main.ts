@@ -2,11 +2,11 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { paymentId } from '../../../contracts/ids.ts';
 import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
-import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { pursuePayments } from '../../../ledger/payments/pursue-payments.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { ACCOUNT } from '../../fixtures/ledger/example-account.ts';
+import { catalogOf, STARTER } from '../../fixtures/ledger/example-plan-events.ts';
 
 /**
  * Looks after the payments of the example's account once, and is killed (`kill -9`) at an instant, such as `before the charge`. Its
@@ -39,7 +39,7 @@ await pursuePayments(ACCOUNT, {
     },
   },
   clock: Date.now,
-  catalog: () => EMPTY_CATALOG,
+  catalog: () => catalogOf(STARTER),
   asksOpen: true,
   onUnknown: (error) => {
     throw error;
