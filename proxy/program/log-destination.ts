@@ -59,8 +59,7 @@ export class LogDestination {
       return;
     }
     this.#waiting += line;
-    if (this.#options.gatherMs === undefined || this.#waiting.length >= GATHERED_CHARS) this.#writeOn();
-    else this.#gather(this.#options.gatherMs);
+    this.#goOn();
   }
 
   /** What waits, where it is taken soon: the process may be about to end. What is on its way already is the kernel's. */
@@ -89,11 +88,15 @@ export class LogDestination {
     return null;
   }
 
-  #gather(gatherMs: number): void {
-    this.#gathering ??= setTimeout(() => {
-      this.#gathering = null;
-      this.#writeOn();
-    }, gatherMs);
+  /** What has come while others were written waits as long as they did: else each turn of the loop would have its own write. */
+  #goOn(): void {
+    const { gatherMs } = this.#options;
+    if (gatherMs === undefined || this.#chunk !== null || this.#waiting.length >= GATHERED_CHARS) this.#writeOn();
+    else if (this.#waiting !== '')
+      this.#gathering ??= setTimeout(() => {
+        this.#gathering = null;
+        this.#writeOn();
+      }, gatherMs);
   }
 
   #writeOn(): void {
@@ -108,7 +111,7 @@ export class LogDestination {
       else {
         this.#busyPauseMs = BUSY_FIRST_PAUSE_MS;
         this.#chunk = bytes < chunk.length ? chunk.subarray(bytes) : null;
-        this.#writeOn();
+        this.#goOn();
       }
     });
   }

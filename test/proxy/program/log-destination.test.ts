@@ -99,23 +99,51 @@ describe('a log whose reader does not read', () => {
     return { fd, read };
   }
 
-  test('has lines as one piece when they fill a pipe, and the others after them', async () => {
+  /** So many turns that a write has been answered. */
+  async function whenWritten(): Promise<void> {
+    for (let turn = 0; turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  test('has lines as one piece when they fill a pipe, and what comes meanwhile with the next', async () => {
     const { fd, read } = pipe();
     const destination = new LogDestination({ fd, gatherMs: 60_000, lostLines: String });
-    for (let number = 0; number < 130; number++) destination.write(line(number));
-    let text = '';
-    const more = (): string => {
-      text += read();
-      return text;
-    };
-    await expect.poll(more, WAIT).not.toBe('');
-    expect(text.length).toBeGreaterThan(50_000);
-    expect(text).toMatch(/\n$/);
-    const numbers = () =>
-      more()
+    const perPiece = Math.ceil((60 * 1024) / line(100).length) + 1;
+    const numbersOf = (text: string): number[] =>
+      text
         .split('\n')
+        .slice(0, -1)
         .map((one) => Number.parseInt(one, 10));
-    await expect.poll(numbers, WAIT).toEqual([...Array(130).keys(), Number.NaN]);
+    for (let number = 0; number < perPiece + 5; number++) destination.write(line(number));
+    let piece = '';
+    const next = (): string => {
+      piece = read();
+      return piece;
+    };
+    await expect.poll(next, WAIT).not.toBe('');
+    const first = numbersOf(piece);
+    await whenWritten();
+    for (let number = perPiece + 5; number < 2 * perPiece; number++) destination.write(line(number));
+    await expect.poll(next, WAIT).not.toBe('');
+    const second = numbersOf(piece);
+    expect(first.length).toBeLessThanOrEqual(perPiece);
+    expect(second.length).toBeGreaterThan(perPiece - 5);
+    destination.flushSync();
+    expect([...first, ...second, ...numbersOf(read())]).toEqual([...Array(2 * perPiece).keys()]);
+  });
+
+  test('has what a pipe had no room for once there is, also where no line comes any more', async () => {
+    const { fd, read } = pipe();
+    const destination = new LogDestination({ fd, gatherMs: 60_000, lostLines: String });
+    for (const piece of ['a', 'b']) {
+      destination.write(`${piece.repeat(61 * 1024)}\n`);
+      await whenWritten();
+    }
+    let text = '';
+    const lengths = () => {
+      text += read();
+      return text.split('\n').map((one) => one.length);
+    };
+    await expect.poll(lengths, WAIT).toEqual([61 * 1024, 61 * 1024, 0]);
   });
 
   test('keeps so much and no more, counts what is lost, and says so once there is room', async () => {
