@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { EventLog } from '../contracts/event-log.ts';
+import { type EventLog, isLogAway } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import { SYSTEM } from '../contracts/permissions.ts';
@@ -65,6 +65,8 @@ export class ExpirySweeper {
         if (result.type === 'done' && result.position !== null) written++;
       } catch (error) {
         logger.error({ err: error, accountId }, 'expired credits were not written down');
+        // What one cannot write then, others cannot: the next sweep looks at all of them.
+        if (isLogAway(error)) break;
       }
     }
     return written;

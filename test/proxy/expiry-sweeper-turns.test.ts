@@ -8,6 +8,7 @@ import { BalanceView } from '../../projections/balance-view.ts';
 import { ExpirySweeper } from '../../proxy/expiry-sweeper.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { granted, ms, opened } from '../fixtures/ledger/example-account.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { storedRows } from '../projections/stored-rows.ts';
 
@@ -49,4 +50,21 @@ test('accounts whose credits end together are brought in several turns, so that 
   expect(await sweeper.sweep()).toBe(0);
   isOver = true;
   expect([...loadsByTurn.values()]).toEqual([expiryLoadsPerTurn, expiryLoadsPerTurn, expiryLoadsPerTurn, 1]);
+});
+
+test('while the log is away a sweep ends with the first account, and tells it once', async () => {
+  const accounts = new AccountViews();
+  for (const id of ['a0', 'a1', 'a2'])
+    for (const [at, event] of [opened, granted('g', 5, { expiresAt: END })].entries())
+      accounts.fold(accountId(id), revision(at), event);
+  const log = new LogWithOutages();
+  await log.goAway();
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(JSON.parse(line).msg) });
+  const holds = { ofAccount: () => microUsd(0n) };
+  const sweeper = endedLater(
+    new ExpirySweeper({ ...{ log, accounts, holds, lateMs: 0, mayWrite: () => true, logger }, clock: () => ms(END) }),
+  );
+  expect(await sweeper.sweep()).toBe(0);
+  expect(lines).toEqual(['expired credits were not written down']);
 });
