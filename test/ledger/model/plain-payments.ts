@@ -35,6 +35,7 @@ const [CENT, HALF_A_DOLLAR] = [10_000n, 500_000n];
 export class PlainPayments {
   readonly attempts: Record<string, PlainAttempt> = {};
   #method: string | null = null;
+  #consentedAtMs = 0;
   #reload: PlainReload | null = null;
   /** What the last look at auto-reload came to. */
   looked = '';
@@ -63,8 +64,10 @@ export class PlainPayments {
         });
       case 'SavePaymentMethod': {
         const method = `${command.provider} ${command.paymentMethodId}`;
-        if (this.#method === method) return 'nothing';
+        const isOlder = this.#method !== null && command.consentedAtMs < this.#consentedAtMs;
+        if (this.#method === method || isOlder) return 'nothing';
         this.#method = method;
+        this.#consentedAtMs = command.consentedAtMs;
         this.#anew();
         return 'done';
       }
