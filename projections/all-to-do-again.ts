@@ -72,10 +72,14 @@ class KnownIds {
   readonly #accounts = new Map<string, Set<string>>();
 
   add(accounts: readonly KnownAccount[]): void {
-    for (const { accountId, grants, keys, exceptions } of accounts) {
+    for (const { accountId, grants, keys, exceptions, billing } of accounts) {
       const ids = this.#accounts.get(accountId) ?? new Set();
       for (const { grantId } of grants) ids.add(`grant ${grantId}`);
       for (const keyId of Object.keys(keys)) ids.add(`key ${keyId}`);
+      for (const attempt of Object.values(billing?.payments?.attempts ?? {})) {
+        ids.add(`attempt ${attempt.attemptId}`);
+        if (attempt.paymentId !== null) ids.add(`payment ${attempt.paymentId}`);
+      }
       for (const requestId of Object.keys({ ...exceptions.open, ...exceptions.ended })) ids.add(`request ${requestId}`);
       this.#accounts.set(accountId, ids);
     }
@@ -87,11 +91,21 @@ class KnownIds {
     if (ids === undefined) return lacks;
     return {
       ...lacks,
-      ...{ account: null, suspended: null, isReinstatementLost: false },
+      ...{ account: null, suspended: null, isReinstatementLost: false, members: [], statement: null },
       grants: lacks.grants.filter(({ grantId }) => !ids.has(`grant ${grantId}`)),
       keys: lacks.keys.filter(({ keyId }) => !ids.has(`key ${keyId}`)),
+      rotatedKeys: lacks.rotatedKeys.filter(({ keyId }) => !ids.has(`key ${keyId}`)),
+      payments: paymentsLeft(lacks.payments, ids),
       limits: lacks.limits.filter(({ keyId }) => keyId !== null && !ids.has(`key ${keyId}`)),
       exceptions: lacks.exceptions.filter(({ requestId }) => !ids.has(`request ${requestId}`)),
     };
   }
+}
+
+/** What newer views know of a payment is later. */
+function paymentsLeft(payments: AccountToDoAgain['payments'], ids: ReadonlySet<string>): AccountToDoAgain['payments'] {
+  if (payments === null) return null;
+  const attempts = payments.attempts.filter(({ attemptId }) => !ids.has(`attempt ${attemptId}`));
+  const returned = payments.returned.filter(({ paymentId }) => !ids.has(`payment ${paymentId}`));
+  return attempts.length + returned.length === 0 ? null : { attempts, returned, method: null, reload: null };
 }

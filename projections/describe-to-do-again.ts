@@ -15,6 +15,9 @@ export const describeToDoAgain = ({ catalog, accounts }: ToDoAgain): string[] =>
       ...settlesLines(lacks),
       ...grantLines(lacks),
       ...keyLines(lacks),
+      ...memberLines(lacks),
+      ...paymentLines(lacks),
+      ...statementLines(lacks),
       ...limitLines(lacks),
       ...exceptionLines(lacks),
     ]),
@@ -77,11 +80,55 @@ const grantLines = ({ accountId: id, grants }: AccountToDoAgain): string[] =>
       `grant ${grantId} of ${id}: ${source}, ${usd(amount)} USD, ${usd(remaining)} of it left, ${until(expiresAtMs)}`,
   );
 
-const keyLines = ({ accountId: id, keys }: AccountToDoAgain): string[] =>
-  keys.map(({ keyId, name, last4, models, expiresAtMs }) => {
+function keyLines({ accountId: id, keys, rotatedKeys }: AccountToDoAgain): string[] {
+  const line = ({ keyId, name, last4, models, expiresAtMs }: (typeof keys)[number], what: string): string => {
     const forModels = models === null ? 'for all models' : `for ${models.join(', ') || 'no model'}`;
-    return `key ${keyId} of ${id} ("${name}", …${last4}), ${forModels}, ${until(expiresAtMs)}: issue another one`;
+    return `key ${keyId} of ${id} ("${name}", …${last4}), ${forModels}, ${until(expiresAtMs)}: ${what}`;
+  };
+  return [
+    ...keys.map((key) => line(key, 'issue another one')),
+    ...rotatedKeys.map((key) => line(key, 'its rotation is lost, and it is revoked: issue another one')),
+  ];
+}
+
+const memberLines = ({ accountId: id, members }: AccountToDoAgain): string[] =>
+  members.map(({ email, was, is }) => {
+    const has = is === null ? 'the ledger does not have them' : `the ledger has them as ${is}`;
+    return `member ${email} of ${id}: ${was ?? 'removed'}, ${has}`;
   });
+
+function paymentLines({ accountId: id, payments }: AccountToDoAgain): string[] {
+  if (payments === null) return [];
+  const { attempts, returned, method, reload } = payments;
+  return [
+    ...attempts.map(({ attemptId, kind, provider, credits, price, state, paymentId, is }) => {
+      const what = `${kind} at ${provider}, ${usd(credits)} USD of credits for ${usd(price)} USD`;
+      const paidBy = paymentId === null ? '' : ` (${paymentId})`;
+      return `payment ${attemptId} of ${id}: ${what}, ${state}${paidBy}; ${is === null ? 'the ledger has nothing of it' : `the ledger has it ${is}`}`;
+    }),
+    ...returned.map(
+      ({ id: returnId, paymentId, amount, was }) =>
+        `${was === 'refunded' ? 'refund' : 'dispute'} ${returnId} of ${paymentId} of ${id}: ${usd(amount)} USD, ${was}`,
+    ),
+    ...(method === null ? [] : [`payment method of ${id}: ${methodInWords(method.was)}`]),
+    ...(reload === null ? [] : [`auto-reload of ${id}: ${reloadInWords(reload.was)}`]),
+  ];
+}
+
+type Lost = NonNullable<AccountToDoAgain['payments']>;
+
+const methodInWords = (method: NonNullable<Lost['method']>['was']): string =>
+  method === null ? 'none' : `${method.brand} …${method.last4} at ${method.provider}`;
+
+const reloadInWords = (reload: NonNullable<Lost['reload']>['was']): string =>
+  reload === null || reload.consentedAtMs === null
+    ? 'off'
+    : `at ${usd(reload.threshold)} USD up to ${usd(reload.target)} USD, at most ${usd(reload.monthlyCap)} USD a month`;
+
+const statementLines = ({ accountId: id, statement }: AccountToDoAgain): string[] =>
+  statement === null
+    ? []
+    : [`statement of ${id} for ${statement.month}: it was closed with ${usd(statement.closing)} USD, and will be anew`];
 
 const limitLines = ({ accountId: id, limits }: AccountToDoAgain): string[] =>
   limits.map(({ keyId, member, limit, mode, thresholdsPercent: percents }) => {

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventLog } from '../contracts/event-log.ts';
+import type { AccountEvent } from '../contracts/events.ts';
 import { type AccountId, accountId, type KeyId, keyId, type Revision } from '../contracts/ids.ts';
 import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
 import { isAsideReason, readOrReason } from '../ledger/account/account-repository.ts';
@@ -12,8 +13,9 @@ import type { UnsettleableRequest } from '../ledger/identity/unsettleable.ts';
 import type { Journal, RecoveredRequest } from '../ledger/journal/journal.ts';
 import { recordingBy } from '../ledger/recording-by.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
+import { type InForce, isDoneSince } from './done-since.ts';
 import { type KeptLockout, readKeptLockouts, writeKeptLockouts } from './kept-lockouts.ts';
-import { type InForce, isReinstatedSince } from './reinstated-since.ts';
+
 import { setViewsAside } from './views-set-aside.ts';
 
 interface EnterGenerationOptions {
@@ -32,6 +34,8 @@ interface EnterGenerationOptions {
 /** What was written into the ledger, and where what it cannot take was put. */
 export interface EnteredGeneration {
   readonly revokedKeys: readonly { readonly accountId: AccountId; readonly keyId: KeyId }[];
+  /** Revoked, too, because the ledger has lost that they were rotated, and knows a secret that is not to work again. */
+  readonly rotatedKeys: EnteredGeneration['revokedKeys'];
   readonly suspended: readonly AccountId[];
   /** What the folder knows to be refused, of accounts whose events cannot be relied on: nothing was written there. */
   readonly setAside: readonly LockoutAside[];
@@ -44,15 +48,16 @@ interface LockoutAside {
   /** In one line, why they cannot. */
   readonly whyAside: string;
   readonly revokedKeys: readonly string[];
+  readonly rotatedKeys: readonly string[];
   /** Why; null where it was not. */
   readonly suspended: string | null;
 }
 
 /**
  * Takes a data folder over to a generation of its ledger that others of its kind have begun by accepting a loss. What
- * refused somebody goes on to refuse them: keys that only the folder knows as revoked are revoked, and accounts that only
+ * refused somebody goes on to refuse them: keys that only the folder knows as revoked, or as rotated, are revoked, and accounts that only
  * it knows as suspended are suspended, also those that generations in between have lacked (kept-lockouts.ts), but not whom
- * the ledger has reinstated since (reinstated-since.ts). Limits are not taken over: what the ledger has is what its owner last set there.
+ * the ledger has reinstated since (done-since.ts). Limits are not taken over: what the ledger has is what its owner last set there.
  * Interrupted anywhere it can be done again: the folder's note, which tells that it is done, is written last. A folder
  * without one is noted first as what it is, of the generation before: without its views nothing else would tell.
  */
@@ -73,6 +78,7 @@ export async function enterGeneration(options: EnterGenerationOptions): Promise<
 /** What the ledger lacks of it is kept for the generation that has it again. Before the views that know it are set aside. */
 async function keepLockouts(options: EnterGenerationOptions) {
   const revokedKeys: EnteredGeneration['revokedKeys'][number][] = [];
+  const rotatedKeys: EnteredGeneration['revokedKeys'][number][] = [];
   const suspended: AccountId[] = [];
   const setAside: LockoutAside[] = [];
   const kept: KeptLockout[] = [];
@@ -81,22 +87,49 @@ async function keepLockouts(options: EnterGenerationOptions) {
     const again = await readOrReason(lockOutAgain(options, id, refusal));
     if (isAsideReason(again)) {
       const reason = refusal.suspended?.reason ?? null;
-      setAside.push({ accountId: id, whyAside: again.message, revokedKeys: refusal.revokedKeys, suspended: reason });
+      const rotated = refusal.rotatedKeys?.map((key) => key.keyId) ?? [];
+      const refused = { revokedKeys: refusal.revokedKeys, rotatedKeys: rotated, suspended: reason };
+      setAside.push({ accountId: id, whyAside: again.message, ...refused });
       kept.push({ ...refusal, suspended: keptUnseen(options, refusal) });
       continue;
     }
     revokedKeys.push(...again.keys.map((key) => ({ accountId: id, keyId: key })));
+    rotatedKeys.push(...again.rotated.map((key) => ({ accountId: id, keyId: key })));
     if (again.suspension?.isDoneHere) suspended.push(id);
     const suspension = again.suspension?.kept ?? null;
-    if (refusal.revokedKeys.length > 0 || suspension !== null) kept.push({ ...refusal, suspended: suspension });
+    if (refusal.revokedKeys.length > 0 || suspension !== null || refusal.rotatedKeys !== undefined)
+      kept.push({ ...refusal, suspended: suspension });
   }
   writeKeptLockouts(options.dataFolder, kept);
-  return { revokedKeys, suspended, setAside };
+  return { revokedKeys, rotatedKeys, suspended, setAside };
 }
 
-async function lockOutAgain(options: EnterGenerationOptions, id: AccountId, { revokedKeys, suspended }: KeptLockout) {
+async function lockOutAgain(
+  options: EnterGenerationOptions,
+  id: AccountId,
+  { revokedKeys, suspended, rotatedKeys = [] }: KeptLockout,
+) {
   const keys = await revokeAgain(options, id, revokedKeys.map(keyId));
-  return { keys, suspension: suspended && (await suspendAgain(options, id, suspended)) };
+  const rotated = await revokeAgain(options, id, await withOldSecret(options, id, rotatedKeys));
+  return { keys, rotated, suspension: suspended && (await suspendAgain(options, id, suspended)) };
+}
+
+/** Those of which the ledger has another secret than the newest that is known, and has not rotated them since. */
+async function withOldSecret(
+  { log }: EnterGenerationOptions,
+  id: AccountId,
+  rotated: NonNullable<KeptLockout['rotatedKeys']>,
+): Promise<KeyId[]> {
+  const { state } = await loadAccount(log, id);
+  const has = state.type === 'open' ? state.keys : {};
+  const found: KeyId[] = [];
+  for (const { keyId: known, sha256, inForce } of rotated) {
+    const key = keyId(known);
+    if (!Object.hasOwn(has, key) || has[key]?.sha256 === sha256) continue;
+    const isRotated = (event: AccountEvent): boolean => event.type === 'ApiKeyRotated' && event.data.keyId === key;
+    if (!(await isDoneSince(log, id, inForce, isRotated))) found.push(key);
+  }
+  return found;
 }
 
 /** Of an account of which this generation shows nothing, or nothing yet. */
@@ -127,7 +160,7 @@ async function suspendAgain(options: EnterGenerationOptions, id: AccountId, susp
   if (before.state.type === 'unopened')
     return { kept: keptUnseen(options, { suspended: suspension }), isDoneHere: false };
   const isThere = before.state.suspended !== null;
-  if (!isThere && (await isReinstatedSince(log, id, last))) return null;
+  if (!isThere && (await isDoneSince(log, id, last, ({ type }) => type === 'AccountReinstated'))) return null;
   const done = isThere ? null : await execute(options, id, { type: 'SuspendAccount', reason });
   const revision = done ?? (isThere ? before : await loadAccount(log, id)).revision;
   return { kept: { reason, inForce: { generation: identity.generation, revision } }, isDoneHere: done !== null };

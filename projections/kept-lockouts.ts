@@ -25,6 +25,8 @@ const lockoutSchema = z.strictObject({
       wasInForce: inForce.optional(),
     })
     .nullable(),
+  /** Absent where there are none: their secrets of before the newest are not to work again. */
+  rotatedKeys: z.array(z.strictObject({ keyId: z.string(), sha256: z.string(), inForce })).optional(),
 });
 /** An account that is suspended, or keys of it that are revoked, in whatever generation that was last so. */
 export type KeptLockout = Readonly<z.infer<typeof lockoutSchema>>;
@@ -44,10 +46,11 @@ export function readKeptLockouts(dataFolder: string): readonly KeptLockout[] {
 /** Who is refused as any of several data folders knows. @param dataFolders the newest first, whose suspensions count @throws as `readKeptLockouts` */
 export function mergeKeptLockouts(dataFolders: readonly string[]): readonly KeptLockout[] {
   const merged = new Map<string, KeptLockout>();
-  for (const { accountId, revokedKeys, suspended } of dataFolders.flatMap(readKeptLockouts)) {
+  for (const { accountId, revokedKeys, suspended, rotatedKeys = [] } of dataFolders.flatMap(readKeptLockouts)) {
     const before = merged.get(accountId);
     const keys = [...new Set([...(before?.revokedKeys ?? []), ...revokedKeys])];
-    merged.set(accountId, { accountId, revokedKeys: keys, suspended: before?.suspended ?? suspended });
+    const rotated = rotatedOf([...rotatedKeys, ...(before?.rotatedKeys ?? [])], keys);
+    merged.set(accountId, { accountId, revokedKeys: keys, suspended: before?.suspended ?? suspended, ...rotated });
   }
   return [...merged.values()];
 }
@@ -79,17 +82,29 @@ function withViews(kept: readonly KeptLockout[], views: KnownLockouts | null): r
   if (views === null) return kept;
   const merged = new Map(kept.map((refusal) => [refusal.accountId, refusal]));
   const { generation } = views;
-  for (const { accountId, revision, suspended, revokedKeys } of views.accounts) {
+  for (const { accountId, revision, suspended, revokedKeys, rotatedKeys } of views.accounts) {
     const before = merged.get(accountId);
     const keys = [...new Set([...(before?.revokedKeys ?? []), ...revokedKeys])];
     const at = { generation, revision };
     const suspension =
       suspended !== null ? { reason: suspended, inForce: at } : unlessLifted(before?.suspended ?? null, at);
-    if (keys.length > 0 || suspension !== null)
-      merged.set(accountId, { accountId, revokedKeys: keys, suspended: suspension });
+    const inViews = rotatedKeys.map((key) => ({ ...key, inForce: at }));
+    const rotated = rotatedOf([...(before?.rotatedKeys ?? []), ...inViews], keys);
+    if (keys.length > 0 || suspension !== null || rotated.rotatedKeys !== undefined)
+      merged.set(accountId, { accountId, revokedKeys: keys, suspended: suspension, ...rotated });
     else merged.delete(accountId);
   }
   return [...merged.values()];
+}
+
+/** Of a key the last one counts; one that is revoked has no secret that works. */
+function rotatedOf(
+  all: NonNullable<KeptLockout['rotatedKeys']>,
+  revoked: readonly string[],
+): Pick<KeptLockout, 'rotatedKeys'> {
+  const newest = new Map(all.map((key) => [key.keyId, key]));
+  const rotatedKeys = [...newest.values()].filter(({ keyId }) => !revoked.includes(keyId));
+  return rotatedKeys.length === 0 ? {} : { rotatedKeys };
 }
 
 type Suspension = KeptLockout['suspended'];

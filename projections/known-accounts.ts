@@ -20,6 +20,7 @@ const key = z.object({
   models: z.array(z.string()).nullable().default(null),
   expiresAtMs: z.number().nullable().default(null),
   revokedAtMs: z.number().nullish(),
+  sha256: z.string().default(''),
 });
 
 const spend = z.object({
@@ -46,6 +47,24 @@ const exceptions = z.object({
   ended: z.record(z.string(), z.string()).default({}),
 });
 
+const attempt = z.object({
+  ...{ attemptId: z.string(), kind: z.string(), provider: z.string(), credits: amount, price: amount },
+  ...{ state: z.string(), paymentId: z.string().nullable() },
+  refunds: z.array(z.object({ refundId: z.string(), amount })),
+  disputes: z.array(z.object({ disputeId: z.string(), amount, outcome: z.string().nullable() })),
+});
+
+const payments = z.object({
+  method: z.object({ provider: z.string(), brand: z.string(), last4: z.string() }).nullable(),
+  attempts: z.record(z.string(), attempt),
+  reload: z
+    .object({ threshold: amount, target: amount, monthlyCap: amount, consentedAtMs: z.number().nullable() })
+    .nullable(),
+});
+export type KnownPayments = z.infer<typeof payments>;
+
+const statement = z.object({ month: z.string(), closing: amount });
+
 /** What of an account must not be forgotten with it; read from views of any version. */
 const knownSchema = z.looseObject({
   accountId: z.string(),
@@ -61,6 +80,11 @@ const knownSchema = z.looseObject({
   keys: z.record(z.string(), key).default({}),
   spend: spend.default({ accountLimit: null, keyLimits: {}, otherLimits: null, months: {} }),
   exceptions: exceptions.default({ open: {}, ended: {} }),
+  /** Absent where views of that version have none. */
+  organization: z
+    .object({ members: z.record(z.string(), z.object({ email: z.string(), role: z.string() })) })
+    .optional(),
+  billing: z.object({ payments: payments.optional(), statement: statement.nullish() }).optional(),
 });
 
 /** An account as a views' file knows it, at a revision of its stream. Amounts in micro-USD, as decimal strings. */

@@ -22,7 +22,12 @@ import { UPCAST_FROM } from './view-file.ts';
 /** What of an account must outlive a ledger that has forgotten it; read from views of any version. */
 const keptSchema = z.looseObject({
   suspended: z.string().nullish(),
-  keys: z.record(z.string(), z.looseObject({ revokedAtMs: z.number().nullish() })).default({}),
+  keys: z
+    .record(
+      z.string(),
+      z.looseObject({ revokedAtMs: z.number().nullish(), sha256: z.string().default(''), previous: z.unknown().optional() }),
+    )
+    .default({}),
 });
 
 /** Of each account that views know, who is refused in it. */
@@ -35,6 +40,8 @@ export interface KnownLockouts {
     /** Why it is; null where it is not. */
     readonly suspended: string | null;
     readonly revokedKeys: readonly string[];
+    /** Those of the others that were rotated, with the SHA-256 of the newest secret: the ones before are not to work again. */
+    readonly rotatedKeys: readonly { readonly keyId: string; readonly sha256: string }[];
   }[];
 }
 
@@ -92,7 +99,10 @@ export const readLockouts = (path: string): KnownLockouts | null =>
     accounts: balanceStatesIn(database, tables).map(({ accountId, revision, state }) => {
       const { suspended = null, keys } = keptSchema.parse(JSON.parse(state));
       const revokedKeys = Object.entries(keys).flatMap(([key, { revokedAtMs }]) => (revokedAtMs == null ? [] : [key]));
-      return { accountId, revision, suspended, revokedKeys };
+      const rotatedKeys = Object.entries(keys).flatMap(([keyId, { revokedAtMs, previous, sha256 }]) =>
+        revokedAtMs == null && previous != null ? [{ keyId, sha256 }] : [],
+      );
+      return { accountId, revision, suspended, revokedKeys, rotatedKeys };
     }),
   }));
 

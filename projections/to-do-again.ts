@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventLog } from '../contracts/event-log.ts';
-import { accountId } from '../contracts/ids.ts';
+import { accountId, type KeyId } from '../contracts/ids.ts';
 import { USUAL_THRESHOLDS } from '../contracts/limit-events.ts';
 import { evolveAt } from '../ledger/account/account-event.ts';
 import { type AsideReason, isAsideReason, readOrReason } from '../ledger/account/account-repository.ts';
@@ -12,6 +12,8 @@ import { monthOf } from '../ledger/account/month.ts';
 import { monthOfSpend } from '../ledger/account/spend.ts';
 import { type CatalogToDoAgain, findCatalogToDoAgain } from './catalog-to-do-again.ts';
 import { type KnownAccount, readKnownAccounts } from './known-accounts.ts';
+import { type MemberToDoAgain, missingMembers } from './members-to-do-again.ts';
+import { missingPayments, type PaymentsToDoAgain } from './payments-to-do-again.ts';
 import { type SettlesByItself, whenSettled } from './settles-by-itself.ts';
 
 /** What views know and their ledger has lost: nothing but an operator can do it again. */
@@ -34,6 +36,12 @@ export interface AccountToDoAgain {
   readonly grants: KnownAccount['grants'];
   /** Those in use: what is not there is as good as revoked. Their secrets were never kept. */
   readonly keys: readonly KeyToDoAgain[];
+  /** Those of which the ledger has lost that they were rotated: it knows the secret of before. */
+  readonly rotatedKeys: readonly KeyToDoAgain[];
+  readonly members: readonly MemberToDoAgain[];
+  readonly payments: PaymentsToDoAgain | null;
+  /** The month of the last statement, which is closed anew with what the ledger has then; null where it is there. */
+  readonly statement: { readonly month: string; readonly closing: string } | null;
   /** As they were. */
   readonly limits: readonly LimitToDoAgain[];
   /** Null where nothing of it is lost. */
@@ -89,7 +97,7 @@ export async function findToDoAgain(
   return { catalog: await findCatalogToDoAgain(log, viewsFile), accounts };
 }
 
-interface States {
+export interface States {
   readonly now: AccountState;
   /** At the revision that the views have it at, or the last before. A ledger that goes on with what they know has the same there. */
   readonly then: AccountState;
@@ -106,8 +114,8 @@ async function readStates(log: EventLog, { accountId: id, revision }: KnownAccou
 
 const accountAside = ({ accountId }: KnownAccount, { message }: AsideReason): AccountToDoAgain => ({
   ...{ accountId, whyAside: message, account: null, suspended: null, isReinstatementLost: false },
-  ...{ grants: [], keys: [], limits: [], exceptions: [] },
-  ...{ balance: null, debt: null, spentThisMonth: null, settlesByItself: null },
+  ...{ grants: [], keys: [], rotatedKeys: [], members: [], limits: [], exceptions: [], payments: null },
+  ...{ statement: null, balance: null, debt: null, spentThisMonth: null, settlesByItself: null },
 });
 
 type Settling = NonNullable<ReturnType<SettlesByItself['get']>>;
@@ -134,6 +142,10 @@ function missingIn({ now, then }: States, known: KnownAccount, settling: Settlin
     isReinstatementLost: known.suspended === null && then.type === 'open' && then.suspended !== null,
     grants: missingGrants(now, known),
     keys: missingKeys(now, known),
+    rotatedKeys: rotatedBefore({ now, then }, known),
+    members: missingMembers({ now, then }, known),
+    payments: missingPayments({ now, then }, known),
+    statement: missingStatement(now, known),
     limits: missingLimits({ now, then }, known),
     balance: lost(known.balance, 'balance'),
     debt: lost(known.uncovered, 'debt'),
@@ -184,6 +196,22 @@ function missingKeys(state: AccountState, known: KnownAccount): KeyToDoAgain[] {
     revokedAtMs != null || Object.hasOwn(has, keyId) ? [] : [{ keyId, name, last4, models, expiresAtMs }],
   );
 }
+
+/** Those that the ledger has with another secret, and has not rotated since the views. */
+const rotatedBefore = ({ now, then }: States, known: KnownAccount): KeyToDoAgain[] =>
+  Object.entries(known.keys).flatMap(([keyId, { name, last4, models, expiresAtMs, revokedAtMs, sha256 }]) => {
+    const [is, was] = [now, then].map((state) =>
+      state.type === 'open' ? state.keys[keyId as KeyId]?.sha256 : undefined,
+    );
+    const isLost = revokedAtMs == null && is !== undefined && is !== sha256 && is === was;
+    return isLost ? [{ keyId, name, last4, models, expiresAtMs }] : [];
+  });
+
+const missingStatement = (now: AccountState, { billing }: KnownAccount): AccountToDoAgain['statement'] => {
+  const was = billing?.statement ?? null;
+  const is = now.type === 'open' ? now.billing.statement : null;
+  return was === null || (is !== null && is.month >= was.month) ? null : was;
+};
 
 interface LimitToDoAgain {
   /** Both null of the account. */

@@ -2,17 +2,15 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
 import { type AccountId, accountId, accountStream, commandId, NO_STREAM, revision } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
-import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { findAllToDoAgain } from '../../projections/all-to-do-again.ts';
 import { describeToDoAgain } from '../../projections/describe-to-do-again.ts';
-import { Projections } from '../../projections/projections.ts';
 import { findToDoAgain, type ToDoAgain } from '../../projections/to-do-again.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { given } from '../fixtures/ledger/decider-specification.ts';
@@ -29,6 +27,7 @@ import {
 } from '../fixtures/ledger/example-account.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { copyOf, viewsOf } from './put-back.ts';
 
 it('what views know and the ledger has lost is named, as far as an operator has to do it again', async () => {
   const data = temporaryFolder();
@@ -143,6 +142,10 @@ const NOTHING_LOST = {
   suspended: null,
   isReinstatementLost: false,
   limits: [],
+  members: [],
+  rotatedKeys: [],
+  payments: null,
+  statement: null,
   debt: null,
   spentThisMonth: null,
   settlesByItself: null,
@@ -155,7 +158,16 @@ it('money, prices, exceptions and suspensions that are lost are told, with what 
   expect(found?.accounts).toEqual([
     {
       ...{ ...NOTHING_LOST, accountId: BOB, account: null, isReinstatementLost: true },
-      ...{ grants: [], keys: [], balance: null, exceptions: [] },
+      ...{
+        grants: [],
+        keys: [],
+        balance: null,
+        exceptions: [],
+        members: [],
+        rotatedKeys: [],
+        payments: null,
+        statement: null,
+      },
     },
     {
       ...{ ...NOTHING_LOST, accountId: EVE, suspended: 'fraud' },
@@ -337,24 +349,6 @@ describe('views that earlier losses have set aside', () => {
 });
 
 const END_MS = Date.parse('2026-12-01T00:00:00.000Z');
-
-async function viewsOf(log: EventLog, folder: string): Promise<string> {
-  const path = join(folder, 'views.db');
-  const projections = await Projections.start({ log, path, persist: true });
-  await projections.whenCaughtUp();
-  await projections.close();
-  return path;
-}
-
-/** A ledger with the first events of another. */
-async function copyOf(log: EventLog | null, path: string, keep: (event: RecordedEvent) => boolean = () => true) {
-  const copy = endedLater(await openSqliteEventLog({ path }));
-  for await (const event of log?.readAll() ?? []) {
-    if (!keep(event)) break;
-    await copy.append(event.stream, event.revision === 0 ? NO_STREAM : revision(event.revision - 1), [event]);
-  }
-  return copy;
-}
 
 let commands = 0;
 const recording = () => ({

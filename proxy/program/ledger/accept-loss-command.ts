@@ -203,12 +203,13 @@ const jsonOf = (
 });
 
 function textOf({ identity, lost, untold, requests, entered, toDoAgain, toDoAgainFile }: Accepted): string {
-  const { revokedKeys, suspended, setAside, viewsSetAside, requestsSetAside } = entered;
+  const { revokedKeys, rotatedKeys, suspended, setAside, viewsSetAside, requestsSetAside } = entered;
   return [
     `generation ${identity.generation} of ${identity.ledgerId} has begun`,
     ...saysGivenUp(lost),
     ...(untold === 0 ? [] : [`of ${untold} other streams it cannot be told whether they have lost events, too`]),
     ...revokedKeys.map(({ accountId, keyId }) => `revoked again: ${keyId} of ${accountId}`),
+    ...rotatedKeys.map(({ accountId, keyId }) => `revoked, because its rotation is lost: ${keyId} of ${accountId}`),
     ...suspended.map((accountId) => `suspended again: ${accountId}`),
     ...setAside.map(saysNotRefused),
     ...saysToDoAgain(toDoAgain, toDoAgainFile),
@@ -260,10 +261,12 @@ function saysNotRefused({
   accountId,
   whyAside,
   revokedKeys,
+  rotatedKeys,
   suspended,
 }: EnteredGeneration['setAside'][number]): string {
   const refused = [
     ...revokedKeys.map((key) => `key ${key} was revoked`),
+    ...rotatedKeys.map((key) => `key ${key} was rotated`),
     ...(suspended === null ? [] : [`the account was suspended (${onOneLine(suspended)})`]),
   ];
   return `to be seen to once ${accountId} is not set aside any more (${onOneLine(whyAside)}): ${refused.join(', ')}`;

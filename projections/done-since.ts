@@ -1,24 +1,30 @@
 import { decodeEvent } from '../contracts/event-codec.ts';
 import type { EventLog } from '../contracts/event-log.ts';
+import type { AccountEvent } from '../contracts/events.ts';
 import { type AccountId, LEDGER_STREAM, type Position } from '../contracts/ids.ts';
 import { readAccountEvents } from '../ledger/account/load-account.ts';
 
-/** Where a suspension is known to have been in force: a generation of the ledger, and a revision of the account in it. */
+/** Where something is known to have been in force: a generation of the ledger, and a revision of the account in it. */
 export interface InForce {
   readonly generation: number;
   readonly revision: number;
 }
 
 /**
- * Whether the ledger has reinstated an account after a suspension of it was in force. What stands behind the event that
+ * Whether an account has an event, such as its reinstatement, after something was in force that it lifts. What stands behind the event that
  * began a later generation is later than all of the generation before, whatever its revision: the ledger was put back in
  * between. Within a generation, and only in a ledger that has it, revisions tell. A reinstatement lifts any suspension,
  * as it does where nothing was lost. @throws EventLogError
  */
-export async function isReinstatedSince(log: EventLog, accountId: AccountId, known: InForce): Promise<boolean> {
+export async function isDoneSince(
+  log: EventLog,
+  accountId: AccountId,
+  known: InForce,
+  isIt: (event: AccountEvent) => boolean,
+): Promise<boolean> {
   const { hasGeneration, end } = await generationIn(log, known.generation);
   for await (const { recorded, event } of readAccountEvents(log, accountId)) {
-    if (event.type !== 'AccountReinstated') continue;
+    if (!isIt(event)) continue;
     if (recorded.position > end || (hasGeneration && recorded.revision > known.revision)) return true;
   }
   return false;
