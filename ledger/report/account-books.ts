@@ -10,7 +10,7 @@ import type { EventOfAccount } from './event-places.ts';
 import type { ModelBooks } from './model-books.ts';
 import { addGranted, addIncome, incomeOf, type Movements } from './movements.ts';
 import type { Note, Notes } from './notes.ts';
-import { isPayment, type PaymentEvent, type PaymentsBook } from './payments-book.ts';
+import { isPayment, type PaidFor, type PaymentEvent, type PaymentsBook } from './payments-book.ts';
 
 /** Where the accounts of a time write down what happened in it. */
 export interface TimeBooks {
@@ -68,8 +68,8 @@ export class AccountBooks {
   /** Exceptions about money that nobody has ended, in pico-USD; null while there were none. */
   openExceptions: Map<string, bigint> | null = null;
   readonly #customer: CustomerBooks;
-  /** Attempts of auto-reload, whenever they are paid; null while there was none. */
-  #reloads: Set<string> | null = null;
+  /** Attempts that are no purchases, whenever they are paid; null while there was none. */
+  #attempts: Map<string, PaidFor> | null = null;
   /** What the event that is taken has moved of which grants. */
   #moves: (readonly [GrantId, Parts])[] = [];
 
@@ -86,9 +86,9 @@ export class AccountBooks {
     if (event.type === 'CreditsGranted') this.#addGrant(event.data);
     if (event.type === 'BalanceAdjusted' && event.data.direction === 'up')
       this.#addGrant(grantOfAdjustment(event.data));
-    if (event.type === 'AutoReloadStarted') {
-      this.#reloads ??= new Set();
-      this.#reloads.add(event.data.attemptId);
+    if (event.type === 'AutoReloadStarted' || event.type === 'RenewalStarted') {
+      this.#attempts ??= new Map();
+      this.#attempts.set(event.data.attemptId, event.type === 'AutoReloadStarted' ? 'reloaded' : 'renewed');
     }
     this.#moves = [];
     const postings = isBooked(event) ? postingsOf(this.#customer, event) : [];
@@ -107,8 +107,8 @@ export class AccountBooks {
     const { payments, notes } = books.month;
     const { id: account } = this;
     if (isPayment(event)) {
-      const isReload = 'attemptId' in event.data && this.#reloads?.has(event.data.attemptId) === true;
-      payments.take(event, { account, isReload, ...booked, postings });
+      const paidFor = 'attemptId' in event.data ? this.#attempts?.get(event.data.attemptId) : undefined;
+      payments.take(event, { account, paidFor: paidFor ?? 'bought', ...booked, postings });
     } else if (!payments.takesCredits(event, account, booked.recordedAt)) noteOn(event, notes, { account, ...booked });
   }
 
@@ -179,6 +179,7 @@ export class AccountBooks {
       case 'PaymentSucceeded':
       case 'PaymentFailed':
       case 'PaymentAbandoned':
+      case 'RenewalStarted':
       case 'AutoReloadStarted':
       case 'AutoReloadSkipped':
       case 'AutoReloadPaused':
@@ -303,6 +304,7 @@ function noteOn(
     case 'AccountOpened':
     case 'CreditsExpired':
     case 'AutoReloadStarted':
+    case 'RenewalStarted':
       break;
     default:
       event satisfies never;

@@ -13,7 +13,7 @@ const PLACES = {
   MemberRoleChanged: null,
   MemberRemoved: null,
   PlanChanged: null,
-  RenewalStarted: null,
+  RenewalStarted: 'account',
   PlanEnded: null,
   CreditsGranted: 'account',
   CreditsExpired: 'account',

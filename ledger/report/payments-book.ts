@@ -33,6 +33,7 @@ export type PaymentEvent = Extract<EventOfAccount, { type: OfPayments }>;
 const FIGURES = {
   bought: 'paid for purchases',
   reloaded: 'paid by auto-reload',
+  renewed: 'paid for plans',
   refunded: 'refunded',
   disputed: 'disputed',
   won: 'disputes won',
@@ -43,10 +44,12 @@ const FIGURES = {
   paused: 'auto-reloads that were paused',
 } as const;
 type PaymentFigure = keyof typeof FIGURES;
+/** What a payment that was made is counted as. */
+export type PaidFor = Extract<PaymentFigure, 'bought' | 'reloaded' | 'renewed'>;
 export const PAYMENT_FIGURES = Object.entries(FIGURES) as readonly (readonly [PaymentFigure, string])[];
 
-const FIGURE_OF: { readonly [T in OfPayments]: (data: EventData<T>, isReload: boolean) => PaymentFigure } = {
-  PaymentSucceeded: (_paid, isReload) => (isReload ? 'reloaded' : 'bought'),
+const FIGURE_OF: { readonly [T in OfPayments]: (data: EventData<T>, paidFor: PaidFor) => PaymentFigure } = {
+  PaymentSucceeded: (_paid, paidFor) => paidFor,
   PaymentFailed: () => 'failed',
   PaymentAbandoned: () => 'abandoned',
   PaymentRefunded: () => 'refunded',
@@ -63,7 +66,7 @@ interface Paid {
   readonly recordedAt: string;
   readonly actor: string;
   readonly postings: readonly Posting[];
-  readonly isReload: boolean;
+  readonly paidFor: PaidFor;
 }
 
 /** A month's payments: how many of each kind, what money moved, and each one. Amounts are micro-USD. */
@@ -79,12 +82,12 @@ export class PaymentsBook {
     ) as PaymentsBook['sums'];
   }
 
-  take(event: PaymentEvent, { account, recordedAt: at, actor: by, postings, isReload }: Paid): void {
+  take(event: PaymentEvent, { account, recordedAt: at, actor: by, postings, paidFor }: Paid): void {
     const booked = postings.reduce((sum, posting) => (isMoney(posting.account) ? sum + posting.microUsd : sum), 0n);
     // What was paid is booked by the grant that follows.
     const money = event.type === 'PaymentSucceeded' ? event.data.amount : booked;
     // The table says for each type which data its function takes.
-    const figure = (FIGURE_OF[event.type] as (data: unknown, isReload: boolean) => PaymentFigure)(event.data, isReload);
+    const figure = (FIGURE_OF[event.type] as (data: unknown, paidFor: PaidFor) => PaymentFigure)(event.data, paidFor);
     this.sums[figure].count += 1;
     this.sums[figure].money += money;
     const note = { at, account, what: sentenceOf(event), money: money === 0n ? null : money, credits: null, by };

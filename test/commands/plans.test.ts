@@ -85,5 +85,10 @@ it('gateway account plan begins a plan with its payment, account show says how i
   });
   await expect(program.run('account', 'plan', 'acct_ada', 'team', '--now')).rejects.toThrow(/--now/);
   expect(await program.run('ledger', 'replay', 'acct_ada')).toMatch(/chose plan team/);
+  const month = new Date(at).toISOString().slice(0, 7);
+  const statement = await program.run('account', 'statement', 'acct_ada', '--month', month);
+  expect(statement).toMatch(/chose plan team/);
+  expect(statement).toMatch(/the rest of a period of plan team/);
+  expect(statement).toMatch(/plan team ended, as was asked for/);
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
 });

@@ -8,6 +8,7 @@ import { receivedIn } from '../../../ledger/report/payments-book.ts';
 import { SealCoverage } from '../../../ledger/report/seal-coverage.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
+import { subscribed } from '../../fixtures/ledger/example-plan-events.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
 const AT = '2026-11-20T10:00:00.000Z';
@@ -102,6 +103,7 @@ it('counts what was paid, what went back, and what came to nothing', () => {
   expect(payments.sums).toEqual({
     bought: { count: 2, money: 108n },
     reloaded: { count: 1, money: 1_000_000n },
+    renewed: { count: 0, money: 0n },
     refunded: { count: 1, money: -10n },
     disputed: { count: 3, money: -99n },
     won: { count: 1, money: 50n },
@@ -113,6 +115,15 @@ it('counts what was paid, what went back, and what came to nothing', () => {
   });
   expect(receivedIn(payments)).toBe(1_000_049n);
   expect(books('2026-12').payments.notes.all).toEqual([]);
+});
+
+it('counts what was paid for a plan beside what was bought', () => {
+  const reading = new MonthBooks('2026-11', new SealCoverage('2026-11'));
+  const events = [opened, ...subscribed('starter', AT)].map((event) => ({ event, atMs: nowMs }));
+  for (const event of recordedLife(events)) reading.take(event);
+  const { payments } = reading.result();
+  expect(payments.sums).toMatchObject({ renewed: { count: 1, money: 20_000_000n }, bought: { count: 0, money: 0n } });
+  expect(payments.notes.all).toMatchObject([{ money: 20_000_000n, credits: 25_000_000n }]);
 });
 
 it('shows each once, with its money and the credits that went with it, and what was corrected by hand with the corrections', () => {
