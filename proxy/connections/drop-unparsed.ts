@@ -56,6 +56,9 @@ function listenInstead(socket: Socket): void {
   socket.on('data', (chunk) => {
     bytes += chunk.length;
     if (bytes > LIMITS.restOfBodyBytesMax) socket.destroy();
+    // What was dropped cannot be collected, and nobody else has a turn, while libuv reads 32 times.
+    socket.pause();
+    setImmediate(() => socket.resume());
   });
   for (const listener of parsing) socket.off('data', listener);
 }

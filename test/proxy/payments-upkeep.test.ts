@@ -133,3 +133,16 @@ it('a plan is renewed by the clock alone, asked of at once, and again while it i
   await upkeep.look();
   expect(types()).toContain('PlanEnded');
 });
+
+it('what was not begun while nothing might be written is begun for who waits for it, once', async () => {
+  const { run, asked, upkeep, made } = await scene();
+  await run(save);
+  await run(configure);
+  made.mayWrite = false;
+  await run(record(usageOf(1, 1_000_000)));
+  made.mayWrite = true;
+  upkeep.lookAt(ACCOUNT);
+  upkeep.lookAt(ACCOUNT);
+  await upkeep.whenIdle();
+  expect(asked.length).toBe(1);
+});
