@@ -108,7 +108,7 @@ function factsOfSetup(setup: Stripe.SetupIntent, ledger: LedgerId): AccountFacts
   const { brand, last4 } = method.card;
   const said = { customerId: idOf({ id: customer }), paymentMethodId: idOf(method) };
   const shown = { brand: wordOf(brand) ?? 'card', last4: /^\d{4}$/.test(last4) ? last4 : '????' };
-  const by = metadata?.by ?? 'system';
+  const by = metadata?.by || 'system';
   return { ...ours, facts: [{ type: 'method', ...said, ...shown, consentedAtMs: msOf(consentedAt), by }] };
 }
 

@@ -122,7 +122,6 @@ async function answerPost(request: IncomingMessage, response: ServerResponse, po
 
 /** Null where there is more than it may have. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
-  if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) return null;
   const pieces: Buffer[] = [];
   let bytes = 0;
   // Not by its iterator, which would destroy the connection that is to have the answer.

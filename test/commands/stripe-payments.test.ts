@@ -130,3 +130,23 @@ it('gateway payment ask of a payment that was made finds what went back of it wh
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '0' });
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
 });
+
+it('gateway doctor says who takes the money, what of it is missing and that nothing hears webhooks, and no secret', async () => {
+  const { program } = await site();
+  const payments = async () => {
+    const before = program.warned;
+    const printed = await program.run('--json', 'doctor').catch((error: unknown) => String(error));
+    expect(`${printed}${program.warned.slice(before.length)}`).not.toContain(SECRET_KEY);
+    return printed;
+  };
+  expect(JSON.parse(await payments())).toContainEqual({
+    ...{
+      check: 'payments',
+      state: 'warn',
+      says: expect.stringMatching(/^stripe, in test mode, at 127\.0\.0\.1:\d+; without webhooks$/),
+    },
+    advice: expect.stringContaining('payments.stripe.webhookSecrets'),
+  });
+  Object.assign(program.context.environment, { STRIPE_KEY: 'pk_test_publishable' });
+  expect(await payments()).toMatch(/faults found/);
+});

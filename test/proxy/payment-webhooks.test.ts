@@ -1,10 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { attemptId } from '../../contracts/ids.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
-import { isTelling } from '../../ledger/payments/payment-provider.ts';
+import { isTelling, type TellingProvider } from '../../ledger/payments/payment-provider.ts';
+import { AccountViews } from '../../projections/account-views.ts';
+import { PaymentWebhooks } from '../../proxy/payment-webhooks.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { usd } from '../fixtures/ledger/example-account.ts';
@@ -166,6 +169,19 @@ describe('a payment', () => {
     expect(await tell('payment_intent.succeeded')).toBe(200);
     expect((await types()).at(-1)).toBe('CreditsGranted');
   });
+});
+
+it('a purchase whose payer has to confirm it with their bank says so once, and is granted then', async () => {
+  const { server, begin, tell, types } = await scene();
+  const page = await begin();
+  server.pay(page, 'pm_declined');
+  const intent = String(server.get(page).payment_intent);
+  server.change(intent, { status: 'requires_action' }, 'payment_intent.requires_action');
+  for (let times = 0; times < 2; times++) expect(await tell('payment_intent.requires_action')).toBe(200);
+  expect(await types()).toEqual(['PurchaseStarted', 'PaymentActionRequired']);
+  server.pay(page);
+  expect(await tell('payment_intent.succeeded')).toBe(200);
+  expect((await types()).slice(2)).toEqual(['PaymentSucceeded', 'CreditsGranted']);
 });
 
 describe('money that went back', () => {
@@ -340,4 +356,18 @@ describe('a message', () => {
     for (const secret of [SECRET_KEY, WEBHOOK_SECRET, 'whsec_of_before', 'words of Stripe'])
       expect(told).not.toContain(secret);
   });
+});
+
+it('no more than a few messages are looked into at once; the others are told again', async () => {
+  const gate = Promise.withResolvers<null>();
+  const provider = {
+    ...{ name: 'stripe', kinds: { payment: 'p', consent: 'c' }, about: () => ({ kind: 'p', id: 'pi_1' }) },
+    factsOf: () => gate.promise,
+  } as unknown as TellingProvider;
+  const parts = { log: new MemoryEventLog(), accounts: new AccountViews(), clock: Date.now, mayWrite: () => true };
+  const webhooks = new PaymentWebhooks({ ...parts, provider, logger: pino({ level: 'silent' }) });
+  const heard = Array.from({ length: 17 }, () => webhooks.hear(Buffer.from('{}'), ''));
+  gate.resolve(null);
+  expect((await Promise.all(heard)).map(({ status }) => status)).toEqual([...Array(16).fill(200), 503]);
+  expect((await webhooks.hear(Buffer.from('{}'), '')).status).toBe(200);
 });

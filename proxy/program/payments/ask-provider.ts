@@ -152,7 +152,7 @@ export function sayOutcome(accountId: AccountId, { attempt, outcome }: Pick<Aske
       if (outcome.url !== null) return `to be paid at ${outcome.url}`;
       return attempt.provider === MANUAL
         ? `waits to be paid\n\nnext, when it is: gateway payment confirm ${accountId}`
-        : 'is not decided yet';
+        : `is not decided yet${attempt.kind === 'purchase' ? '' : `; where no card is saved: gateway payment save-method ${accountId}`}`;
     default:
       return outcome satisfies never;
   }

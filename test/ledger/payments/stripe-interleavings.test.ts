@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import pino from 'pino';
+import { expect, it } from 'vitest';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import { accountStream, attemptId } from '../../../contracts/ids.ts';
+import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { loadAccount, readAccountEvents } from '../../../ledger/account/load-account.ts';
+import { openAttempts } from '../../../ledger/account/payments.ts';
+import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
+import { pursuePayments } from '../../../ledger/payments/pursue-payments.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
+import { TIMING } from '../../../ledger/timing.ts';
+import { AccountViews } from '../../../projections/account-views.ts';
+import { PaymentWebhooks } from '../../../proxy/payment-webhooks.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import { ACCOUNT, granted, keyIssued, opened, usd } from '../../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { promptPause } from '../../fixtures/ledger/prompt-pauses.ts';
+import { cardOf, STARTED_MS, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
+import type { StripeFault, StripeServer } from '../../fixtures/stripe/stripe-server.ts';
+import { faultsOf } from '../audit/account-faults.ts';
+
+const HOUR_MS = 3_600_000;
+const timing = { ...TIMING, pause: promptPause };
+const FIRST = 1_000_000n;
+const CENT = 10_000n;
+const SAID = { consentedAtMs: STARTED_MS, by: 'owner@example.com' };
+
+function life(): AccountEvent[] {
+  const events = [opened, keyIssued(), granted('g', Number(FIRST))];
+  const commands: AccountCommand[] = [
+    { type: 'SavePaymentMethod', ...cardOf('pm_ok'), ...SAID },
+    {
+      ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000) },
+      ...{ monthlyCap: usd(60_000_000), ...SAID },
+    },
+    {
+      ...{ type: 'StartPurchase', attemptId: attemptId('bought'), provider: 'stripe', amount: usd(8_000_000) },
+      ...{ price: usd(8_000_000), by: 'owner@example.com', nowMs: STARTED_MS },
+    },
+  ];
+  for (const command of commands) events.push(...given(...events).decided(command));
+  return events;
+}
+
+/** The log as one process has it: each of its appends comes when the scheduler lets it. */
+const scheduled = (log: MemoryEventLog, scheduler: fc.Scheduler): EventLog =>
+  Object.assign(Object.create(log), {
+    append: scheduler.scheduleFunction(log.append.bind(log)),
+    readStream: log.readStream.bind(log),
+  });
+
+/** What people do at Stripe, where there is something to do it to; each once for a payment. */
+function act(server: StripeServer, what: 'pay' | 'refund' | 'dispute' | 'win'): void {
+  const paid = server.all('payment_intent').filter(({ status }) => status === 'succeeded');
+  const half = (object: string) =>
+    paid.find(({ id }) => server.all(object).every(({ payment_intent: of }) => of !== id));
+  if (what === 'pay') {
+    const page = server.all('checkout.session').find(({ status }) => status === 'open');
+    if (page !== undefined) server.pay(page.id);
+  } else if (what === 'win') {
+    const open = server.all('dispute').find(({ status }) => status === 'needs_response');
+    if (open !== undefined) server.closeDispute(open.id, 'won');
+  } else {
+    const intent = half(what);
+    if (intent !== undefined) server[what](intent.id, Math.floor(Number(intent.amount) / 2));
+  }
+}
+
+/** By Stripe's own books: what was charged, less what went back and what is disputed or lost. */
+function owed(server: StripeServer): bigint {
+  const sum = (object: string): bigint =>
+    server.all(object).reduce((all, { amount }) => all + BigInt(Number(amount)), 0n);
+  const won = server
+    .all('dispute')
+    .reduce((all, { status, amount }) => all + (status === 'won' ? BigInt(Number(amount)) : 0n), 0n);
+  return CENT * (sum('charge') - sum('refund') - sum('dispute') + won);
+}
+
+const FAULTS: readonly StripeFault[] = ['none', 'none', 'breaks', 'broken', 'busy', 'under way'];
+const WORK = ['pursue', 'tell', 'pay', 'refund', 'dispute', 'win'] as const;
+
+it('no interleaving of Stripe’s answers, faults, messages in any order, refunds and disputes charges or grants twice, or loses money', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(fc.constantFrom(...FAULTS), { maxLength: 6 }),
+      fc.array(fc.constantFrom(...WORK), { minLength: 2, maxLength: 8 }),
+      async (scheduler, faults, works) => {
+        const { server, time, provider } = await stripeScene();
+        const log = new MemoryEventLog();
+        log.write(accountStream(ACCOUNT), encodeEvents(life(), recordingBy('test', STARTED_MS)));
+        server.faults.push(...faults);
+        const process = async (through: EventLog) => {
+          const accounts = new AccountViews();
+          await catchUpAccount(log, accounts, ACCOUNT);
+          return { log: through, accounts, provider, clock: () => time.nowMs };
+        };
+        const pursue = async (through: EventLog): Promise<void> =>
+          pursuePayments(ACCOUNT, {
+            ...{ ...(await process(through)), catalog: () => EMPTY_CATALOG, asksOpen: true, timing },
+            onUnknown: () => undefined,
+          });
+        /** The newest first, and the oldest again. */
+        const tell = async (through: EventLog): Promise<number[]> => {
+          const logger = pino({ level: 'silent' });
+          const webhooks = new PaymentWebhooks({ ...(await process(through)), mayWrite: () => true, logger });
+          const answers: number[] = [];
+          for (const event of [...server.events.toReversed(), ...server.events.slice(0, 3)]) {
+            const { body, signature } = server.signed(event);
+            answers.push((await webhooks.hear(Buffer.from(body), signature)).status);
+          }
+          return answers;
+        };
+        const work = works.map(async (what) => {
+          const through = scheduled(log, scheduler);
+          if (what === 'pursue') return pursue(through);
+          await scheduler.schedule(Promise.resolve());
+          if (what === 'tell') await tell(through);
+          else act(server, what);
+        });
+        await scheduler.waitFor(Promise.all(work));
+
+        // On a day without faults whoever is there next finishes it: of a page that nobody has paid at Stripe ends it.
+        server.faults.length = 0;
+        await pursue(log);
+        for (const { id, status } of server.all('checkout.session')) if (status === 'open') server.expire(id);
+        time.nowMs += 30 * HOUR_MS;
+        for (let times = 0; times < 2; times++) {
+          await pursue(log);
+          expect(new Set(await tell(log))).toEqual(new Set([200]));
+        }
+
+        const events = await Array.fromAsync(readAccountEvents(log, ACCOUNT), ({ event }) => event);
+        const { state } = await loadAccount(log, ACCOUNT);
+        if (state.type === 'unopened') throw new Error('it is open');
+        expect(openAttempts(state.billing.payments)).toEqual([]);
+        const grants = events.flatMap(({ type, data }) => (type === 'CreditsGranted' ? [data.grantId] : []));
+        const charged = server.all('charge').map(({ payment_intent: of }) => `payment_${String(of)}`);
+        expect(grants.filter((id) => id.startsWith('payment_')).toSorted()).toEqual(charged.toSorted());
+        expect(new Set(charged).size).toBe(charged.length);
+        expect(state.balance - state.uncovered).toBe(FIRST + owed(server));
+        expect(faultsOf(events)).toEqual([]);
+      },
+    ),
+    { numRuns: 40 },
+  );
+});
