@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { attemptId, paymentId, revision } from '../../../contracts/ids.ts';
+import { type AccountId, accountId, attemptId, paymentId, revision } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { type ReloadWait, ReloadWaits } from '../../../proxy/admission/reload-waits.ts';
@@ -47,11 +47,18 @@ function scene(events: readonly AccountEvent[], waitMs = LIMITS.reloadWaitMsMax)
   const accounts = new AccountViews();
   const begun: string[] = [];
   const waits = new ReloadWaits({ accounts, clock: () => NOW, waitMs, begin: (accountId) => begun.push(accountId) });
-  const fold = (...more: readonly AccountEvent[]): void => {
-    for (const event of more) accounts.fold(ACCOUNT, revision(accounts.foldedUpTo(ACCOUNT) + 1), event);
+  const foldOf = (account: AccountId, more: readonly AccountEvent[]): void => {
+    for (const event of more) accounts.fold(account, revision(accounts.foldedUpTo(account) + 1), event);
   };
-  fold(opened, keyIssued(), granted('g', 1_000_000), ...events);
-  return { waits, begun, fold, begin: (client = STAYS) => waits.begin(ACCOUNT, client) };
+  const life = [opened, keyIssued(), granted('g', 1_000_000), ...events];
+  const fold = (...more: readonly AccountEvent[]): void => foldOf(ACCOUNT, more);
+  fold(...life);
+  /** Another account with the same life. */
+  const beginOf = (account: AccountId) => {
+    if (accounts.foldedUpTo(account) < 0) foldOf(account, life);
+    return waits.begin(account, STAYS);
+  };
+  return { waits, begun, fold, begin: (client = STAYS) => waits.begin(ACCOUNT, client), beginOf };
 }
 
 /** Whether a change has come by the next turn of the event loop. */
@@ -116,4 +123,14 @@ it('so many of one account wait, and their places are given back once', () => {
   begun[0]?.end();
   expect(waits.count).toBe(LIMITS.reloadWaitingPerAccountMax - 1);
   expect([begin() === null, begin()]).toEqual([false, null]);
+});
+
+it('so many wait in all', () => {
+  const { waits, beginOf } = scene([...CONFIGURED, started]);
+  const account = (index: number) => accountId(`acct_${index % 20}`);
+  const begun = Array.from({ length: LIMITS.reloadWaitingMax }, (_, index) => beginOf(account(index)));
+  expect([begun.includes(null), waits.count]).toEqual([false, LIMITS.reloadWaitingMax]);
+  expect(beginOf(accountId('acct_further'))).toBeNull();
+  begun[0]?.end();
+  expect(beginOf(accountId('acct_further'))).not.toBeNull();
 });
