@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { payingHistories } from '../model/histories.ts';
+import { payingHistories, planHistories } from '../model/histories.ts';
 import { eachEvent, inAnyHistory, sum } from './in-any-history.ts';
 
 const HOUR_MS = 3_600_000;
@@ -89,4 +89,53 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
     payingHistories,
   );
   expect(started).toBeGreaterThan(50);
+});
+
+interface Claimed {
+  readonly kind: 'renewal' | 'upgrade';
+  readonly start: string;
+  readonly credits: bigint;
+  state: 'open' | 'over' | 'paid';
+}
+
+it('invariant 19: renewals: one attempt at a time, none for a period that is paid, and what is paid is granted in the same append, once', () => {
+  let paid = 0;
+  inAnyHistory(
+    250,
+    ({ life }) => {
+      /** By attempt; of the plan's periods alone. */
+      const claims = new Map<string, Claimed>();
+      // A plan that begins anew has periods of its own.
+      let inForce = new Set<string>();
+      for (const [at, { event }] of life.entries()) {
+        const { type, data } = event;
+        if (type === 'PlanEnded') inForce = new Set();
+        if (type === 'RenewalStarted') {
+          const { attemptId, kind, periodStart: start, credits, price } = data;
+          const others = [...inForce].map((id) => claims.get(id)).filter((one) => one?.start === start);
+          expect(claims.has(attemptId)).toBe(false);
+          if (kind === 'renewal') {
+            const isOpen = ({ state, kind: its }: Claimed): boolean => state === 'open' && its === 'renewal';
+            expect([...claims.values()].filter(isOpen)).toEqual([]);
+            expect(others.filter((one) => one?.state === 'paid' && one.kind === 'renewal')).toEqual([]);
+          }
+          claims.set(attemptId, { kind, start, credits, state: price === 0n ? 'paid' : 'open' });
+          inForce.add(attemptId);
+          if (price === 0n)
+            expect(life[at + 1]?.event).toMatchObject({ type: 'CreditsGranted', data: { amount: credits } });
+        }
+        const claim = 'attemptId' in data ? claims.get(data.attemptId) : undefined;
+        if (claim === undefined) continue;
+        if (type === 'PaymentFailed' || type === 'PaymentAbandoned') claim.state = 'over';
+        if (type !== 'PaymentSucceeded') continue;
+        expect(claim.state).not.toBe('paid');
+        claim.state = 'paid';
+        paid += 1;
+        const granted = { grantId: `payment_${data.paymentId}`, amount: claim.credits, costBasis: data.amount };
+        expect(life[at + 1]?.event).toMatchObject({ type: 'CreditsGranted', data: granted });
+      }
+    },
+    planHistories,
+  );
+  expect(paid).toBeGreaterThan(30);
 });

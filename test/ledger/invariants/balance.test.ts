@@ -9,22 +9,33 @@ import { ACCOUNT } from '../../fixtures/ledger/example-account.ts';
 import { PlainLedger } from '../../fixtures/ledger/plain-ledger.ts';
 import { PRICE } from '../../fixtures/ledger/random-life.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
+import { fleetHistories, planHistories } from '../model/histories.ts';
 import { eachEvent, inAnyHistory, movedBy, sum } from './in-any-history.ts';
 
 describe('in any history, at every revision', () => {
-  it('invariant 1: conservation: what was granted and came back, less what went, is what grants hold less what is owed', () => {
-    inAnyHistory(150, (account) => {
-      let balance = 0n;
-      for (const { event, after } of eachEvent(account)) {
-        balance += movedBy(event);
-        expect(after.balance).toBe(balance);
-        expect(sum(after.grants.map(({ remaining }) => remaining)) - after.uncovered).toBe(balance);
-      }
-      const bookkeeper = new Bookkeeper();
-      for (const recorded of recordedLife(account.life))
-        expect(sum((bookkeeper.book(recorded)?.postings ?? []).map(({ microUsd }) => microUsd))).toBe(0n);
-    });
-  });
+  it.each([
+    ['with two proxies', fleetHistories],
+    ['with plans', planHistories],
+  ])(
+    'invariant 1: conservation: what was granted and came back, less what went, is what grants hold less what is owed: %s',
+    (_name, all) => {
+      inAnyHistory(
+        100,
+        (account) => {
+          let balance = 0n;
+          for (const { event, after } of eachEvent(account)) {
+            balance += movedBy(event);
+            expect(after.balance).toBe(balance);
+            expect(sum(after.grants.map(({ remaining }) => remaining)) - after.uncovered).toBe(balance);
+          }
+          const bookkeeper = new Bookkeeper();
+          for (const recorded of recordedLife(account.life))
+            expect(sum((bookkeeper.book(recorded)?.postings ?? []).map(({ microUsd }) => microUsd))).toBe(0n);
+        },
+        all,
+      );
+    },
+  );
 
   // A part below one micro-USD is carried to the next debit, and a hold may leave a part out (What holds, 3).
   it('invariant 2: debits: each is of one usage, right after it, and is its shares, and its exact cost with the carry', () => {

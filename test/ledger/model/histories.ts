@@ -8,6 +8,7 @@ import { moneyMoves, monthMoves, spendingMoves } from './money-moves.ts';
 import { paymentMoves } from './payment-moves.ts';
 import { leaseMoves, peopleMoves, sha256Of } from './people-moves.ts';
 import { PlainAccount } from './plain-account.ts';
+import { planMoves } from './plan-moves.ts';
 import { RealAccount } from './real-account.ts';
 import { Step } from './step.ts';
 
@@ -38,6 +39,9 @@ export const fleetHistories = fc.commands([stepOf([...all, ...leaseMoves])], opt
 
 /** In which much is bought. */
 export const payingHistories = fc.commands([stepOf([...paymentMoves, ...spendingMoves])], options);
+
+/** With plans. */
+export const planHistories = fc.commands([stepOf([...paymentMoves, ...spendingMoves, ...planMoves])], options);
 
 /** Over many months. */
 const weeks = fc.oneof(afterMs, fc.nat({ max: 20 * DAY_MS }));
