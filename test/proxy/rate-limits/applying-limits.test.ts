@@ -4,8 +4,8 @@ import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { LimitsByAccount } from '../../../proxy/rate-limits/applying-limits.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
-import { granted, opened } from '../../fixtures/ledger/example-account.ts';
-import { catalogOf, STARTER, subscribed, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
+import { granted, opened, usd } from '../../fixtures/ledger/example-account.ts';
+import { catalogOf, OPEN_SOURCE, STARTER, subscribed, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 
 const configuration = rateLimitsSchema.parse({
   paid: { requestsPerMinute: 1_000, concurrentStreams: 7 },
@@ -14,14 +14,15 @@ const configuration = rateLimitsSchema.parse({
   keyPercent: 30,
 });
 const limited = { ...TEAM, rateLimits: { ...configuration.paid, requestsPerMinute: 70 } };
-const limits = new LimitsByAccount(configuration, () => catalogOf(limited, STARTER));
+const limits = new LimitsByAccount(configuration, () => catalogOf(limited, STARTER, OPEN_SOURCE));
 
 function account(...events: readonly AccountEvent[]): OpenAccount {
   const state = fold([opened, ...events]);
   if (state.type !== 'open') throw new Error('it was opened');
   return state;
 }
-const from = (source: EventData<'CreditsGranted'>['source']): AccountEvent => granted(`g_${source}`, 1, { source });
+const from = (source: EventData<'CreditsGranted'>['source']): AccountEvent =>
+  granted(`g_${source}`, 1, { source, costBasis: usd(1) });
 const onPlan = (plan: string): AccountEvent => ({ type: 'PlanChanged', data: { plan, terms: null } });
 const requests = (...events: readonly AccountEvent[]): number =>
   limits.of(account(...events), 1).account.requestsPerMinute;
@@ -46,6 +47,8 @@ it('are those that the catalog says of the plan, once it is paid, and not those 
   expect(requests(asked, claim)).toBe(10);
   expect(requests(asked, claim, ...paid)).toBe(70);
   expect(requests(...subscribed('starter'))).toBe(1_000);
+  // Nobody has paid for it.
+  expect(requests(...subscribed('open-source'))).toBe(10);
 });
 
 it('are in part those of a key, and divided among proxies: whole numbers, at least one', () => {
