@@ -93,6 +93,8 @@ export class StripeProvider implements TellingProvider {
     const item = { currency: 'usd', unit_amount: wholeCents(price), product_data: { name: 'Credits' } };
     return {
       mode: 'payment',
+      // Who pays in another currency would pay another amount than was claimed.
+      adaptive_pricing: { enabled: false },
       line_items: [{ quantity: 1, price_data: item }],
       client_reference_id: names.account,
       metadata: { ...names },

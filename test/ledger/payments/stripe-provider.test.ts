@@ -32,6 +32,13 @@ describe('what begins by itself', () => {
     });
   });
 
+  it.each(['renewal', 'upgrade'] as const)('charges what a plan’s %s costs the same way', async (kind) => {
+    const { server, ask } = await stripeScene();
+    expect(await ask({ kind })).toMatchObject({ type: 'paid' });
+    expect(server.made(INTENTS)[0]?.params).toMatchObject({ off_session: 'true', metadata: { ...NAMES, kind } });
+    expect(server.made(SESSIONS)).toEqual([]);
+  });
+
   it.each([
     ['a decline', 'pm_declined', { code: 'insufficient_funds', isTerminal: false }],
     ['a bank that wants its customer there', 'pm_absent', { code: 'authentication_required', isTerminal: true }],
@@ -161,7 +168,12 @@ describe('a purchase', () => {
     expect(server.made(SESSIONS)[0]).toMatchObject({
       key: `${LEDGER}/acme/bought`,
       params: {
-        ...{ mode: 'payment', success_url: 'https://app.example/paid', metadata: { ...NAMES, attempt: 'bought' } },
+        ...{
+          adaptive_pricing: { enabled: 'false' },
+          mode: 'payment',
+          success_url: 'https://app.example/paid',
+          metadata: { ...NAMES, attempt: 'bought' },
+        },
         payment_intent_data: { metadata: { ...NAMES, attempt: 'bought' } },
       },
     });
