@@ -25,7 +25,11 @@ const keptSchema = z.looseObject({
   keys: z
     .record(
       z.string(),
-      z.looseObject({ revokedAtMs: z.number().nullish(), sha256: z.string().default(''), previous: z.unknown().optional() }),
+      z.looseObject({
+        revokedAtMs: z.number().nullish(),
+        sha256: z.string().default(''),
+        previous: z.unknown().optional(),
+      }),
     )
     .default({}),
 });

@@ -86,7 +86,7 @@ describe(`${PROXIES} proxies on one log`, () => {
     expect(of('CreditsDebited', events).every(({ leaseId }) => leaseId !== undefined)).toBe(true);
   });
 
-  it('see what is written anywhere: a key, its revocation, a limit, credits', async () => {
+  it('see what is written anywhere: a key, its revocation, credits, limits of the account and of a member', async () => {
     await start(0n);
     const issued = await first().issueKey();
     const statusAtAll = () =>
@@ -107,8 +107,14 @@ describe(`${PROXIES} proxies on one log`, () => {
     } as const;
     await first().command({ type: 'GrantCredits', grantId: grantId('more'), amount: microUsd(PLENTY), ...grant });
     await seen(async () => expect(await statusAtAll()).toEqual([200, 200, 200]));
-    await first().command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(1n) });
-    await seen(async () => expect(await statusAtAll()).toEqual([402, 402, 402]));
+    for (const member of [null, 'test@example.com']) {
+      const limit = { type: 'SetSpendLimit', keyId: null, member, limit: microUsd(1n) } as const;
+      await first().command({ ...limit, mode: 'soft' });
+      await first().command(limit);
+      await seen(async () => expect(await statusAtAll()).toEqual([402, 402, 402]));
+      await first().command({ ...limit, mode: 'soft' });
+      await seen(async () => expect(await statusAtAll()).toEqual([200, 200, 200]));
+    }
     await first().command({ type: 'RevokeKey', keyId: keyId(issued.keyId), nowMs: Date.now() });
     await seen(async () => expect(await statusAtAll()).toEqual([401, 401, 401]));
   });

@@ -1,15 +1,18 @@
 import { describe, expect, it } from 'vitest';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
 import { downcast, upcast } from '../../../contracts/event-upcasters.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { type KeyId, keyId, leaseId } from '../../../contracts/ids.ts';
+import { accountStream, commandId, type KeyId, keyId, leaseId, NO_STREAM, revision } from '../../../contracts/ids.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { activeLeases, freeCredit, setAsideForMember } from '../../../ledger/account/leases.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import { accountOfText, accountText } from '../../../ledger/account/stored-account.ts';
+import { inAdoptedForms } from '../../../ledger/forms/in-adopted-forms.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
 import {
+  ACCOUNT,
   CARD,
   granted,
   KEY,
@@ -22,6 +25,7 @@ import {
   usd,
 } from '../../fixtures/ledger/example-account.ts';
 import { BEN, memberAdded, memberRemoved, OWNER, organization } from '../../fixtures/ledger/example-organization.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { ANY, L1, L2, leaseCommand, leased, NOW, P1 } from './example-leases.ts';
 
 /** Ben has two keys, the owner another one. */
@@ -105,6 +109,25 @@ describe('a monthly limit', () => {
       expect(downcast('SpendLimitSet', 1, { ...stored, ...change })).toBeNull();
     expect(downcast('SpendThresholdCrossed', 1, { ...first, member: BEN })).toBeNull();
   });
+});
+
+it('is written as programs of before read it while the ledger has not adopted more, and where that cannot say it not at all', async () => {
+  const log = new MemoryEventLog();
+  const recording = {
+    commandId: commandId('019a5b3c-0000-7000-8000-00000000000a'),
+    ...{ actor: 'operator', recordedAt: '2026-11-05T10:20:31.001Z' },
+  };
+  const writer = inAdoptedForms(log, { passedMs: () => 0 });
+  const stream = accountStream(ACCOUNT);
+  const write = (at: number, event: AccountEvent) =>
+    writer.append(stream, revision(at), encodeEvents([event], recording));
+  expect(await write(NO_STREAM, limitSet(5))).toMatchObject({ type: 'appended' });
+  expect(JSON.parse(log.events[0]?.data ?? '')).toEqual({ scope: 'account', keyId: null, limit: '5' });
+  for (const change of [{ mode: 'soft' }, { thresholdsPercent: [60] }, { scope: 'member', member: BEN }] as const)
+    await expect(write(0, limitSet(6, null, change as never))).rejects.toThrow(
+      /^SpendLimitSet version 2 cannot be written/,
+    );
+  expect(log.events).toHaveLength(1);
 });
 
 describe('thresholds', () => {

@@ -12,6 +12,7 @@ import {
   KEY,
   keyIssued,
   limitSet,
+  memberLimitSet,
   OPENED_AT,
   OTHER_KEY,
   opened,
@@ -247,6 +248,14 @@ describe('a lease', () => {
     expect(under([...begun, issued, leased(0)], 1, { keyId: OTHER_KEY })).toEqual([
       expect.stringMatching(/is for keys without a limit, and key_b has one: 2026-11-06T02:00/),
     ]);
+    // A limit of its member binds a key as its own does, as long as either does.
+    const ofMember: Timed[] = [...begun, leased(0), [5, memberLimitSet(900, 'OWNER@example.com')]];
+    expect(under(ofMember, 32)).toEqual([expect.stringMatching(TOLD)]);
+    expect(under([...ofMember, [31, memberLimitSet(null, 'OWNER@example.com')]], 32)).toEqual([]);
+    const both: Timed[] = [...ofMember, [6, limitSet(900, KEY)], [31, memberLimitSet(null, 'OWNER@example.com')]];
+    expect(under(both, 32)).toEqual([expect.stringMatching(TOLD)]);
+    const soft: Timed[] = [...begun, leased(0), [5, memberLimitSet(900, 'OWNER@example.com', { mode: 'soft' })]];
+    expect(under(soft, 32)).toEqual([]);
   });
 
   it('is for requests of its time', () => {

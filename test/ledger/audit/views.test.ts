@@ -12,6 +12,8 @@ import {
   keyIssued,
   lifeWith,
   limitSet,
+  memberLimitSet,
+  OTHER_KEY,
   opened,
   usageOf,
   usd,
@@ -19,7 +21,11 @@ import {
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
 const LIFE = lifeWith(
-  [opened, keyIssued(), granted('g1', 1_000), limitSet(9_000), limitSet(8_000, KEY)],
+  [
+    ...[opened, keyIssued(), keyIssued({ keyId: OTHER_KEY, sha256: 'b4'.repeat(32) }), granted('g1', 1_000)],
+    ...[limitSet(9_000), limitSet(8_000, KEY), limitSet(5_000, OTHER_KEY, { mode: 'soft' })],
+    memberLimitSet(20_000, 'owner@example.com', { thresholdsPercent: [60] }),
+  ],
   usageOf(1, 900, { tokens: { input: 1, output: 900, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 1 } }),
   usageOf(2, 300, { hold: usd(250) }),
 );
@@ -35,6 +41,12 @@ const monthOf = (by: bigint) =>
     ]),
   );
 const PICO = 1_000_000n;
+const OTHERS = {
+  members: { 'owner@example.com': '20000' },
+  soft: { [OTHER_KEY]: '5000' },
+  thresholds: { 'member:owner@example.com': [60] },
+};
+const OTHERS_TOLD = 'key_b soft 0.005000 USD, member owner@example.com 0.020000 USD at 60%';
 const SEEN: SeenFigures = {
   ...{ revision: LIFE.length - 1, balance: String(balance), carry: String(carry), uncovered: String(uncovered) },
   grants: grants.map(({ grantId, remaining }) => ({ grantId, remaining: String(remaining) })),
@@ -43,8 +55,8 @@ const SEEN: SeenFigures = {
     leases: [],
     accountLimit: '9000',
     keyLimits: { [KEY]: '8000' },
-    otherLimits: null,
-    keys: [{ keyId: KEY, isRevoked: false }],
+    otherLimits: OTHERS,
+    keys: [KEY, OTHER_KEY].map((keyId) => ({ keyId, isRevoked: false })),
   },
   isSuspended: false,
   openExceptions: { count: exceptions.openCount, unlisted: 0, amount: String(exceptions.openAmount) },
@@ -79,9 +91,15 @@ it.each<[Partial<SeenFigures>, string]>([
   ],
   [
     { accountLimit: null },
-    "the views' limits is key_a 0.008000 USD, should be account 0.009000 USD, key_a 0.008000 USD",
+    `the views' limits is key_a 0.008000 USD, ${OTHERS_TOLD}, should be account 0.009000 USD, key_a 0.008000 USD, ${OTHERS_TOLD}`,
   ],
-  [{ keyLimits: {} }, "the views' limits is account 0.009000 USD, should be account"],
+  [{ keyLimits: {} }, `the views' limits is account 0.009000 USD, ${OTHERS_TOLD}, should be account`],
+  [{ otherLimits: null }, `0.008000 USD, should be account 0.009000 USD, key_a 0.008000 USD, ${OTHERS_TOLD}`],
+  [
+    { otherLimits: { ...OTHERS, soft: {} } },
+    'key_a 0.008000 USD, member owner@example.com 0.020000 USD at 60%, should',
+  ],
+  [{ otherLimits: { ...OTHERS, thresholds: {} } }, 'member owner@example.com 0.020000 USD, should be account'],
   [{ keys: [{ keyId: KEY, isRevoked: true }] }, "the views' keys is key_a revoked, should be key_a"],
   [{ isSuspended: true }, 'whether it is suspended, as the views have it, is true, should be false'],
   [{ openExceptions: { count: 1, unlisted: 0, amount: '7' } }, "the views' open exceptions is 1 of 0.000007 USD"],

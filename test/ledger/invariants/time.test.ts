@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
 import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import { usageOf } from '../../fixtures/ledger/example-account.ts';
 import { PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
@@ -124,9 +125,11 @@ describe('in any history', () => {
   });
 
   it('invariant 18: limits: what is spent is the sum of the net debits of the month of their starts, and no event begins it anew', () => {
+    let ofMembers = 0;
     inAnyHistory(150, (account) => {
       const spent = new Map<string, bigint>();
-      const limits = new Map<string, bigint>();
+      const limits = new Map<string, string>();
+      const owners = new Map<string, string>();
       const told = new Set<string>();
       for (const { event, after } of eachEvent(account)) {
         const { type, data } = event;
@@ -137,22 +140,27 @@ describe('in any history', () => {
           expect(data.monthToDateAfter).toBe(spent.get(data.month));
           expect(data.keyMonthToDateAfter).toBe(spent.get(`${data.month} ${data.keyId}`));
         }
-        if (type === 'ApiKeyIssued' && data.monthlyLimit !== null) limits.set(data.keyId, data.monthlyLimit);
+        if (type === 'ApiKeyIssued') owners.set(data.keyId, (data.member ?? after.email).toLowerCase());
+        if (type === 'ApiKeyIssued' && data.monthlyLimit !== null) limits.set(data.keyId, `hard ${data.monthlyLimit}`);
         if (type === 'SpendLimitSet') {
-          if (data.limit === null) limits.delete(data.keyId ?? '');
-          else limits.set(data.keyId ?? '', data.limit);
+          if (data.limit === null) limits.delete(whose(data));
+          else limits.set(whose(data), `${data.mode} ${data.limit}`);
         }
         if (type === 'SpendThresholdCrossed') {
-          const { keyId, month, thresholdPercent, limit } = data;
-          expect(told).not.toContain(`${keyId} ${month} ${thresholdPercent}`);
-          told.add(`${keyId} ${month} ${thresholdPercent}`);
-          expect(limit).toBe(limits.get(keyId ?? ''));
-          const of = spent.get(keyId === null ? month : `${month} ${keyId}`) ?? 0n;
+          const { month, thresholdPercent, limit } = data;
+          const scope = whose(data);
+          expect(told).not.toContain(`${scope} ${month} ${thresholdPercent}`);
+          told.add(`${scope} ${month} ${thresholdPercent}`);
+          expect(limits.get(scope)).toMatch(new RegExp(` ${limit}$`));
+          const keys = [...owners].flatMap(([key, owner]) => (owner === scope ? [`${month} ${key}`] : []));
+          const scopes = data.scope === 'member' ? keys : [data.scope === 'account' ? month : `${month} ${scope}`];
+          const of = scopes.reduce((sum, one) => sum + (spent.get(one) ?? 0n), 0n);
+          expect(data.spent).toBe(of);
           expect(of * 100n >= limit * BigInt(thresholdPercent)).toBe(true);
+          ofMembers += data.scope === 'member' ? 1 : 0;
         }
-        const { accountLimit, keyLimits, months } = after.spend;
-        const own = Object.entries(keyLimits).map(([key, limit]): [string, bigint] => [key, limit]);
-        expect(new Map([...own, ...(accountLimit === null ? [] : [['', accountLimit] as const])])).toEqual(limits);
+        const { months } = after.spend;
+        expect(limitsIn(after)).toEqual(limits);
         for (const [month, { account: ofAccount }] of Object.entries(months)) expect(ofAccount).toBe(spent.get(month));
       }
       for (const { event } of account.life)
@@ -161,6 +169,7 @@ describe('in any history', () => {
             if (other.type === 'CreditsDebited' && other.data.requestId === event.data.requestId)
               expect(other.data.month).toBe(event.data.startedAt.slice(0, 7));
     });
+    expect(ofMembers).toBeGreaterThan(0);
   });
 });
 
@@ -213,3 +222,16 @@ const netOf = (of: EventData<'StatementClosed'>): bigint =>
   of.expired -
   of.revoked -
   of.adjustedDown;
+
+const whose = ({ keyId, member }: EventData<'SpendThresholdCrossed'> | EventData<'SpendLimitSet'>): string =>
+  keyId ?? member?.toLowerCase() ?? '';
+
+function limitsIn({ spend: { accountLimit, keyLimits, otherLimits } }: OpenAccount): Map<string, string> {
+  const hard = Object.entries({ ...keyLimits, ...otherLimits?.members });
+  const soft = Object.entries(otherLimits?.soft ?? {});
+  return new Map([
+    ...(accountLimit === null ? [] : [['', `hard ${accountLimit}`] as const]),
+    ...hard.map(([name, limit]) => [name, `hard ${limit}`] as const),
+    ...soft.map(([name, limit]) => [name.replace(/^account$|^member:/, ''), `soft ${limit}`] as const),
+  ]);
+}

@@ -60,11 +60,21 @@ export const peopleMoves = [
     const id = oneOf(Object.values(account.open.keys), of.which)?.keyId ?? keyId('unknown');
     return [{ type: 'RevokeKey', keyId: id, nowMs: account.nowMs }];
   }),
-  move(1, 'limit', { which, limit: fc.option(amount) }, (of, account) => {
-    const id =
-      oneOf([null, ...Object.values(account.open.keys).map((key) => key.keyId), keyId('unknown')], of.which) ?? null;
-    return [{ type: 'SetSpendLimit', keyId: id, limit: of.limit === null ? null : microUsd(BigInt(of.limit)) }];
-  }),
+  move(
+    2,
+    'limit',
+    {
+      ...{ which, limit: fc.option(amount), member: fc.option(email, { freq: 2 }) },
+      mode: fc.constantFrom('hard', 'hard', 'soft'),
+      percents: fc.constantFrom([50, 80, 100], [50, 80, 100], [1, 60, 99], [60, 60]),
+    },
+    (of, account) => {
+      const keys = [null, ...Object.values(account.open.keys).map((key) => key.keyId), keyId('unknown')];
+      const scope = of.member === null ? { keyId: oneOf(keys, of.which) ?? null } : { keyId: null, member: of.member };
+      const limit = of.limit === null ? null : microUsd(BigInt(of.limit));
+      return [{ type: 'SetSpendLimit', ...scope, limit, mode: of.mode, thresholdsPercent: of.percents }];
+    },
+  ),
 ];
 
 /** Two proxies on one log, which lease what they admit by. */

@@ -10,6 +10,7 @@ interface PlainKey {
 }
 
 const DAY_MS = 86_400_000;
+const USUAL = [50, 80, 100];
 
 /** Whose an account is, its keys, and what they may spend in a month. */
 export class PlainPeople {
@@ -49,19 +50,23 @@ export class PlainPeople {
         key.isOver = true;
         return 'done';
       }
-      case 'SetSpendLimit': {
-        const { keyId, limit } = command;
-        if (keyId !== null && this.#keys[keyId] === undefined) return 'refused';
-        return this.#limit(keyId ?? '', limit);
-      }
+      case 'SetSpendLimit':
+        return this.#setLimit(command);
       default:
         throw new Error(`${command.type} is not among what the plain account knows`);
     }
   }
 
-  #limit(whose: string, limit: bigint | null): Verdict {
+  #setLimit({ keyId, member = null, limit, mode = 'hard', thresholdsPercent = USUAL }: Of<'SetSpendLimit'>): Verdict {
+    if (keyId !== null && this.#keys[keyId] === undefined) return 'refused';
+    if (member !== null && this.#members[member.toLowerCase()] === undefined) return 'refused';
+    if (limit === null) return this.#limit(keyId ?? member?.toLowerCase() ?? '', 'none');
+    if (new Set(thresholdsPercent).size < thresholdsPercent.length) return 'refused';
+    return this.#limit(keyId ?? member?.toLowerCase() ?? '', `${mode} ${limit} ${thresholdsPercent}`);
+  }
+
+  #limit(whose: string, after: string): Verdict {
     const before = this.#limits[whose] ?? 'none';
-    const after = limit === null ? 'none' : `${limit}`;
     this.#limits[whose] = after;
     return before === after ? 'nothing' : 'done';
   }
@@ -94,7 +99,7 @@ export class PlainPeople {
     const whose = (member ?? this.#first).toLowerCase();
     if (this.#keys[keyId] !== undefined || untilMs <= nowMs || this.#members[whose] === undefined) return 'refused';
     this.#keys[keyId] = { member: whose, untilMs, isOver: false };
-    if (monthlyLimit !== null) this.#limit(keyId, monthlyLimit);
+    if (monthlyLimit !== null) this.#limit(keyId, `hard ${monthlyLimit} ${USUAL}`);
     return 'done';
   }
 }

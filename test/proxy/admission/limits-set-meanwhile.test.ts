@@ -76,6 +76,7 @@ const step = fc.oneof(
       type: fc.constant('limit' as const),
       of: fc.constantFrom<Scope>(...KEYS, BEN, BEN, null),
       limit: fc.option(fc.integer({ min: 0, max: 150 }), { freq: 4 }),
+      mode: fc.constantFrom('hard', 'hard', 'hard', 'soft'),
     }),
   },
   {
@@ -239,7 +240,7 @@ class Life {
       this.nowMs += one.forMs;
       return;
     }
-    if (one.type === 'limit') return this.setLimit(one.of, one.limit);
+    if (one.type === 'limit') return this.setLimit(one);
     const actor = this.proxies[one.proxy];
     if (actor === undefined) throw new Error('a proxy');
     if (one.type === 'fold') return this.fold(actor, one.events);
@@ -282,13 +283,13 @@ class Life {
   }
 
   /** As `gateway limit set` does it. */
-  async setLimit(scope: Scope, limit: number | null): Promise<void> {
+  async setLimit({ of: scope, limit, mode }: Extract<Step, { type: 'limit' }>): Promise<void> {
     const of = scope === BEN ? { keyId: null, member: BEN } : { keyId: scope };
     const value = limit === null ? null : microUsd(BigInt(limit));
     const done = await executeCommand(
       this.log,
       ACCOUNT,
-      { type: 'SetSpendLimit', ...of, limit: value },
+      { type: 'SetSpendLimit', ...of, limit: value, mode },
       OPERATOR,
       this.recording(),
     );
@@ -296,7 +297,8 @@ class Life {
     const account = await this.account();
     const leases = activeLeases(account, this.nowMs);
     const setAside = setAsideIn(account, scope, leases);
-    if (value === null) this.limits.delete(scope);
+    // A soft one binds nobody.
+    if (value === null || mode === 'soft') this.limits.delete(scope);
     else {
       const spentThen = (month: string): bigint => spent(account, scope, month);
       this.limits.set(scope, { limit: value, revision: done.revision, spentThen, setAside });
