@@ -3,8 +3,9 @@ import { keyId, leaseId, proxyId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { INITIAL_SPEND, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { NO_EXCEPTIONS } from '../../../ledger/account/exceptions-state.ts';
-import { accountOfText, accountText } from '../../../ledger/account/stored-account.ts';
+import { accountOfText, accountText, accountTextUpcaster } from '../../../ledger/account/stored-account.ts';
 import { granted, keyIssued, openAccount, opened, requestOf } from '../../fixtures/ledger/example-account.ts';
+import { subscribed } from '../../fixtures/ledger/example-plan-events.ts';
 
 const ONE = microUsd(1n);
 const LEASE: OpenAccount['leases'][string] = {
@@ -29,6 +30,21 @@ const ONE_MORE: readonly Partial<OpenAccount>[] = [
 test.each(ONE_MORE)('an account with %o is what its text says', (more) => {
   const state = { ...account, ...more };
   expect(accountOfText(accountText(state))).toStrictEqual(state);
+});
+
+test('an account with a plan is what its text says, and one of before there were any has none', () => {
+  const state = openAccount([opened, ...subscribed('team')]);
+  expect(accountOfText(accountText(state))).toStrictEqual(state);
+  const { billing, ...others } = JSON.parse(accountText(state));
+  const { plan: _plan, endedPlan: _ended, payments, ...kept } = billing;
+  const rows = Object.entries<Record<string, unknown>>(payments.attempts);
+  const attempts = Object.fromEntries(rows.map(([id, { period: _period, ...attempt }]) => [id, attempt]));
+  const before = accountTextUpcaster(8)?.(
+    JSON.stringify({ ...others, billing: { ...kept, payments: { ...payments, attempts } } }),
+  );
+  const { billing: read } = accountOfText(before ?? '');
+  expect([read.plan, read.endedPlan]).toEqual([null, null]);
+  expect(Object.values(read.payments.attempts)).toMatchObject([{ kind: 'renewal', state: 'paid', period: null }]);
 });
 
 test('accounts that have nothing of it share what stands for that', () => {
