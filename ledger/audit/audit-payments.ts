@@ -52,23 +52,19 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
   }
   const name = `payment_${paymentId}`;
   const credits = String(attempt?.credits ?? amount);
-  const terms = attempt === undefined ? BOUGHT : takeTerms(books, attempt, metadata?.recordedAt ?? '');
-  const fields = { grantId: name, ...terms, amount: credits, costBasis: amount };
+  const period = attempt === undefined ? {} : takePaidPeriod(books, attempt);
+  const fields = { grantId: name, ...BOUGHT, amount: credits, costBasis: amount };
   const commandId = metadata?.commandId;
-  books.following = { type: 'CreditsGranted', fields, commandId, name, told: 'paid, and not granted' };
+  books.following = { type: 'CreditsGranted', fields, commandId, name, ...period, told: 'paid, and not granted' };
 }
 
 const BOUGHT = { source: 'purchase', expiresAt: 'null' };
 
-/** What is paid for a period that is over, or of another plan, is as bought. */
-function takeTerms(
-  { plan }: AccountBooks,
-  { kind, period }: OwnAttempt,
-  recordedAt: string,
-): Readonly<Record<'source' | 'expiresAt', string>> {
-  if (plan === null || period === null || !isOfPlan(plan, kind, period)) return BOUGHT;
+/** The end of the period that is paid; none where it is of another plan by now, or of none: that is as bought. */
+function takePaidPeriod({ plan }: AccountBooks, { kind, period }: OwnAttempt): { readonly until?: string } {
+  if (plan === null || period === null || !isOfPlan(plan, kind, period)) return {};
   takePeriod(plan, kind, period);
-  return recordedAt < period.until ? { source: 'plan', expiresAt: period.until } : BOUGHT;
+  return { until: period.until };
 }
 
 /** How else one ends, or that it waits for whoever pays. */
@@ -90,7 +86,7 @@ export function takeOutcome(
 export function auditFollowing(books: AccountBooks, event: StoredEvent | null): void {
   const { following } = books;
   if (following === null) return;
-  const { type, fields, name, told, commandId } = following;
+  const { type, fields, name, told, commandId, until } = following;
   // What is over is written down before anything comes back.
   if (type === 'GrantRestored' && event?.type === 'CreditsExpired' && event.metadata?.commandId === commandId) return;
   if (event?.type !== type) {
@@ -99,7 +95,9 @@ export function auditFollowing(books: AccountBooks, event: StoredEvent | null): 
     return;
   }
   const said = event.data as Readonly<Record<string, unknown>>;
-  for (const [field, expected] of Object.entries(fields))
+  const isOfPeriod = until !== undefined && String(said.effectiveAt) < until;
+  const all = isOfPeriod ? { ...fields, source: 'plan', expiresAt: until } : fields;
+  for (const [field, expected] of Object.entries(all))
     compare(books, `${name}: ${field} of its ${type}`, said[field], expected);
   compare(books, `${name}: the command of its ${type}`, event.metadata?.commandId, commandId);
   // Whoever takes another asks whether it has to follow.

@@ -148,6 +148,8 @@ interface OwnFollowing {
   readonly fields: Readonly<Record<string, string>>;
   readonly commandId: string | undefined;
   readonly name: string;
+  /** The end of the period whose credits they are: what is granted from then on is as bought. */
+  readonly until?: string;
   /** What is amiss where it does not. */
   readonly told: string;
 }
