@@ -42,6 +42,8 @@ it('what views know and the ledger has lost is named, as far as an operator has 
   await run('limit', 'set', 'acct_ada', '--none');
   await run('limit', 'set', 'acct_ada', '--key', String(kept), '--usd', '3');
   await run('limit', 'set', 'acct_ada', '--key', String(lifted), '--none');
+  const soft = ['--usd', '9', '--soft', '--thresholds', '60,90'];
+  await run('limit', 'set', 'acct_ada', '--member', 'ada@example.com', ...soft);
   await run('credits', 'grant', 'acct_ada', '--usd', '12.50', '--id', 'paid', '--expires', '2099-01-01');
   const { keyId: laptop } = await run('key', 'issue', 'acct_ada', '--name', 'laptop', '--monthly-limit-usd', '7');
   const { keyId: ended } = await run('key', 'issue', 'acct_ada', '--name', 'ended');
@@ -65,6 +67,7 @@ it('what views know and the ledger has lost is named, as far as an operator has 
         { keyId: null, limit: null },
         { keyId: kept, limit: '3000000' },
         { keyId: laptop, limit: '7000000' },
+        { member: 'ada@example.com', limit: '9000000', mode: 'soft', thresholdsPercent: [60, 90] },
         { keyId: lifted, limit: null },
       ],
     },
@@ -84,6 +87,7 @@ it('what views know and the ledger has lost is named, as far as an operator has 
     'limit of acct_ada: none',
     `limit of ${kept} of acct_ada: 3.00 USD a month`,
     `limit of ${laptop} of acct_ada: 7.00 USD a month`,
+    'limit of ada@example.com of acct_ada: 9.00 USD a month, soft, told at 60, 90%',
     `limit of ${lifted} of acct_ada: none`,
     expect.stringMatching(/^account acct_bob \(personal, bob@example\.com, plan /),
     'balance of acct_bob: it was 1.00 USD, it is 0.00 USD (-1.00)',
