@@ -3,6 +3,7 @@ import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { SYSTEM } from '../contracts/permissions.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
+import { unrestored } from '../ledger/account/corrections.ts';
 import { type CommandResult, executeOnRepository } from '../ledger/account/execute-command.ts';
 import { type TellingProvider, UnprovenError } from '../ledger/payments/payment-provider.ts';
 import { recordFacts } from '../ledger/payments/record-facts.ts';
@@ -67,10 +68,11 @@ export class PaymentWebhooks {
       if (!mayWrite()) return LATER;
       const known = await provider.factsOf(notice);
       if (known === null) return NOTHING;
-      const { accountId, facts } = known;
+      const { accountId, facts, failedRefunds } = known;
       const nowMs = this.#options.clock();
       const run = (command: AccountCommand) => this.#run(accountId, command);
       const refusals = await recordFacts(facts, { provider: provider.name, actor: ACTOR, nowMs, run });
+      this.#tellUndone(accountId, failedRefunds);
       if (refusals.length === 0) return { status: 200, says: 'recorded' };
       const reasons = refusals.map(({ message }) => message);
       logger.error({ accountId, notice, reasons }, 'what the payment provider tells of an account is refused');
@@ -83,6 +85,21 @@ export class PaymentWebhooks {
       logger.warn({ err: error }, 'a webhook could not be looked into, or written down; it is told again');
       return LATER;
     }
+  }
+
+  /** Credits of money that never went back are taken still: nobody but an operator knows whether it is sent another way. */
+  #tellUndone(accountId: AccountId, failedRefunds: readonly string[]): void {
+    const { state } = this.#options.accounts.read(accountId);
+    if (state.type === 'unopened') return;
+    const refunds = state.billing.revocations.filter((one) => {
+      const { taken, uncovered } = unrestored(one);
+      return failedRefunds.includes(one.revocationId) && taken + uncovered > 0n;
+    });
+    for (const { revocationId } of refunds)
+      this.#options.logger.error(
+        { accountId, revocationId },
+        'a refund has failed after its credits were taken: gateway credits restore gives them back',
+      );
   }
 
   #run(accountId: AccountId, command: AccountCommand): Promise<CommandResult> {

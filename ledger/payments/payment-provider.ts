@@ -56,6 +56,8 @@ export interface AccountFacts {
   readonly accountId: AccountId;
   /** In an order in which they can be written down: a payment before what became of it. */
   readonly facts: readonly PaymentFact[];
+  /** Money that was on its way back, and is here again. */
+  readonly failedRefunds: readonly string[];
 }
 
 /** Where money comes from. Built where the program is built; everything else has this. */

@@ -77,11 +77,14 @@ async function factsOfPayment(id: string, ledger: LedgerId, stripe: Stripe): Pro
   // On a page another card may follow one that was declined.
   const isTold = outcome.type !== 'failed' || intent.metadata.kind !== 'purchase';
   const facts: PaymentFact[] = isTold ? [{ type: 'attempt', attemptId: attemptId(attempt), outcome }] : [];
-  if (outcome.type !== 'paid') return { ...ours, facts };
+  const failedRefunds: string[] = [];
+  if (outcome.type !== 'paid') return { ...ours, facts, failedRefunds };
   const listed = { payment_intent: id, limit: 100 };
-  for await (const refund of stripe.refunds.list(listed)) facts.push(...refundOf(intent, refund));
+  for await (const refund of stripe.refunds.list(listed))
+    if (refund.status === 'failed' || refund.status === 'canceled') failedRefunds.push(idOf(refund));
+    else facts.push(...refundOf(intent, refund));
   for await (const dispute of stripe.disputes.list(listed)) facts.push(...disputeOf(intent, dispute));
-  return { ...ours, facts };
+  return { ...ours, facts, failedRefunds };
 }
 
 async function factsOfSession(id: string, ledger: LedgerId, stripe: Stripe): Promise<AccountFacts | null> {
@@ -93,7 +96,11 @@ async function factsOfSession(id: string, ledger: LedgerId, stripe: Stripe): Pro
   const ours = namesOf(metadata, ledger);
   const attempt = metadata?.attempt ?? '';
   if (ours === null || attempt === '') return null;
-  return { ...ours, facts: [{ type: 'attempt', attemptId: attemptId(attempt), outcome: outcomeOfSession(session) }] };
+  return {
+    ...ours,
+    facts: [{ type: 'attempt', attemptId: attemptId(attempt), outcome: outcomeOfSession(session) }],
+    failedRefunds: [],
+  };
 }
 
 /** A card that is detached since may not be charged, whenever it is heard of. */
@@ -103,13 +110,17 @@ function factsOfSetup(setup: Stripe.SetupIntent, ledger: LedgerId): AccountFacts
   if (ours === null) return null;
   const isKept = status === 'succeeded' && method !== null && typeof method !== 'string';
   const customer = isKept ? (typeof method.customer === 'string' ? method.customer : method.customer?.id) : undefined;
-  if (!isKept || customer === undefined || method.card === undefined) return { ...ours, facts: [] };
+  if (!isKept || customer === undefined || method.card === undefined) return { ...ours, facts: [], failedRefunds: [] };
   const consentedAt = latest === null || typeof latest === 'string' ? setup.created : latest.created;
   const { brand, last4 } = method.card;
   const said = { customerId: idOf({ id: customer }), paymentMethodId: idOf(method) };
   const shown = { brand: wordOf(brand) ?? 'card', last4: /^\d{4}$/.test(last4) ? last4 : '????' };
   const by = metadata?.by || 'system';
-  return { ...ours, facts: [{ type: 'method', ...said, ...shown, consentedAtMs: msOf(consentedAt), by }] };
+  return {
+    ...ours,
+    facts: [{ type: 'method', ...said, ...shown, consentedAtMs: msOf(consentedAt), by }],
+    failedRefunds: [],
+  };
 }
 
 /** Money that is on its way back may not arrive. */

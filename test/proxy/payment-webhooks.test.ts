@@ -204,6 +204,24 @@ describe('money that went back', () => {
     expect(await faults()).toEqual([]);
   });
 
+  it('and comes again, since its refund failed after all, is told in the log until its credits are restored', async () => {
+    const { server, gateway, begin, tell, account, logLines } = await scene();
+    server.pay(await begin());
+    const { id } = server.refund(String(server.all('payment_intent')[0]?.id), 500);
+    expect(await tell('refund.created')).toBe(200);
+    server.change(id, { status: 'failed' }, 'refund.failed');
+    const told = async () => {
+      expect(await tell('refund.failed')).toBe(200);
+      return logLines.filter((line) => line.includes('a refund has failed after')).length;
+    };
+    expect(await told()).toBe(1);
+    await gateway.command({
+      ...{ type: 'RestoreGrant', restorationId: 'again', revocationId: id, amount: null, reason: 'x' },
+      ...{ actor: 'test', nowMs: Date.now() },
+    });
+    expect([await told(), account().balance]).toEqual([1, PRICE]);
+  });
+
   it('in a dispute comes back where it is won, however late and in which order it is told; an inquiry moves nothing', async () => {
     const { server, place, begin, tell, types, account, faults } = await scene();
     server.pay(await begin());
