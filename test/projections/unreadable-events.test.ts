@@ -35,14 +35,16 @@ const stored = (event: Partial<ProposedEvent>): ProposedEvent => {
     recordedAt: '2026-11-05T10:00:00.000Z',
   });
   if (valid === undefined) throw new Error('no event');
-  return { ...valid, ...event };
+  // Of the first version, as are the types that are put in its place.
+  const metadata = valid.metadata.replace('"schemaVersion":2', '"schemaVersion":1');
+  return { ...valid, metadata, data: '{"plan":"team"}', ...event };
 };
 
 const UNREADABLE: readonly (readonly [what: string, event: Partial<ProposedEvent>, reason: RegExp])[] = [
   ['whose data is no JSON', { data: '{"cut' }, /\(PlanChanged\): its data is not JSON/],
   ['whose metadata is no JSON', { metadata: '' }, /its metadata is not JSON/],
   ['of an unknown type', { type: 'OrderPlaced' }, /\(OrderPlaced\): unknown type "OrderPlaced"/],
-  ['of a newer program', { metadata: NEWER }, /schema version 99 is newer than this program's 1/],
+  ['of a newer program', { metadata: NEWER }, /schema version 99 is newer than this program's 2/],
   ['that fails its schema', { data: '{"plan":7}' }, /plan: /],
   ['of another stream', { type: 'RelayReleased', data: '{"relay":"r","epoch":1}' }, /it does not belong there/],
   [
