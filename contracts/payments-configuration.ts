@@ -30,10 +30,13 @@ const stripeSchema = z.strictObject({
   baseUrl: apiUrl.default('https://api.stripe.com'),
 });
 
+/** The provider by whose name operators confirm payments themselves. */
+export const MANUAL = 'manual';
+
 /** Who takes the money. */
 export const paymentsSection = z.strictObject({
   /** `manual`: an operator says what was paid. */
-  provider: z.enum(['manual', 'stripe']).default('manual'),
+  provider: z.enum([MANUAL, 'stripe']).default(MANUAL),
   stripe: stripeSchema.optional(),
 });
 
@@ -56,5 +59,5 @@ export interface StripeConfiguration
 }
 
 export type PaymentsConfiguration =
-  | { readonly provider: 'manual' }
+  | { readonly provider: typeof MANUAL }
   | { readonly provider: 'stripe'; readonly stripe: StripeConfiguration };

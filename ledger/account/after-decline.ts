@@ -1,6 +1,8 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { CommandOf } from './commands.ts';
+import { isOpen } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
@@ -29,6 +31,22 @@ export function afterDecline(
   if (waits !== undefined && !isTerminal) return { nextAttemptAt: instant(nowMs + waits), pause: [] };
   const paused: AccountEvent = { type: 'AutoReloadPaused', data: { reason: code, at: instant(nowMs) } };
   return { nextAttemptAt: null, pause: isReload ? [paused] : [] };
+}
+
+/**
+ * From when on a period may be paid by another attempt because nobody has answered the newest: it is open still, or was given up with
+ * nothing charged, as after an outage. Null where it was answered, or too many were given up. What an operator says, or waits
+ * for, is an answer.
+ */
+export function unansweredUntil({ payments, plan }: OpenAccount['billing']): number | null {
+  const due = plan?.due ?? null;
+  if (due === null) return null;
+  const ofPeriod = Object.values(payments.attempts).filter((one) => one.kind === 'renewal' && isAwaited(plan, one));
+  const newest = ofPeriod.toSorted((one, other) => one.startedAtMs - other.startedAtMs).at(-1);
+  if (newest === undefined || newest.provider === MANUAL) return null;
+  if (isOpen(newest)) return Number.POSITIVE_INFINITY;
+  const waits = RENEWAL_AGAIN_MS[due.attempts - 1];
+  return newest.state === 'abandoned' && waits !== undefined ? newest.startedAtMs + waits : null;
 }
 
 const waitOfRenewal = (attempt: PaymentAttempt, plan: PlanState | null): number | undefined =>

@@ -4,6 +4,7 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type CatalogPlan, LEAST_CHARGE, NO_PLAN } from '../../contracts/plan.ts';
 import { newestPlan, planIn, plansOnSale } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
+import { unansweredUntil } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { PAID_PRIORITY } from './decide-payments.ts';
 import { evolve } from './evolve.ts';
@@ -73,7 +74,7 @@ export function endPlan(
 
 /**
  * Looks at what is so, never at what has changed: whether a period is to be paid, was not paid in time, or is the last one. Of
- * periods that went by meanwhile nobody is asked for the money: the one that is begins.
+ * periods that went by meanwhile nobody is asked for the money: the one that is begins. An outage, however long, ends no plan.
  */
 export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAccount): AccountEvent[] {
   const { catalog, nowMs } = command;
@@ -84,17 +85,19 @@ export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAcco
   if (nowMs < dueMs) return [];
   const wanted = next !== null && next.effectiveAtMs <= nowMs ? next.plan : current.plan;
   if (wanted === NO_PLAN) return [ended(current, 'cancelled', nowMs)];
-  if (due !== null && nowMs >= due.graceUntilMs) return [ended(current, 'unpaid', nowMs)];
+  const againAtMs = unansweredUntil(state.billing);
+  if (due !== null && nowMs >= due.graceUntilMs && againAtMs === null) return [ended(current, 'unpaid', nowMs)];
   if (state.suspended !== null || openAttempts(payments).some(({ kind }) => kind === 'renewal')) return [];
-  if (due !== null && nowMs < (due.nextAttemptAtMs ?? Number.POSITIVE_INFINITY)) return [];
+  if (due !== null && nowMs < (due.nextAttemptAtMs ?? againAtMs ?? Number.POSITIVE_INFINITY)) return [];
   const listed = newestPlan(catalog, wanted);
   if (listed === null) return [];
   const { plan, version } = listed;
-  const period: Period = due ?? periodAt(anchorMs, nowMs);
+  const again = due !== null && nowMs < due.endMs ? due : null;
+  const period: Period = again ?? periodAt(anchorMs, nowMs);
   const id = unused(state, `renewal_${instant(period.startMs)}`);
   if (refuseWithoutRoom(state, { grantId: grantId(`payment_${'x'.repeat(100)}`), amount: plan.credits }) !== null)
     return [];
-  const graceUntilMs = due?.graceUntilMs ?? nowMs + plan.graceDays * DAY_MS;
+  const graceUntilMs = again?.graceUntilMs ?? nowMs + plan.graceDays * DAY_MS;
   const { price, credits } = plan;
   const { startMs, endMs } = period;
   return claimed(command, { kind: 'renewal', id, plan, version, startMs, endMs, price, credits, graceUntilMs });

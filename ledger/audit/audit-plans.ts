@@ -5,7 +5,8 @@ import type { PlanChangedData, PlanEndedData, RenewalData, StoredEvent } from '.
 
 /*
  * A period is of the plan that was asked for, as the catalog that it names has it; it begins where the one before ends, or later, and no
- * period is paid twice. What a dearer plan costs more for the rest of one is counted in days. A plan ends unpaid where its grace is over.
+ * period is paid twice. What a dearer plan costs more for the rest of one is counted in days. A plan ends unpaid where its grace is over,
+ * and its newest attempt was answered: an outage ends none.
  */
 
 export function takePlanChanged(books: AccountBooks, { plan, terms = null }: PlanChangedData): void {
@@ -59,16 +60,24 @@ export function takeRenewal(books: AccountBooks, claim: RenewalData, event: Stor
 }
 
 export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEndedData): void {
-  const own = books.plan;
+  const { plan: own, openAttempts } = books;
   books.plan = null;
   if (own === null) return void tell(books, `plan ${plan}: has ended, and there was none`);
   compare(books, 'which plan has ended', plan, own.plan);
-  if (reason === 'unpaid' && (own.due === null || at < own.due.graceUntil))
-    tell(books, `plan ${plan}: has ended unpaid`, at, own.due === null ? null : `${own.due.graceUntil} or later`);
+  if (reason !== 'unpaid') return;
+  const { due } = own;
+  if (due === null || at < due.graceUntil)
+    tell(books, `plan ${plan}: has ended unpaid`, at, due === null ? null : `${due.graceUntil} or later`);
+  if (due === null || due.isDeclined || due.provider === 'manual') return;
+  if (openAttempts.has(due.attemptId) || due.attempts < ATTEMPTS_GIVEN_UP)
+    tell(books, `plan ${plan}: has ended unpaid, and ${due.attemptId} was never answered`);
 }
 
+/** Of one period: after the last of them it is taken for unpaid, though nobody has declined it. */
+const ATTEMPTS_GIVEN_UP = 4;
+
 function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData): void {
-  const { attemptId, plan, catalogVersion, periodStart, periodEnd, graceUntil, startedAt } = claim;
+  const { attemptId, provider, plan, catalogVersion, periodStart, periodEnd, graceUntil, startedAt } = claim;
   const wanted = own.wanted !== null && own.wanted.from <= startedAt ? own.wanted.plan : own.plan;
   compare(books, `${attemptId}: its plan`, plan, wanted);
   const [from, until] = [0, 1].map((months) => beginsIn(own.anchorAt, monthsAfter(periodStart, months)));
@@ -76,6 +85,7 @@ function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData)
     tell(books, `${attemptId}: its period`, `${periodStart} to ${periodEnd}`, `${from} to ${until}`);
   if (periodStart < own.paidUntil) tell(books, `${attemptId}: begins`, periodStart, `${own.paidUntil} or later`);
   if (startedAt < periodStart) tell(books, `${attemptId}: is begun`, startedAt, `${periodStart} or later`);
+  if (startedAt >= periodEnd) tell(books, `${attemptId}: is begun`, startedAt, `before ${periodEnd}`);
   const listed = books.planOf(catalogVersion, plan);
   if (listed !== null) {
     compareAmount(books, `${attemptId}: its price`, claim.price, BigInt(listed.price));
@@ -87,7 +97,8 @@ function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData)
     const grace = new Date(Date.parse(startedAt) + listed.graceDays * DAY_MS).toISOString();
     compare(books, `${attemptId}: the end of its grace`, graceUntil, grace);
   }
-  own.due = { from: periodStart, graceUntil, attempts: isAgain ? (own.due?.attempts ?? 0) + 1 : 1 };
+  const attempts = isAgain ? (own.due?.attempts ?? 0) + 1 : 1;
+  own.due = { from: periodStart, graceUntil, attempts, attemptId, provider, isDeclined: false };
 }
 
 /** By what the plan costs and gives a day more, for each day until the end of the period. */

@@ -78,6 +78,7 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   const reload = attempt?.kind === 'reload' ? books.reload : null;
   const renewals =
     attempt?.kind === 'renewal' && attempt.period?.from === books.plan?.due?.from ? books.plan?.due : null;
+  if (renewals != null) renewals.isDeclined = true;
   const waits = reload === null ? RENEWAL_WAITS_MS[(renewals?.attempts ?? 0) - 1] : WAITS_MS[reload.declines];
   const waitMs = isTerminal ? undefined : waits;
   const next = waitMs === undefined ? 'never' : new Date(instantMs(failedAt) + waitMs).toISOString();

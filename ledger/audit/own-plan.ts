@@ -18,9 +18,19 @@ export interface OwnPlanState {
   paidUntil: string;
   overdraft: bigint;
   /** The period that is to be paid, as far as that was begun. */
-  due: { readonly from: string; readonly graceUntil: string; readonly attempts: number } | null;
+  due: OwnDuePeriod | null;
   /** What was asked for later; '' is the end. */
   wanted: { readonly plan: string; readonly from: string } | null;
+}
+
+/** One that is to be paid, and its newest attempt. */
+interface OwnDuePeriod {
+  readonly from: string;
+  readonly graceUntil: string;
+  readonly attempts: number;
+  readonly attemptId: string;
+  readonly provider: string;
+  isDeclined: boolean;
 }
 
 /** What an attempt pays for. */

@@ -1,7 +1,5 @@
+import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { PaymentProvider } from './payment-provider.ts';
-
-/** The name under which operators confirm payments themselves. */
-export const MANUAL = 'manual';
 
 /** Of what is paid elsewhere (a transfer, an invoice) nobody knows here until an operator says it. */
 export const MANUAL_PROVIDER: PaymentProvider = {

@@ -1,9 +1,9 @@
 import { afterAll, expect, it } from 'vitest';
 import { attemptId, keyId, leaseId, paymentId, proxyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
+import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { openAttempts } from '../../ledger/account/payments.ts';
-import { MANUAL } from '../../ledger/payments/manual-provider.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, type Callable, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { openAccount } from '../fixtures/gateway/open-account.ts';

@@ -1,11 +1,12 @@
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
+import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { SYSTEM } from '../../../contracts/permissions.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { attemptOf, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
-import { MANUAL, MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
+import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
 import {
   isTelling,
   type PaymentFact,

@@ -22,6 +22,8 @@ const looks = (at: string | number): CommandOf<'StartRenewal'> => ({
   ...{ type: 'StartRenewal', provider: 'manual', catalog, nowMs: typeof at === 'number' ? at : ms(at) },
 });
 
+const online = (at: number): AccountCommand => ({ ...looks(at), provider: 'stripe' });
+
 /** A life that goes on by commands. */
 class Life {
   readonly events: AccountEvent[];
@@ -53,6 +55,12 @@ class Life {
       isTerminal,
       nowMs: at,
     });
+  }
+
+  /** Nothing was charged, and nobody asked. */
+  givenUp(at: number): this {
+    const attempt = attemptId(this.claims.at(-1)?.attemptId ?? '');
+    return this.does({ type: 'AbandonPayment', attemptId: attempt, reason: 'an outage', nowMs: at });
   }
 
   get claims(): EventData<'RenewalStarted'>[] {
@@ -184,6 +192,58 @@ describe('a renewal', () => {
       data: { plan: 'starter', reason: 'unpaid', at: '2027-01-06T10:00:00.000Z' },
     });
     expect(one.state).toMatchObject({ plan: 'trial', billing: { plan: null, endedPlan: { reason: 'unpaid' } } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('that nobody has answered is waited for past its grace, and begun again where it was given up: no outage ends a plan', () => {
+    const claimed = (): Life => onStarter().does(online(ms(END)));
+    const kept = claimed().does(online(ms(END) + 8 * DAY));
+    expect(kept.claims.length).toBe(2);
+    expect(kept.pays('2027-01-08T00:00:00.000Z').plan).toMatchObject({ period: { startMs: ms(END) }, due: null });
+    expect(kept.faults).toEqual([]);
+    const again = claimed()
+      .givenUp(ms(END) + 1)
+      .does(online(ms(END) + DAY - 1));
+    expect(again.claims.length).toBe(2);
+    again.does(online(ms(END) + 8 * DAY)).pays('2027-01-08T00:00:00.000Z');
+    expect(again.claims[2]).toMatchObject({ attemptId: `renewal_${END}_2`, graceUntil: '2027-01-06T10:00:00.000Z' });
+    expect(again.plan).toMatchObject({ period: { startMs: ms(END) }, due: null });
+    expect(again.faults).toEqual([]);
+    // Its period went by meanwhile: of that nobody is asked for the money.
+    const later = claimed()
+      .givenUp(ms(END) + 40 * DAY)
+      .does(online(ms(END) + 40 * DAY));
+    expect(later.claims[2]).toMatchObject({
+      ...{ periodStart: '2027-01-30T10:00:00.000Z', graceUntil: '2027-02-15T10:00:00.000Z' },
+    });
+    expect(later.faults).toEqual([]);
+  });
+
+  it('that is given up four times ends the plan once its grace is over, as a decline of the newest does', () => {
+    const one = onStarter()
+      .does(online(ms(END)))
+      .givenUp(ms(END));
+    for (const days of [1, 3, 7]) {
+      expect(given(...one.events).decided(online(ms(END) + days * DAY - 1))).toEqual([]);
+      one.does(online(ms(END) + days * DAY)).givenUp(ms(END) + days * DAY);
+    }
+    expect([one.claims.length, one.plan?.due?.attempts]).toEqual([5, 4]);
+    expect(one.does(online(ms(END) + 7 * DAY)).events.at(-1)).toMatchObject({ type: 'PlanEnded' });
+    expect(one.faults).toEqual([]);
+    const declined = onStarter()
+      .does(online(ms(END)))
+      .givenUp(ms(END))
+      .does(online(ms(END) + DAY));
+    declined.declined(ms(END) + DAY).does(online(ms(END) + 7 * DAY));
+    expect(declined.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { reason: 'unpaid' } });
+    expect(declined.faults).toEqual([]);
+  });
+
+  it('that an operator has declined is begun again as the plan is asked for, not by itself', () => {
+    const one = onStarter().does(looks(END)).givenUp(ms(END));
+    given(...one.events).decides(looks(ms(END) + 7 * DAY - 1));
+    expect(new Life(...one.events).does(asks('starter', END)).claims.length).toBe(3);
+    expect(one.does(looks(ms(END) + 7 * DAY)).events.at(-1)).toMatchObject({ type: 'PlanEnded' });
     expect(one.faults).toEqual([]);
   });
 

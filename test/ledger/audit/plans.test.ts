@@ -69,6 +69,7 @@ it.each<[string, AccountEvent['type'], number, object, RegExp]>([
     { periodStart: AT, periodEnd: END },
     /: begins is .* should be .* or later/,
   ],
+  ['a time after it', 'RenewalStarted', 2, { startedAt: NEXT }, /: is begun is .* should be before 2027-01-30/],
   ['a time before it', 'RenewalStarted', 2, { startedAt: MID }, /: is begun is .* should be .* or later/],
   [
     'another price of the rest',
@@ -95,6 +96,21 @@ it.each<[string, AccountEvent['type'], number, object, RegExp]>([
   ],
 ])('tells of a plan with %s', (_what, type, nth, data, fault) => {
   expect(faultsOf(changed(type, nth, data))).toContainEqual(expect.stringMatching(fault));
+});
+
+it('tells of a plan that ended unpaid though nobody has answered its newest attempt', () => {
+  const until = (provider: string): AccountEvent[] => changed('RenewalStarted', 2, { provider }).slice(0, -2);
+  const claim = until('stripe').at(-1);
+  if (claim?.type !== 'RenewalStarted') throw new Error('a renewal is not claimed');
+  const { attemptId, graceUntil: at } = claim.data;
+  const end: AccountEvent = { type: 'PlanEnded', data: { plan: 'team', reason: 'unpaid', at } };
+  const unanswered = `plan team: has ended unpaid, and ${attemptId} was never answered`;
+  expect(faultsOf([...until('manual'), end])).toEqual([]);
+  expect(faultsOf([...until('stripe'), end])).toEqual([expect.stringContaining(unanswered)]);
+  const givenUp: AccountEvent = { type: 'PaymentAbandoned', data: { attemptId, reason: 'an outage', at: END } };
+  expect(faultsOf([...until('stripe'), givenUp, end])).toEqual([expect.stringContaining(unanswered)]);
+  const failed = { attemptId, code: 'card_declined', isTerminal: true, failedAt: END, nextAttemptAt: null };
+  expect(faultsOf([...until('stripe'), { type: 'PaymentFailed', data: failed }, end])).toEqual([]);
 });
 
 it('tells of a plan of another product, and of one that begins anew while it is paid', () => {

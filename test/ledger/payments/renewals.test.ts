@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { catalogFileSchema } from '../../../contracts/catalog.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
 import { grantId } from '../../../contracts/ids.ts';
 import type { Actor } from '../../../contracts/permissions.ts';
 import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
@@ -69,11 +70,25 @@ function faultsIn({ events }: MemoryEventLog): string[] {
   return faults;
 }
 
+/** Of the newest period: how each of its attempts has ended. */
+function answersBefore(events: readonly AccountEvent[]): (string | undefined)[] {
+  const claims = events.flatMap((one) =>
+    one.type === 'RenewalStarted' && one.data.kind === 'renewal' ? one.data : [],
+  );
+  const newest = claims.at(-1)?.periodStart;
+  return claims
+    .filter(({ periodStart }) => periodStart === newest)
+    .map(({ attemptId }) => events.findLast(({ data }) => 'attemptId' in data && data.attemptId === attemptId)?.type);
+}
+
+const wasAnswered = (ends: ReturnType<typeof answersBefore>): boolean =>
+  ends.at(-1) === 'PaymentFailed' || (ends.length >= 4 && ends.at(-1) === 'PaymentAbandoned');
+
 it('no interleaving of two renewers, of answers of the bank, of outages of any length, and of other plans renews twice, grants twice or loses a payment', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
-      fc.array(fc.constantFrom(...ANSWERS), { maxLength: 12 }),
+      fc.array(fc.constantFrom(...ANSWERS, 'gives up' as const), { maxLength: 12 }),
       // Between two looks, in hours: a day or two of working, days and months of outage.
       fc.array(
         fc.tuple(fc.constantFrom(1, 24, 72, 30 * 24, 100 * 24), fc.constantFrom(null, 'team', 'starter', 'none')),
@@ -111,6 +126,9 @@ it('no interleaving of two renewers, of answers of the bank, of outages of any l
         for (const { startMs, endMs } of renewals)
           if (startMs !== START && state.billing.plan?.anchorMs === START)
             expect(periodAt(START, startMs)).toEqual({ startMs, endMs });
+        for (const [at, event] of events.entries())
+          if (event.type === 'PlanEnded' && event.data.reason === 'unpaid')
+            expect(answersBefore(events.slice(0, at))).toSatisfy(wasAnswered);
         expect(faultsIn(log)).toEqual([]);
       },
     ),

@@ -5,13 +5,14 @@ import type { AskedPayment, PaymentOutcome, PaymentProvider } from '../../../led
 import type { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 
 /** What the bank does when it is asked; beyond the list it answers, and pays. */
-type Answer = 'pays' | 'declines' | 'is away' | 'pays, unheard' | 'declines, unheard' | 'lets wait';
+type Answer = 'pays' | 'declines' | 'is away' | 'pays, unheard' | 'declines, unheard' | 'lets wait' | 'gives up';
 
 /** Decides each key once, whoever asks, however often: what a provider promises of its idempotency keys. */
 export class Bank implements PaymentProvider {
   readonly name = 'stripe';
   readonly charges = new Map<string, PaymentId>();
   readonly #declined = new Set<string>();
+  readonly #givenUp = new Set<string>();
   readonly #answers: Answer[];
 
   constructor(answers: readonly Answer[]) {
@@ -22,11 +23,13 @@ export class Bank implements PaymentProvider {
     const answer = this.#answers.shift() ?? 'pays';
     if (answer === 'is away') throw new Error('the provider is away');
     if (answer === 'lets wait') return { type: 'waits', url: null };
-    if (!this.charges.has(key) && !this.#declined.has(key)) {
-      if (answer.startsWith('pays')) this.charges.set(key, paymentId(`pi_${this.charges.size}`));
+    if (!this.charges.has(key) && !this.#declined.has(key) && !this.#givenUp.has(key)) {
+      if (answer === 'gives up') this.#givenUp.add(key);
+      else if (answer.startsWith('pays')) this.charges.set(key, paymentId(`pi_${this.charges.size}`));
       else this.#declined.add(key);
     }
     if (answer.endsWith('unheard')) throw new Error('the answer was lost');
+    if (this.#givenUp.has(key)) return { type: 'abandoned', reason: 'nothing was charged' };
     const paid = this.charges.get(key);
     if (paid === undefined) return { type: 'failed', code: 'card_declined', isTerminal: false };
     return { type: 'paid', paymentId: paid, amount: price, paidAtMs: startedAtMs };
