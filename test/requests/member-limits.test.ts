@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { microUsd } from '../../contracts/money.ts';
 import { asking, type Callable, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { type FurtherAccount, openAccount } from '../fixtures/gateway/open-account.ts';
@@ -65,6 +65,7 @@ it('of all keys of a member refuses what it does not cover, says what is spent a
 
 it('counts what another key of the member holds', async () => {
   const gate = Promise.withResolvers<void>();
+  onTestFinished(() => gate.resolve());
   const { owner, bens, limit } = await organization();
   await limit(costOf(500) + 100);
   upstream.answerWith([wait(gate.promise), ...json(message({ model: 'opal-medium' }))]);
