@@ -10,6 +10,8 @@ import type { AccountViews } from '../projections/account-views.ts';
 interface UpkeepOptions {
   readonly log: EventLog;
   readonly accounts: AccountViews;
+  /** Whose accounts are looked after: those of others pay by what their own gateways are configured to. */
+  readonly product: string;
   readonly provider: PaymentProvider;
   readonly catalog: () => KnownPlans;
   readonly clock: () => number;
@@ -63,8 +65,10 @@ export class PaymentsUpkeep {
   }
 
   #begin(accountId: AccountId, { asksOpen }: { readonly asksOpen: boolean }): void {
-    const { mayWrite, accounts } = this.#options;
+    const { mayWrite, accounts, product } = this.#options;
     if (this.#isOver || !mayWrite() || accounts.whyAside(accountId) !== null) return;
+    const { state } = accounts.read(accountId);
+    if (state.type === 'open' && state.organization.product !== product) return;
     const before = this.#underWay.get(accountId);
     if (before !== undefined) {
       before.again = true;

@@ -20,6 +20,8 @@ export function authorize(actor: Actor, asked: Asked, state: AccountState): Comm
   if (state.type === 'unopened' || role === null) return accountNotFound();
   const reach = reachOf(asked.type, role);
   if (reach === null) return notPermitted(asked.type, role);
+  if (asked.type === 'StartPurchase' && asked.price !== asked.amount)
+    return refused(`${role} may not buy credits for another price than they are worth: that is for operator`);
   if (reach === 'below owner' && concernsOwner(asked, state))
     return refused(`${role} may not ${PERMISSIONS[asked.type].does} who is an owner, or becomes one`);
   return reach === 'own' ? refuseOthers(asked, actor.email, state) : null;

@@ -5,9 +5,10 @@ import { NOTHING, type OpenAccount } from './account-state.ts';
 import { comingBack } from './coming-back.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { unrestored } from './corrections.ts';
+import { grantOfPayment } from './decide-payments.ts';
 import { endOfException } from './exceptions.ts';
 import { burnAt, isExpired } from './grants.ts';
-import { isOfReturn } from './payments.ts';
+import { creditsGone, isOfReturn } from './payments.ts';
 import { haveRoom } from './shares-room.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
 
@@ -76,14 +77,19 @@ export function restoreGrant(command: CommandOf<'RestoreGrant'>, state: OpenAcco
   if (revocation === undefined)
     return commandRefused('revocation_not_found', `the account has no revocation ${revocationId}`);
   const left = unrestored(revocation);
-  const all = left.uncovered + left.taken;
+  const { grantId, cause } = revocation;
+  const own = left.uncovered + left.taken;
+  const most = MAY_OWE.has(cause) ? own : stillPaid(state, grantId);
+  const all = own < most ? own : most;
   const amount = command.amount ?? microUsd(all);
   if (amount <= 0n || amount > all)
     return commandRefused(
       'invalid_amount',
-      `amount: of ${formatUsd(revocation.amount)} USD that were revoked ${formatUsd(all)} have not come back`,
+      `amount: of ${formatUsd(revocation.amount)} USD that were revoked ${formatUsd(microUsd(own))} have not come back` +
+        (all < own
+          ? `, and ${formatUsd(microUsd(all))} of it are still paid for: the money of the rest went back`
+          : ''),
     );
-  const { grantId, cause } = revocation;
   const uncovered = microUsd(amount < left.uncovered ? amount : left.uncovered);
   const back = comingBack(state, { uncovered, shares: [{ grantId, amount: amount - uncovered }], isHeld: true }, nowMs);
   if ('code' in back) return back;
@@ -218,6 +224,16 @@ export function adjustBalance(command: CommandOf<'AdjustBalance'>, state: OpenAc
 const NOT_TAKEN = { shares: [], uncovered: NOTHING } as const;
 
 const unspentOf = ({ grants }: OpenAccount) => grants.filter(({ remaining }) => remaining > 0n);
+
+/** What was revoked of a grant whose money has not gone back otherwise; all of it where nobody paid. */
+function stillPaid(state: OpenAccount, grantId: string): bigint {
+  const revoked = (state.grants.find((one) => one.grantId === grantId)?.amount ?? 0n) - revocableOf(state, grantId);
+  const attempt = Object.values(state.billing.payments.attempts).find(
+    (one) => one.state === 'paid' && one.paymentId !== null && grantOfPayment(one.paymentId) === grantId,
+  );
+  const paid = attempt === undefined ? revoked : revoked - creditsGone(attempt);
+  return paid > 0n ? paid : 0n;
+}
 
 /** What a grant gave and nobody has revoked, whether it holds it still or not. */
 export function revocableOf({ billing, grants }: OpenAccount, grantId: string): bigint {

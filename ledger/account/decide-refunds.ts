@@ -1,11 +1,11 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import type { PaymentId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
-import { unrestored } from './corrections.ts';
 import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
-import { isOfReturn, paidBy } from './payments.ts';
+import { creditsGone, isOfReturn, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -55,24 +55,45 @@ export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAcco
     type: 'DisputeClosed',
     data: { paymentId, disputeId, outcome, closedAt: instant(closedAtMs) },
   };
-  // An id alone does not say whose credits were taken.
-  const grantId = grantOfPayment(paymentId);
-  const revocation = state.billing.revocations.find(
-    (one) => one.revocationId === disputeId && one.grantId === grantId && one.cause === 'dispute',
-  );
-  const left = revocation === undefined ? { uncovered: 0n, taken: 0n } : unrestored(revocation);
-  if (outcome === 'lost' || left.uncovered + left.taken === 0n) return [closed];
+  if (outcome === 'lost') return [closed];
+  const back = comesBack(state, paymentId, disputeId);
+  if (back === null) return [closed];
   const reason = `dispute ${disputeId} was won`;
   const restored = restoreGrant(
     {
-      ...{ type: 'RestoreGrant', restorationId: `${disputeId}_won`, revocationId: disputeId, amount: null },
-      ...{ reason, actor, nowMs },
+      ...{ type: 'RestoreGrant', restorationId: `${disputeId}_won`, revocationId: back.revocationId },
+      ...{ amount: back.amount, reason, actor, nowMs },
     },
     state,
   );
-  if ('type' in restored) return restored;
   // The one that was made before under its id is not what gives back the rest.
+  if ('type' in restored) return restored.code === 'id_reused' ? idTaken(`${disputeId}_won`) : restored;
   return restored.length === 0 ? idTaken(`${disputeId}_won`) : [closed, ...restored];
+}
+
+/**
+ * What a dispute that is won has taken, less what of the payment went back otherwise and found nothing to take. One that had found
+ * nothing itself gives back what is kept of another that was won.
+ */
+function comesBack(
+  state: OpenAccount,
+  paymentId: PaymentId,
+  disputeId: string,
+): { readonly revocationId: string; readonly amount: MicroUsd } | null {
+  const attempt = paidBy(state.billing.payments, paymentId);
+  if (attempt === undefined) return null;
+  const won = attempt.disputes.filter((one) => one.disputeId === disputeId || one.outcome === 'won');
+  const ids = new Set(won.map((one) => one.disputeId));
+  // An id alone does not say whose credits were taken.
+  const grantId = grantOfPayment(paymentId);
+  const kept = state.billing.revocations
+    .filter((one) => one.grantId === grantId && one.cause === 'dispute' && ids.has(one.revocationId))
+    .map((one) => ({ revocationId: one.revocationId, left: one.amount - one.restored }))
+    .filter(({ left }) => left > 0n);
+  const from = kept.find(({ revocationId }) => revocationId === disputeId) ?? kept[0];
+  const most = attempt.credits - revocableOf(state, grantId) - creditsGone(attempt, disputeId);
+  if (from === undefined || most <= 0n) return null;
+  return { revocationId: from.revocationId, amount: microUsd(from.left < most ? from.left : most) };
 }
 
 interface Taken {

@@ -63,6 +63,18 @@ export const attemptOf = ({ attempts }: PaymentsState, attemptId: string): Payme
 export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentAttempt | undefined =>
   Object.values(attempts).find((one) => one.state === 'paid' && one.paymentId === paymentId);
 
+/**
+ * Of what a payment bought, the part whose money has gone back: refunds, and disputes that were not won; together it may be more.
+ *
+ * @param but a dispute that is being won
+ */
+export function creditsGone({ credits, price, refunds, disputes }: PaymentAttempt, but: string | null = null): bigint {
+  const partOf = (amount: bigint): bigint => (credits * amount) / price;
+  const lost = disputes.filter(({ disputeId, outcome }) => outcome !== 'won' && disputeId !== but);
+  const refunded = partOf(refunds.reduce((sum, { amount }) => sum + amount, 0n));
+  return lost.reduce((sum, { amount }) => sum + partOf(amount), refunded);
+}
+
 /** Whether it is the id of a refund or a dispute, of whichever payment. */
 export const isOfReturn = ({ attempts }: PaymentsState, id: string): boolean =>
   Object.values(attempts).some(

@@ -1,5 +1,6 @@
 import { compareReturn, standingOf, takeReturn, tellUnreasoned } from './audit-coming-back.ts';
 import { areSame, isSameShare, monthOf, takeShares, textOfShares } from './audit-debit.ts';
+import { gone } from './audit-refunds.ts';
 import { burnNow } from './burn-own.ts';
 import { type AccountBooks, balanceOf, compare, compareAmount, tell } from './own-account.ts';
 import type { AdjustedData, GrantData, RestoredData, ReversedData, RevokedGrantData } from './stored-event.ts';
@@ -51,6 +52,10 @@ export function takeRestored(books: AccountBooks, restored: RestoredData): void 
   if (amount === 0n) tell(books, `${restorationId}: gives nothing back`);
   if (amount > owing + taken)
     tell(books, `${restorationId}: gives back of ${revocationId}`, amount, `at most ${owing + taken}`, 'micro-USD');
+  const attempt = grantId.startsWith('payment_') ? books.paid.get(grantId.slice('payment_'.length)) : undefined;
+  const paidFor = attempt === undefined ? amount : (books.revoked.get(grantId) ?? 0n) - gone(attempt);
+  if (!OWING.includes(cause) && amount > paidFor)
+    tell(books, `${restorationId}: gives back of what is paid for`, amount, `at most ${paidFor}`, 'micro-USD');
   const uncovered = amount < owing ? amount : owing;
   const grant = books.grantOf.get(grantId);
   const back = amount - uncovered;

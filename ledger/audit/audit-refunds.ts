@@ -29,6 +29,7 @@ export function takeDispute(books: AccountBooks, disputed: DisputedData, event: 
   if (books.returned.has(disputeId)) tell(books, `${disputeId}: disputed twice`);
   if (amount === '0') tell(books, `${disputeId}: a dispute about nothing`);
   const part = partOf(attempt, BigInt(amount));
+  attempt.disputed.set(disputeId, BigInt(amount));
   expectRevoked(books, attempt, { paymentId, id: disputeId, cause: 'dispute', part, event });
 }
 
@@ -39,13 +40,31 @@ export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData
   if (before === undefined) tell(books, `${disputeId}: closed, and was never opened`);
   else if (before !== 'open') tell(books, `${disputeId}: ${outcome}, and was ${before} before`);
   attempt?.returned.set(disputeId, outcome);
-  const revocation = books.revocations.get(disputeId);
-  if (revocation?.grantId !== `payment_${paymentId}` || revocation.cause !== 'dispute' || outcome === 'lost') return;
-  const { uncovered, taken } = revocation;
-  if (uncovered + taken === 0n) return;
-  const fields = { restorationId: `${disputeId}_won`, revocationId: disputeId, amount: String(uncovered + taken) };
+  if (attempt === undefined || outcome === 'lost') return;
+  attempt.disputed.delete(disputeId);
+  const kept = [disputeId, ...[...attempt.returned].flatMap(([id, ended]) => (ended === 'won' ? [id] : []))];
+  const from = kept.find((id) => leftOf(books, id, paymentId) > 0n);
+  if (from === undefined) return;
+  const most = (books.revoked.get(`payment_${paymentId}`) ?? 0n) - gone(attempt);
+  const left = leftOf(books, from, paymentId);
+  const amount = left < most ? left : most;
+  if (amount <= 0n) return;
+  const fields = { restorationId: `${disputeId}_won`, revocationId: from, amount: String(amount) };
   const what = { name: disputeId, told: 'won, and not restored' };
   books.following = { type: 'GrantRestored', fields, commandId: metadata?.commandId, ...what };
+}
+
+/** What a dispute took of its payment's credits, and has not come back. */
+function leftOf(books: AccountBooks, id: string, paymentId: string): bigint {
+  const revocation = books.revocations.get(id);
+  const isOfDispute = revocation?.grantId === `payment_${paymentId}` && revocation.cause === 'dispute';
+  return isOfDispute ? revocation.uncovered + revocation.taken : 0n;
+}
+
+/** The credits for which no money is left: of refunds, and of disputes that were not won. */
+export function gone(attempt: OwnAttempt): bigint {
+  const { refunded, disputed } = attempt;
+  return [...disputed.values()].reduce((all, amount) => all + partOf(attempt, amount), partOf(attempt, refunded));
 }
 
 interface Returned {

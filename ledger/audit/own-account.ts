@@ -140,6 +140,8 @@ export interface OwnAttempt {
   refunded: bigint;
   /** Refunds and disputes, with how each ended. */
   readonly returned: Map<string, string>;
+  /** What disputes that were not won are about. */
+  readonly disputed: Map<string, bigint>;
 }
 
 /** What an event says has to follow it. */

@@ -27,7 +27,7 @@ const save: AccountCommand = {
   ...{ last4: '4242', consentedAtMs: NOW, by: 'owner@example.com' },
 };
 
-async function scene(catalog: KnownPlans = EMPTY_CATALOG) {
+async function scene(catalog: KnownPlans = EMPTY_CATALOG, product = 'gateway') {
   const log = new MemoryEventLog();
   const start = [opened, keyIssued(), granted('g', 6_000_000)];
   log.write(accountStream(ACCOUNT), encodeEvents(start, recordingBy('test', NOW)));
@@ -45,7 +45,7 @@ async function scene(catalog: KnownPlans = EMPTY_CATALOG) {
   };
   const upkeep = endedLater(
     new PaymentsUpkeep({
-      ...{ log, accounts, provider, clock: () => made.nowMs, mayWrite: () => made.mayWrite },
+      ...{ log, accounts, product, provider, clock: () => made.nowMs, mayWrite: () => made.mayWrite },
       catalog: () => catalog,
       logger: pino({ level: 'silent' }),
     }),
@@ -89,6 +89,15 @@ it('credits are bought as a debit brings the level down, and by the configuratio
   await low.run(save);
   await low.run(configure);
   expect(low.asked.length).toBe(1);
+});
+
+it('accounts of another product are left to its own gateways, which may ask another provider', async () => {
+  const { run, asked, types } = await scene(EMPTY_CATALOG, 'other');
+  await run(configure);
+  await run(save);
+  await run(record(usageOf(1, 1_000_000)));
+  expect(asked).toEqual([]);
+  expect(types()).not.toContain('AutoReloadStarted');
 });
 
 it('what is open is asked of again by the clock, not by each event, and nothing is written while nothing may be', async () => {

@@ -23,7 +23,11 @@ export function addPurchaseCommand(credits: Command, context: CommandContext): v
     .description('begin to buy credits, which are there once they are paid')
     .argument('<account>', 'account id', accountArgument)
     .requiredOption('--usd <amount>', 'credits, in USD', usdArgument)
-    .option('--price-usd <amount>', 'what is to be paid for them, in USD; as much otherwise', usdArgument)
+    .option(
+      '--price-usd <amount>',
+      'what is to be paid for them, in USD, by an operator; as much otherwise',
+      usdArgument,
+    )
     .option('--id <attempt>', 'an id of your own: the same one again buys nothing more', attemptArgument)
     .addHelpText(
       'after',

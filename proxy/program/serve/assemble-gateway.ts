@@ -320,6 +320,7 @@ function paymentsOf({ options, projections, provider }: OpenedGateway, { availab
   return new PaymentsUpkeep({
     log,
     accounts: projections.accounts,
+    product: options.configuration.product,
     provider,
     catalog: () => projections.catalog.state,
     clock,

@@ -55,6 +55,14 @@ function expectAllowed(refused: unknown, who: string, isAllowed: boolean): void 
   else expect(refused).toMatchObject({ code: 'not_permitted', message: expect.stringMatching(`^${who} may not `) });
 }
 
+it('credits are bought by members for what they are worth, and at another price by operators alone', () => {
+  const buy = (price: bigint): Asked => ({ type: 'StartPurchase', amount: 20n, price }) as unknown as Asked;
+  expect(authorize(member(OWNER), buy(20n), account)).toBeNull();
+  for (const price of [19n, 21n])
+    expect(authorize(member(OWNER), buy(price), account)).toMatchObject({ code: 'not_permitted' });
+  expect(authorize(OPERATOR, buy(19n), account)).toBeNull();
+});
+
 const OF_MEMBERS = ['AddMember', 'ChangeMemberRole', 'RemoveMember'] as const;
 
 describe.each(OF_MEMBERS)('%s', (type) => {

@@ -101,7 +101,42 @@ describe('a dispute', () => {
     expect(balanceOf(disputed)).toBe(0n);
     const again = [...disputed, ...given(...disputed).decided(refund(5))];
     expect(balanceOf(again)).toBe(0n);
-    expect(balanceOf([...again, ...given(...again).decided(close('won'))])).toBe(5n);
+    // Refunds have paid all of it back.
+    expect(balanceOf([...again, ...given(...again).decided(close('won'))])).toBe(0n);
+    expect(balanceOf([...disputed, ...given(...disputed).decided(close('won'))])).toBe(5n);
+  });
+
+  test('gives back, won, what is paid for still: what was refunded meanwhile found nothing to take', () => {
+    const refunded = lived(paid, dispute(20), refund(8));
+    expect(balanceOf(refunded)).toBe(0n);
+    expect(balanceOf(lived(refunded, close('won')))).toBe(12n);
+    expect(balanceOf(lived(refunded, close('lost')))).toBe(0n);
+  });
+
+  test('of two of one payment the one that was lost keeps what the other took, until both are won', () => {
+    const other = { disputeId: 'dp_2' };
+    const both = lived(paid, dispute(20), dispute(20, other), close('won'));
+    expect(balanceOf(both)).toBe(0n);
+    expect(balanceOf(lived(both, close('lost', other)))).toBe(0n);
+    expect(balanceOf(lived(both, close('won', other)))).toBe(20n);
+  });
+
+  test('keeps what was revoked by hand, and what was revoked by hand is not given back without its money', () => {
+    const revoke: AccountCommand = {
+      ...{ type: 'RevokeGrant', revocationId: 'by_hand', grantId: grantId('payment_pi_1'), amount: usd(15) },
+      ...{ cause: 'administration', paymentId: null, reason: 'by hand', ...SAID },
+    };
+    const restore = (amount: number | null): AccountCommand => ({
+      ...{ type: 'RestoreGrant', restorationId: `back_${amount}`, revocationId: 'by_hand' },
+      ...{ amount: amount === null ? null : usd(amount), reason: 'back', ...SAID },
+    });
+    const disputed = lived(paid, revoke, dispute(20));
+    expect(balanceOf(lived(disputed, close('won')))).toBe(5n);
+    const refunded = lived(paid, revoke, refund(12));
+    expect(balanceOf(refunded)).toBe(0n);
+    given(...refunded).refuses(restore(9), 'invalid_amount', /8\.00|0\.000008/);
+    expect(balanceOf(lived(refunded, restore(null)))).toBe(8n);
+    given(...lived(refunded, refund(8))).refuses(restore(null), 'invalid_amount', /the money of the rest went back/);
   });
 });
 

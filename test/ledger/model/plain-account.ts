@@ -125,7 +125,9 @@ export class PlainAccount extends PlainMoney {
         : 'refused';
     const revocation = this.#revocations[revocationId];
     if (revocation === undefined) return 'refused';
-    const all = revocation.owed + revocation.taken;
+    const wasPaidBack = revocation.cause === 'refund' || revocation.cause === 'dispute';
+    const own = revocation.owed + revocation.taken;
+    const all = wasPaidBack ? own : least(own, this.#stillPaid(revocation.grant) ?? own);
     const wanted = amount ?? all;
     if (wanted <= 0n || wanted > all) return 'refused';
     const owed = least(wanted, revocation.owed);
@@ -257,13 +259,38 @@ export class PlainAccount extends PlainMoney {
     const dispute = this.payments.paidBy(paymentId)?.disputes[disputeId];
     if (dispute === undefined) return 'refused';
     if (dispute.outcome !== null) return dispute.outcome === outcome ? 'nothing' : 'refused';
-    const revocation = this.#revocations[disputeId];
-    if (outcome === 'won' && revocation !== undefined && revocation.owed + revocation.taken > 0n) {
-      const ids = { restorationId: `${disputeId}_won`, revocationId: disputeId };
-      const verdict = this.#restore({ type: 'RestoreGrant', ...ids, amount: null, reason: 'won', actor: 'x', nowMs });
-      if (verdict !== 'done') return 'refused';
-    }
+    const before = dispute.outcome;
     dispute.outcome = outcome;
+    const won = Object.entries(this.payments.paidBy(paymentId)?.disputes ?? {}).filter(
+      ([, one]) => one.outcome === 'won',
+    );
+    const from = [disputeId, ...won.map(([id]) => id)].find((id) => this.#leftOf(id) > 0n);
+    const amount = from === undefined ? 0n : least(this.#leftOf(from), this.#stillPaid(`payment_${paymentId}`) ?? 0n);
+    if (outcome === 'won' && from !== undefined && amount > 0n) {
+      const what = { restorationId: `${disputeId}_won`, revocationId: from, amount: amount as never, reason: 'won' };
+      const verdict = this.#restore({ type: 'RestoreGrant', ...what, actor: 'x', nowMs });
+      if (verdict !== 'done') {
+        dispute.outcome = before;
+        return 'refused';
+      }
+    }
     return 'done';
+  }
+
+  #leftOf(id: string): bigint {
+    const revocation = this.#revocations[id];
+    return revocation === undefined ? 0n : revocation.owed + revocation.taken;
+  }
+
+  /** Of what was revoked of a grant, that for which there is money still; null where nobody paid for it. */
+  #stillPaid(grantId: string): bigint | null {
+    const grant = this.find(grantId);
+    const attempt = this.payments.paidBy(grantId.replace('payment_', ''));
+    if (grant === undefined || attempt === undefined) return null;
+    const { credits, price, refunds, disputes } = attempt;
+    let gone = (credits * Object.values(refunds).reduce((sum, one) => sum + one, 0n)) / price;
+    for (const one of Object.values(disputes)) if (one.outcome !== 'won') gone += (credits * one.amount) / price;
+    const left = grant.amount - this.#revocable(grant) - gone;
+    return left > 0n ? left : 0n;
   }
 }
