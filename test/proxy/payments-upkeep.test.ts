@@ -139,8 +139,10 @@ it('a plan is renewed by the clock alone, asked of at once, and again while it i
   ]);
   expect(types().filter((type) => type === 'RenewalStarted').length).toBe(2);
   made.nowMs = ms('2026-12-27T10:00:00.000Z');
+  outcomes.push({ type: 'failed', code: 'card_declined', isTerminal: false });
   await upkeep.look();
-  expect(types()).toContain('PlanEnded');
+  await upkeep.look();
+  expect(types().slice(-2)).toEqual(['PaymentFailed', 'PlanEnded']);
 });
 
 it('what was not begun while nothing might be written is begun for who waits for it, once', async () => {
