@@ -5,7 +5,6 @@ import type { CommandOf } from './commands.ts';
 import { isOpen } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
-import type { PlanState } from './plan-state.ts';
 import { isAwaited } from './plans.ts';
 
 const HOUR_MS = 3_600_000;
@@ -23,11 +22,12 @@ interface AfterDecline {
 /** What a decline leads to where nobody is there to try again. */
 export function afterDecline(
   attempt: PaymentAttempt,
-  { payments: { reload }, plan }: OpenAccount['billing'],
+  billing: OpenAccount['billing'],
   { code, isTerminal, nowMs }: CommandOf<'RecordPaymentFailure'>,
 ): AfterDecline {
+  const { reload } = billing.payments;
   const isReload = attempt.kind === 'reload' && reload !== null;
-  const waits = isReload ? RELOAD_AGAIN_MS[reload.declines] : waitOfRenewal(attempt, plan);
+  const waits = isReload ? RELOAD_AGAIN_MS[reload.declines] : waitOfRenewal(attempt, billing);
   if (waits !== undefined && !isTerminal) return { nextAttemptAt: instant(nowMs + waits), pause: [] };
   const paused: AccountEvent = { type: 'AutoReloadPaused', data: { reason: code, at: instant(nowMs) } };
   return { nextAttemptAt: null, pause: isReload ? [paused] : [] };
@@ -38,10 +38,12 @@ export function afterDecline(
  * nothing charged, as after an outage. Null where it was answered, or too many were given up. What an operator says, or waits
  * for, is an answer.
  */
-export function unansweredUntil({ payments, plan }: OpenAccount['billing']): number | null {
-  const due = plan?.due ?? null;
+export function unansweredUntil(billing: OpenAccount['billing']): number | null {
+  const due = billing.plan?.due ?? null;
   if (due === null) return null;
-  const ofPeriod = Object.values(payments.attempts).filter((one) => one.kind === 'renewal' && isAwaited(plan, one));
+  const ofPeriod = Object.values(billing.payments.attempts).filter(
+    (one) => one.kind === 'renewal' && isAwaited(billing, one),
+  );
   const newest = ofPeriod.toSorted((one, other) => one.startedAtMs - other.startedAtMs).at(-1);
   if (newest === undefined || newest.provider === MANUAL) return null;
   if (isOpen(newest)) return Number.POSITIVE_INFINITY;
@@ -49,7 +51,9 @@ export function unansweredUntil({ payments, plan }: OpenAccount['billing']): num
   return newest.state === 'abandoned' && waits !== undefined ? newest.startedAtMs + waits : null;
 }
 
-const waitOfRenewal = (attempt: PaymentAttempt, plan: PlanState | null): number | undefined =>
-  attempt.kind === 'renewal' && isAwaited(plan, attempt) ? RENEWAL_AGAIN_MS[(plan?.due?.attempts ?? 0) - 1] : undefined;
+const waitOfRenewal = (attempt: PaymentAttempt, billing: OpenAccount['billing']): number | undefined =>
+  attempt.kind === 'renewal' && isAwaited(billing, attempt)
+    ? RENEWAL_AGAIN_MS[(billing.plan?.due?.attempts ?? 0) - 1]
+    : undefined;
 
 const instant = (ms: number): string => new Date(ms).toISOString();

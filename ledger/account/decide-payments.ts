@@ -84,11 +84,11 @@ export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAc
 /** What is paid for a period that is over, or of a plan that the account has no more, is credit as bought. */
 function termsOfCredits(
   attempt: PaymentAttempt,
-  { billing: { plan } }: OpenAccount,
+  { billing }: OpenAccount,
   nowMs: number,
 ): Pick<EventData<'CreditsGranted'>, 'source' | 'expiresAt'> {
   const endMs = attempt.period?.endMs ?? nowMs;
-  const isOfPlan = nowMs < endMs && isAwaited(plan, attempt);
+  const isOfPlan = nowMs < endMs && isAwaited(billing, attempt);
   return isOfPlan ? { source: 'plan', expiresAt: instant(endMs) } : { source: 'purchase', expiresAt: null };
 }
 

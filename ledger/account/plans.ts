@@ -26,13 +26,13 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
     }
     case 'PaymentSucceeded': {
       const attempt = attemptOf(payments, event.data.attemptId);
-      if (attempt === undefined || attempt.period === null || !isAwaited(plan, attempt)) return state;
+      if (attempt === undefined || attempt.period === null || !isAwaited(state.billing, attempt)) return state;
       return withPaidPeriod(state, attempt.kind, attempt.period);
     }
     case 'PaymentFailed':
     case 'PaymentAbandoned': {
       const attempt = attemptOf(payments, event.data.attemptId);
-      if (attempt?.kind !== 'renewal' || !isAwaited(plan, attempt)) return state;
+      if (attempt?.kind !== 'renewal' || !isAwaited(state.billing, attempt)) return state;
       const next = 'nextAttemptAt' in event.data ? event.data.nextAttemptAt : null;
       return withNextAttempt(state, next === null ? null : Date.parse(next));
     }
@@ -56,10 +56,25 @@ export function planInForce(
 
 const NONE = microUsd(0n);
 
-/** Whether a payment still is of the plan that the account has; what is paid later is credit as bought. */
-export function isAwaited(plan: PlanState | null, { kind, period }: Pick<PaymentAttempt, 'kind' | 'period'>): boolean {
+/**
+ * Whether a payment still is of the plan that the account has; what is paid later is credit as bought, as is what is paid for an
+ * upgrade after another one that was asked for later: the plan that was asked for last stays.
+ */
+export function isAwaited(
+  { plan, payments }: Pick<OpenAccount['billing'], 'plan' | 'payments'>,
+  { attemptId, kind, period }: Pick<PaymentAttempt, 'attemptId' | 'kind' | 'period'>,
+): boolean {
   if (plan === null || period === null) return false;
-  return kind === 'renewal' ? plan.due?.startMs === period.startMs : plan.period?.endMs === period.endMs;
+  if (kind === 'renewal') return plan.due?.startMs === period.startMs;
+  const isPaidLater = Object.values(payments.attempts).some(
+    (one) =>
+      one.attemptId !== attemptId &&
+      one.kind === 'upgrade' &&
+      one.state === 'paid' &&
+      one.period?.endMs === period.endMs &&
+      one.period.startMs >= period.startMs,
+  );
+  return plan.period?.endMs === period.endMs && !isPaidLater;
 }
 
 type Terms = NonNullable<EventData<'PlanChanged'>['terms']>;

@@ -28,7 +28,10 @@ export function takePlanChanged(books: AccountBooks, { plan, terms = null }: Pla
   const until = isNew ? beginsIn(anchorAt, monthsAfter(anchorAt, 1)) : before.paidUntil;
   compare(books, `plan ${plan}: the end of its period`, periodEnd, until);
   if (isNew)
-    books.plan = { plan, version: catalogVersion, anchorAt, paidUntil: '', overdraft: 0n, due: null, wanted: null };
+    books.plan = {
+      ...{ plan, version: catalogVersion, anchorAt, paidUntil: '', overdraft: 0n },
+      ...{ upgradedFrom: '', due: null, wanted: null },
+    };
   else before.wanted = plan !== before.plan && effectiveAt >= before.paidUntil ? { plan, from: effectiveAt } : null;
 }
 

@@ -17,6 +17,8 @@ export interface OwnPlanState {
   /** '' before anything is. */
   paidUntil: string;
   overdraft: bigint;
+  /** When the newest upgrade of the period was asked for that is paid; '' where none is. */
+  upgradedFrom: string;
   /** The period that is to be paid, as far as that was begun. */
   due: OwnDuePeriod | null;
   /** What was asked for later; '' is the end. */
@@ -45,16 +47,17 @@ export interface OwnPaidPeriod {
 /** Null where the catalog of that version has none. */
 export type PlanOf = (version: number, id: string) => OwnListedPlan | null;
 
-/** Whether what an attempt pays for is still what the account has to pay. */
-export const isOfPlan = (own: OwnPlanState | null, kind: string, { from, until }: OwnPaidPeriod): boolean =>
-  own !== null && (kind === 'renewal' ? own.due?.from === from : own.paidUntil === until);
+/** Whether what an attempt pays for is still what the account has to pay: not where an upgrade of after it is paid. */
+export const isOfPlan = (own: OwnPlanState, kind: string, { from, until }: OwnPaidPeriod): boolean =>
+  kind === 'renewal' ? own.due?.from === from : own.paidUntil === until && from > own.upgradedFrom;
 
 /** It is paid, and so in force. */
-export function takePeriod(own: OwnPlanState, kind: string, { plan, version, until, overdraft }: OwnPaidPeriod): void {
+export function takePeriod(own: OwnPlanState, kind: string, period: OwnPaidPeriod): void {
+  const { plan, version, from, until, overdraft } = period;
   Object.assign(own, { plan, version, overdraft });
-  if (kind !== 'renewal') return;
+  if (kind !== 'renewal') return void Object.assign(own, { upgradedFrom: from });
   if (own.wanted !== null && own.due !== null && own.wanted.from <= own.due.from) own.wanted = null;
-  Object.assign(own, { paidUntil: until, due: null });
+  Object.assign(own, { paidUntil: until, upgradedFrom: '', due: null });
 }
 
 /** The period that begins in the month of an instant, by the day and time of the first. */

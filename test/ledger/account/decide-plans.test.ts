@@ -7,13 +7,13 @@ import { spendable } from '../../../ledger/account/leases.ts';
 import { overdraftOf } from '../../../ledger/account/plans.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { keyIssued, ms, openAccount, opened, record, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
-import { catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
+import { BIG, catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 
 const AT = '2026-11-30T10:00:00.000Z';
 const END = '2026-12-30T10:00:00.000Z';
 const DAY = 24 * 3_600_000;
-const catalog = catalogOf(STARTER, TEAM, OPEN_SOURCE);
+const catalog = catalogOf(STARTER, TEAM, OPEN_SOURCE, BIG);
 
 const asks = (plan: string, at = AT): AccountCommand => ({
   ...{ type: 'ChangePlan', plan, provider: 'manual', catalog, reason: 'as asked for', by: 'operator', nowMs: ms(at) },
@@ -300,6 +300,24 @@ describe('another plan', () => {
     const one = onStarter().does(asks('team', MID)).declined(ms(MID));
     expect(one.state.plan).toBe('starter');
     expect(one.does(looks(END)).claims[2]).toMatchObject({ plan: 'starter', kind: 'renewal' });
+  });
+
+  it('asked for before one that is paid is credit as bought, where it turns out to be paid after all', () => {
+    const both = (): Life =>
+      onStarter().does(asks('team', MID)).declined(ms(MID)).does(asks('big', '2026-12-16T10:00:00.000Z'));
+    const { attemptId: first, provider, price: amount } = both().claims[1] as EventData<'RenewalStarted'>;
+    const paidLate: AccountCommand = {
+      ...{ type: 'RecordPayment', attemptId: first, provider, paymentId: paymentId('pi_first'), amount },
+      ...{ paidAtMs: ms(MID), nowMs: ms('2026-12-17T10:00:00.000Z') },
+    };
+    const one = both().pays('2026-12-16T10:00:00.000Z').does(paidLate);
+    expect([one.state.plan, overdraftOf(one.state)]).toEqual(['big', 50_000_000n]);
+    expect(one.events.at(-1)).toMatchObject({ data: { source: 'purchase', amount: 117_500_000n, expiresAt: null } });
+    expect(one.faults).toEqual([]);
+    const inTurn = both().does(paidLate);
+    expect(inTurn.state.plan).toBe('team');
+    expect(inTurn.pays('2026-12-17T11:00:00.000Z').state.plan).toBe('big');
+    expect(inTurn.faults).toEqual([]);
   });
 
   it('whose difference nobody has paid as the period ends does not keep the plan from being renewed', () => {

@@ -10,7 +10,7 @@ import type { OwnCard } from '../../../ledger/audit/stored-event.ts';
 import { planIn } from '../../../ledger/catalog/known-plans.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, CARD, grant, granted, ms, opened } from '../../fixtures/ledger/example-account.ts';
-import { catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
+import { BIG, catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
 /**
@@ -29,7 +29,7 @@ export interface Case {
 const NOW = ms('2026-11-20T10:00:00.000Z');
 
 /** What plans there are in all of these lives. */
-export const catalogOfFaults = catalogOf(STARTER, TEAM, OPEN_SOURCE);
+export const catalogOfFaults = catalogOf(STARTER, TEAM, OPEN_SOURCE, BIG);
 
 /** As it stands in the log. */
 const planOf: PlanOf = (version, id) => {
