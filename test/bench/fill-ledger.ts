@@ -1,5 +1,6 @@
 import { catalogFileSchema } from '../../contracts/catalog.ts';
 import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
+import { BASE_FORMS } from '../../contracts/event-forms.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import {
   type AccountId,
@@ -57,7 +58,8 @@ export async function fillLedger(path: string, size: LedgerSize): Promise<number
   const log = await openSqliteEventLog({ path });
   try {
     const nowMs = Date.now();
-    await identifyLedger(log, nowMs, recordingBy('gateway', nowMs));
+    // Programs of before, which are measured beside this one, serve from it, too.
+    await identifyLedger(log, nowMs, recordingBy('gateway', nowMs), BASE_FORMS);
     await publishCatalog(log, CATALOG, recordingBy('operator', nowMs));
     const writer = new Writer(log);
     const accounts: Account[] = [];

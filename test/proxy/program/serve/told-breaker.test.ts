@@ -50,7 +50,9 @@ it('the breaker is told of each append of a gateway that the log takes, also of 
   const gateway = await start(log, { proxies: 'many' });
   await gateway.whenReady();
   expect(log.events.map(({ type }) => type)).toContain('ClockCompared');
-  expect(gateway.process.breaker.taken).toBe(log.events.length);
+  // Each append is of one command.
+  const appends = new Set(log.events.map(({ metadata }) => JSON.parse(metadata).commandId));
+  expect(gateway.process.breaker.taken).toBe(appends.size);
 });
 
 it('where no view follows the log it is away as soon as it answers no read, and there once it does', async () => {
@@ -62,7 +64,7 @@ it('where no view follows the log it is away as soon as it answers no read, and 
   log.comeBack();
   await ledgerWatch.whenWhole;
   await expect.poll(() => breaker.isAway).toBe(false);
-  expect(log.inner.events.map(({ stream }) => stream)).toEqual([LEDGER_STREAM]);
+  expect(new Set(log.inner.events.map(({ stream }) => stream))).toEqual(new Set([LEDGER_STREAM]));
 });
 
 it('an outage is told once when it begins, once for each further reason, and once when it is over', async () => {
