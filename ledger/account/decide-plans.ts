@@ -89,7 +89,7 @@ export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAcco
   if (due !== null && nowMs >= due.graceUntilMs && againAtMs === null) return [ended(current, 'unpaid', nowMs)];
   if (state.suspended !== null || openAttempts(payments).some(({ kind }) => kind === 'renewal')) return [];
   if (due !== null && nowMs < (due.nextAttemptAtMs ?? againAtMs ?? Number.POSITIVE_INFINITY)) return [];
-  const listed = newestPlan(catalog, wanted);
+  const listed = newestPlan(catalog, wanted, state.organization.product);
   if (listed === null) return [];
   const { plan, version } = listed;
   const again = due !== null && nowMs < due.endMs ? due : null;

@@ -41,7 +41,10 @@ export function takeRenewal(books: AccountBooks, claim: RenewalData, event: Stor
   if (own === null) return void tell(books, `${attemptId}: is of plan ${plan}, and the account has none`);
   const listed = books.planOf(catalogVersion, plan);
   if (listed === null) tell(books, `${attemptId}: names plan ${plan} of the catalog ${catalogVersion}, which has none`);
-  else compareAmount(books, `${attemptId}: what may be owed`, claim.overdraft, BigInt(listed.overdraft));
+  else {
+    compare(books, `${attemptId}: the product of its plan`, listed.product, books.statements.product);
+    compareAmount(books, `${attemptId}: what may be owed`, claim.overdraft, BigInt(listed.overdraft));
+  }
   if (kind === 'renewal') auditPeriod(books, own, claim);
   else auditUpgrade(books, own, claim);
   const period: OwnPaidPeriod = {

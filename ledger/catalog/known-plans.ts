@@ -16,11 +16,11 @@ interface ListedPlan {
   readonly plan: CatalogPlan;
 }
 
-/** As it was listed last: who has a plan that is sold no more goes on with it. Null where it never was. */
-export function newestPlan(catalog: KnownPlans, id: string): ListedPlan | null {
+/** As it was listed last for a product: who has a plan that is sold no more goes on with it. Null where it never was. */
+export function newestPlan(catalog: KnownPlans, id: string, product: string): ListedPlan | null {
   for (let version = catalog.version; version > 0; version--) {
     const plan = planIn(catalog, id, version);
-    if (plan !== null) return { version, plan };
+    if (plan?.product === product) return { version, plan };
   }
   return null;
 }

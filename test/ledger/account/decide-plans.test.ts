@@ -337,6 +337,13 @@ describe('another plan', () => {
     expect(back.claims.at(-1)).toMatchObject({ plan: 'team' });
   });
 
+  it('is renewed as its own product has it, whatever another product sells by its id', () => {
+    const other = { ...STARTER, product: 'other', price: usd(900_000_000) };
+    const both = { version: 2, plans: new Map([...catalog.plans, [2, [other]]]) };
+    const one = onStarter().does({ ...looks(END), catalog: both });
+    expect(one.claims.at(-1)).toMatchObject({ catalogVersion: 1, price: 20_000_000n });
+  });
+
   it('none ends the one there is as its period does, or at once', () => {
     const one = onStarter().does(asks('none', MID));
     given(...one.events).decides(asks('none', MID));

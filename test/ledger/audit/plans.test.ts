@@ -119,6 +119,9 @@ it('tells of a plan of another product, and of one that begins anew while it is 
   expect(faultsOf([foreign, ...others])).toContainEqual(
     expect.stringMatching(/plan starter: its product is gateway, should be agents/),
   );
+  expect(faultsOf([foreign, ...others])).toContainEqual(
+    expect.stringMatching(/the product of its plan is gateway, should be agents/),
+  );
   const anew = changed('PlanChanged', 0, {}).flatMap((event): AccountEvent[] =>
     event.type === 'PlanChanged' && event.data.terms !== null && event.data.plan === 'starter'
       ? [{ ...event, data: { ...event.data, terms: { ...event.data.terms, anchorAt: MID } } }]
