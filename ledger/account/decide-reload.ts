@@ -7,6 +7,7 @@ import { usableCredits } from './grants.ts';
 import { monthOf } from './month.ts';
 import { openAttempts } from './payments.ts';
 import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
+import { isPlanPaying } from './plans.ts';
 
 export function configureAutoReload(
   { type: _type, consentedAtMs, ...said }: CommandOf<'ConfigureAutoReload'>,
@@ -48,12 +49,14 @@ export function startAutoReload(command: CommandOf<'StartAutoReload'>, state: Op
   return [{ type: 'AutoReloadStarted', data: { ...begun, startedAt: instant(nowMs) } }];
 }
 
-/** Whether credits are being bought by themselves: an attempt is open, or the level has one begun. */
+/** Whether credits are being bought by themselves: an attempt is open, a plan's among them, or the level has one begun. */
 export function isReloading(state: OpenAccount, nowMs: number): boolean {
   const { reload } = state.billing.payments;
   if (reload === null) return false;
   const level = levelOf(state, reload, nowMs);
-  return level.pending > 0n || (level.isLow && whyNot(state, reload, level) === null);
+  if (level.pending > 0n) return true;
+  const reason = level.isLow ? whyNot(state, reload, level) : 'enough';
+  return reason === null || reason === 'pending';
 }
 
 interface Level {
@@ -76,16 +79,16 @@ function levelOf(state: OpenAccount, { threshold, target }: ReloadState, nowMs: 
 }
 
 function whyNot(
-  { suspended, billing: { payments } }: OpenAccount,
+  { suspended, billing }: OpenAccount,
   reload: ReloadState,
   { amount, monthTotal, pending, nowMs }: Level,
 ): EventData<'AutoReloadSkipped'>['reason'] | null {
   if (reload.consentedAtMs === null) return 'disabled';
   if (suspended !== null) return 'suspended';
   if (reload.paused !== null) return 'paused';
-  if (pending > 0n) return 'pending';
+  if (pending > 0n || isPlanPaying(billing, nowMs)) return 'pending';
   if (reload.nextAttemptAtMs !== null && nowMs < reload.nextAttemptAtMs) return 'backoff';
-  if (payments.method === null) return 'no_payment_method';
+  if (billing.payments.method === null) return 'no_payment_method';
   return amount + monthTotal > reload.monthlyCap ? 'cap' : null;
 }
 

@@ -3,7 +3,8 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type CatalogPlan, NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
 import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
-import { attemptOf } from './payments.ts';
+import type { BillingState } from './billing-state.ts';
+import { attemptOf, openAttempts } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { type PaidPeriod, type PlanState, paidPeriodOf } from './plan-state.ts';
 
@@ -52,6 +53,13 @@ export function planInForce(
   catalog: KnownPlans,
 ): CatalogPlan | null {
   return plan === null || plan.period === null ? null : planIn(catalog, plan.plan, plan.catalogVersion);
+}
+
+/** Whether a plan is about to bring credits: an attempt of it is open, or its next period is to begin and none was made yet. */
+export function isPlanPaying({ plan, payments }: BillingState, nowMs: number): boolean {
+  if (openAttempts(payments).some(({ period }) => period !== null)) return true;
+  if (plan === null || plan.due !== null || nowMs < (plan.period?.endMs ?? plan.anchorMs)) return false;
+  return plan.next === null || plan.next.plan !== NO_PLAN || nowMs < plan.next.effectiveAtMs;
 }
 
 const NONE = microUsd(0n);

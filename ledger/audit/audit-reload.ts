@@ -6,7 +6,7 @@ import type { FailedData, ReloadSetData, ReloadStartedData, SkippedData, StoredE
 
 /*
  * An auto-reload is begun where no more is left than its threshold, of as many whole cents as bring it to its target, and where
- * nothing is against it; its month, by the claims, has no more than its cap. A reason for none is told where it is new.
+ * nothing is against it, such as a plan's period that is about to bring credits; its month, by the claims, has no more than its cap. A reason for none is told where it is new.
  */
 
 const CENT = 10_000n;
@@ -104,6 +104,8 @@ interface Level {
   /** What could be spent, less what is owed. */
   readonly free: bigint;
   readonly pending: bigint;
+  /** One is open that brings a plan's credits. */
+  readonly hasPlanAttempt: boolean;
   readonly wanted: bigint;
 }
 
@@ -113,21 +115,22 @@ function levelAt(
   at: string,
 ): Level {
   const atMs = instantMs(at);
-  let [free, pending] = [-uncovered, 0n];
+  let [free, pending, hasPlanAttempt] = [-uncovered, 0n, false];
   for (const grant of grants) if (grant.remaining > 0n && isUsableAt(grant, atMs)) free += grant.remaining;
   for (const id of openAttempts) {
     const attempt = attempts.get(id);
     if (attempt?.kind === 'reload') pending += attempt.price;
+    else if (attempt?.kind === 'renewal' || attempt?.kind === 'upgrade') hasPlanAttempt = true;
   }
   const missing = positive(target - free - pending);
-  return { free, pending, wanted: missing + ((CENT - (missing % CENT)) % CENT) };
+  return { free, pending, hasPlanAttempt, wanted: missing + ((CENT - (missing % CENT)) % CENT) };
 }
 
 /** The first of what is against another reload; null where nothing is. */
 function whyNot(
-  { life, hasMethod, reloaded }: AccountBooks,
+  { life, hasMethod, reloaded, plan }: AccountBooks,
   { isOn, threshold, cap, isPaused, retryAt }: OwnReload,
-  { free, pending, wanted }: Level,
+  { free, pending, hasPlanAttempt, wanted }: Level,
   at: string,
 ): string | null {
   if (free + pending > threshold)
@@ -135,10 +138,17 @@ function whyNot(
   if (!isOn) return 'disabled';
   if (life.isSuspended) return 'suspended';
   if (isPaused) return 'paused';
-  if (pending > 0n) return 'pending';
+  if (pending > 0n || hasPlanAttempt || isDue(plan, at)) return 'pending';
   if (at < retryAt) return 'backoff';
   if (!hasMethod) return 'no_payment_method';
   return (reloaded.get(at.slice(0, 7)) ?? 0n) + wanted > cap ? 'cap' : null;
+}
+
+/** The end of what is paid has come, and nobody was asked for more so far. */
+function isDue(plan: AccountBooks['plan'], at: string): boolean {
+  if (plan === null || plan.due !== null) return false;
+  const isLast = plan.wanted !== null && plan.wanted.plan === '' && plan.wanted.from <= at;
+  return !isLast && at >= (plan.paidUntil === '' ? plan.anchorAt : plan.paidUntil);
 }
 
 const positive = (amount: bigint): bigint => (amount > 0n ? amount : 0n);

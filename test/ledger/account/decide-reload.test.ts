@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { attemptId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import { isReloading } from '../../../ledger/account/decide-reload.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   granted,
@@ -14,6 +15,7 @@ import {
   usageOf,
   usd,
 } from '../../fixtures/ledger/example-account.ts';
+import { catalogOf, STARTER, subscribed } from '../../fixtures/ledger/example-plan-events.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 
 const NOW = ms('2026-11-20T10:00:00.000Z');
@@ -134,6 +136,34 @@ describe('auto-reload', () => {
       reload('r1'),
       skipped('no_payment_method'),
     );
+  });
+
+  test('leaves it to a plan whose next credits are due or asked for, and buys where none come', () => {
+    const end = ms('2026-12-20T10:00:00.000Z');
+    const ofPlan = { plan: 'starter', provider: 'stripe', catalog: catalogOf(STARTER), nowMs: end };
+    const planned = lived(
+      [opened, ...subscribed('starter', at(NOW), { provider: 'stripe' })],
+      configure(),
+      save('pm_1'),
+    );
+    given(...planned).decides(reload('r1', end - 1));
+    const renewing = lived(planned, { type: 'StartRenewal', ...ofPlan });
+    const renewal = renewing.findLast((event) => event.type === 'RenewalStarted')?.data.attemptId ?? '';
+    for (const life of [planned, renewing]) {
+      given(...life).decides(reload('r1', end), skipped('pending', end));
+      expect(faultsOf([...life, skipped('pending', end)])).toEqual([]);
+      expect(isReloading(openAccount(life), end)).toBe(true);
+    }
+    given(...lived(renewing, pay(renewal, 20_000_000))).decides(reload('r1', end));
+    const asked = { ...ofPlan, reason: 'x', by: 'x', nowMs: NOW };
+    const cancelled = lived(planned, { type: 'ChangePlan', ...asked, plan: 'none' });
+    for (const life of [lived(renewing, fail(renewal, end)), cancelled]) {
+      const begun = lived(life, reload('r1', end));
+      expect(begun.at(-1)).toMatchObject({ type: 'AutoReloadStarted', data: { amount: 20_000_000n } });
+      expect(faultsOf(begun)).toEqual([]);
+      for (const other of [planned, renewing])
+        expect(faultsOf([...other, ...begun.slice(-1)])).toEqual([expect.stringMatching(/none may be.*pending/)]);
+    }
   });
 
   test('is configured with a target above its threshold and a cap that holds one reload; the same again is nothing', () => {
