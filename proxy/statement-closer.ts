@@ -4,7 +4,7 @@ import { type EventLog, EventLogError } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
-import { lastMonthOver } from '../ledger/account/month.ts';
+import { endOfMonthMs, lastMonthOver } from '../ledger/account/month.ts';
 import { closeStatements } from '../ledger/statement/close-statements.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import { hasUncounted } from '../projections/unclosed-accounts.ts';
@@ -13,7 +13,7 @@ import type { Holds } from './holds.ts';
 interface CloserOptions {
   readonly log: EventLog;
   readonly accounts: AccountViews;
-  readonly holds: Pick<Holds, 'ofAccount'>;
+  readonly holds: Pick<Holds, 'each'>;
   readonly clock: () => number;
   /** How long after its end a month is closed. */
   readonly graceMs: number;
@@ -71,7 +71,9 @@ export class StatementCloser {
   /** Null where the log does not take it. */
   async #closeOf(accountId: AccountId, month: string): Promise<number | null> {
     const { log, accounts, holds, clock, graceMs, mayWrite, logger } = this.#options;
-    if (accounts.whyAside(accountId) !== null || holds.ofAccount(accountId) > 0n) return 0;
+    if (accounts.whyAside(accountId) !== null) return 0;
+    // A later request is of a later month, and burns nothing that ended with this one: a busy account is never without any.
+    for (const hold of holds.each(accountId)) if (hold.amount > 0n && hold.firstStartMs < endOfMonthMs(month)) return 0;
     try {
       const snapshot = accounts.read(accountId);
       if (this.#rests(accountId, snapshot, month)) return 0;

@@ -7,14 +7,17 @@ import { isExpired } from './grants.ts';
 
 /**
  * Writes down, a stated time late, what the clock has made true. The event takes money for good, and a clock
- * can be wrong: so not while a lease runs or has only just ended, under which requests may be that still burn the grant.
+ * can be wrong: so not while a lease of before the grant's end runs or has only just ended, under which requests may be that still
+ * burn it.
  * No more at once than an append takes; the others the next time.
  */
 export function expireCredits({ nowMs, lateMs }: CommandOf<'ExpireCredits'>, state: OpenAccount): AccountEvent[] {
   const dueMs = nowMs - lateMs;
-  if (Object.values(state.leases).some(({ expiresAtMs }) => expiresAtMs > dueMs)) return [];
+  const leases = Object.values(state.leases).filter(({ expiresAtMs }) => expiresAtMs > dueMs);
+  const mayBurn = ({ expiresAtMs }: Grant): boolean =>
+    leases.some(({ requestsFromMs }) => requestsFromMs === null || requestsFromMs < (expiresAtMs ?? nowMs));
   return state.grants
-    .filter((grant) => grant.remaining > 0n && isExpired(grant, dueMs))
+    .filter((grant) => grant.remaining > 0n && isExpired(grant, dueMs) && !mayBurn(grant))
     .slice(0, LIMITS.expiriesPerAppendMax)
     .map(({ grantId, remaining, expiresAtMs }) => ({
       type: 'CreditsExpired',

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { EventData } from '../../contracts/events.ts';
-import { type AccountId, accountId, grantId } from '../../contracts/ids.ts';
+import { type AccountId, accountId, grantId, keyId, requestId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { Holds } from '../../proxy/holds.ts';
@@ -16,11 +16,11 @@ let mayWrite: boolean;
 let gateway: TestGateway;
 let closers: StatementCloser[];
 
-function closerOf(): StatementCloser {
+function closerOf(holds = new Holds()): StatementCloser {
   const closer = new StatementCloser({
     log: gateway.log,
     accounts: gateway.gateway.process.projections.accounts,
-    holds: new Holds(),
+    holds,
     clock: () => nowMs,
     graceMs: LIMITS.statementGraceMs,
     mayWrite: () => mayWrite,
@@ -78,6 +78,19 @@ it('writes nothing while nothing final may be written, as after a jump of the cl
   expect(await closeDue(closer)).toBe(0);
   expect(await statements()).toEqual([]);
   mayWrite = true;
+  expect(await closeDue(closer)).toBe(1);
+});
+
+it('waits for the requests of the month, and for none of later ones, which a busy account always has', async () => {
+  const holds = new Holds();
+  const closer = closerOf(holds);
+  const endMs = DUE_MS - LIMITS.statementGraceMs;
+  const hold = { accountId: gateway.accountId, keyId: keyId('key'), amount: microUsd(1n), leaseId: null };
+  holds.place(requestId('of-before'), { ...hold, month: '2026-11', startedAtMs: endMs - 1 });
+  holds.place(requestId('of-after'), { ...hold, month: '2026-12', startedAtMs: endMs });
+  nowMs = DUE_MS;
+  expect(await closeDue(closer)).toBe(0);
+  holds.release(requestId('of-before'));
   expect(await closeDue(closer)).toBe(1);
 });
 

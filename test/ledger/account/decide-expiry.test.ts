@@ -40,6 +40,14 @@ describe('credits are not written down as expired', () => {
     given(...account, leased(1, { untilMs: ms(END) })).decides(expire(due), expired(10));
   });
 
+  test('but under a lease of after their end, as a busy account always has one, no request burns them', () => {
+    const from = (at: number): AccountEvent =>
+      leased(1, { untilMs: due + 1, requestsFrom: new Date(at).toISOString() });
+    given(...account, from(ms(END) - 1)).decides(expire(due));
+    given(...account, from(ms(END))).decides(expire(due), expired(10));
+    given(...account, leased(1, { untilMs: due + 1, requestsFrom: null })).decides(expire(due));
+  });
+
   test('more than once, or where they are used up', () => {
     const used = given(...account).decided(record(usageOf(1, 4)));
     given(...account, ...used).decides(expire(due), expired(6));

@@ -134,8 +134,9 @@ export class PlainMoney {
 
   protected expire({ nowMs, lateMs }: Of<'ExpireCredits'>): Verdict {
     const dueMs = nowMs - lateMs;
-    if (Object.values(this.#leases).some(({ untilMs }) => untilMs > dueMs)) return 'nothing';
-    const over = this.grants.filter((grant) => grant.left > 0n && isOver(grant, dueMs));
+    const leases = Object.values(this.#leases).filter(({ untilMs }) => untilMs > dueMs);
+    const isUnderWay = (grant: PlainGrant): boolean => leases.some(({ fromMs }) => fromMs < grant.untilMs);
+    const over = this.grants.filter((grant) => grant.left > 0n && isOver(grant, dueMs) && !isUnderWay(grant));
     for (const grant of over) this.writeOff(grant);
     return over.length > 0 ? 'done' : 'nothing';
   }
