@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { SYSTEM } from '../contracts/permissions.ts';
+import { catchUpAccount, unlessAside } from '../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
 import { unrestored } from '../ledger/account/corrections.ts';
 import { type CommandResult, executeOnRepository } from '../ledger/account/execute-command.ts';
@@ -102,9 +103,14 @@ export class PaymentWebhooks {
       );
   }
 
-  #run(accountId: AccountId, command: AccountCommand): Promise<CommandResult> {
+  /** What another gateway has written is not yet in the views of this one: refused is only what is so by the log. */
+  async #run(accountId: AccountId, command: AccountCommand): Promise<CommandResult> {
     const { log, accounts, clock } = this.#options;
-    return executeOnRepository(log, accounts, accountId, command, SYSTEM, recordingBy(ACTOR, clock()));
+    const run = () => executeOnRepository(log, accounts, accountId, command, SYSTEM, recordingBy(ACTOR, clock()));
+    const result = await run();
+    if (result.type === 'done') return result;
+    await unlessAside(accounts, accountId, () => catchUpAccount(log, accounts, accountId));
+    return run();
   }
 }
 

@@ -1,0 +1,51 @@
+import pino from 'pino';
+import { expect, it } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { accountStream, attemptId } from '../../contracts/ids.ts';
+import { catchUpAccount } from '../../ledger/account/account-repository.ts';
+import { EMPTY_CATALOG } from '../../ledger/catalog/catalog-state.ts';
+import { pursuePayments } from '../../ledger/payments/pursue-payments.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
+import { TIMING } from '../../ledger/timing.ts';
+import { AccountViews } from '../../projections/account-views.ts';
+import { PaymentWebhooks } from '../../proxy/payment-webhooks.ts';
+import { given } from '../fixtures/ledger/decider-specification.ts';
+import { ACCOUNT, keyIssued, opened, usd } from '../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { STARTED_MS, stripeScene } from '../fixtures/stripe/stripe-example.ts';
+
+it('a payment that another gateway began, and that is told of before the views know it, is granted', async () => {
+  const { server, time, provider } = await stripeScene();
+  const log = new MemoryEventLog();
+  const write = (...events: AccountEvent[]): void =>
+    log.write(accountStream(ACCOUNT), encodeEvents(events, recordingBy('test', STARTED_MS)));
+  const caughtUp = async (): Promise<AccountViews> => {
+    const accounts = new AccountViews();
+    await catchUpAccount(log, accounts, ACCOUNT);
+    return accounts;
+  };
+  write(opened, keyIssued());
+  const behind = await caughtUp();
+  write(
+    ...given(opened, keyIssued()).decided({
+      ...{ type: 'StartPurchase', attemptId: attemptId('bought'), provider: 'stripe', amount: usd(8_000_000) },
+      ...{ price: usd(8_000_000), by: 'owner@example.com', nowMs: STARTED_MS },
+    }),
+  );
+  const clock = () => time.nowMs;
+  await pursuePayments(ACCOUNT, {
+    ...{ log, accounts: await caughtUp(), provider, clock, catalog: () => EMPTY_CATALOG, asksOpen: true },
+    ...{ timing: TIMING, onUnknown: () => undefined },
+  });
+  server.pay(server.all('checkout.session').at(-1)?.id ?? '');
+  const paid = server.events.findLast(({ type }) => type === 'payment_intent.succeeded');
+  if (paid === undefined) throw new Error('Stripe tells of no payment');
+  const { body, signature } = server.signed(paid);
+  const parts = { log, accounts: behind, provider, clock, mayWrite: () => true, logger: pino({ level: 'silent' }) };
+  const answer = await new PaymentWebhooks(parts).hear(Buffer.from(body), signature);
+  expect(answer.status).toBe(200);
+  expect(log.events.map(({ type }) => type).slice(2)).toEqual([
+    ...['PurchaseStarted', 'PaymentSucceeded', 'CreditsGranted'],
+  ]);
+});
