@@ -36,8 +36,8 @@ const REQUEST_MS = 10_000;
 const CONNECTIONS_MAX = 100;
 /** Of what is told by POST; messages of payment providers are a few KiB. */
 const BODY_BYTES_MAX = 256 * 1_024;
-/** Of these, that have asked for nothing yet. Beyond it the oldest is closed: who opens many keeps no scraper out. */
-const UNASKED_MAX = 50;
+/** Of these, whose request has not come whole yet. Beyond it the oldest is closed: who opens many keeps no scraper out. */
+const UNREAD_MAX = 50;
 /** Whoever scrapes asks once a while: more that one connection sends, Node itself refuses with 503. */
 const REQUESTS_OF_CONNECTION_MAX = 1;
 
@@ -57,9 +57,11 @@ export async function startMetricsServer({
     });
     return making;
   };
-  const unasked = new Set<Socket>();
+  const unread = new Set<Socket>();
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    unasked.delete(request.socket);
+    const isRead = () => unread.delete(request.socket);
+    if (request.method === 'POST') request.once('end', isRead);
+    else isRead();
     answer(request, response, { contentType: registry.contentType, page, pages, posts }).catch((error: unknown) =>
       response.destroy(error as Error),
     );
@@ -67,13 +69,13 @@ export async function startMetricsServer({
   server.maxConnections = CONNECTIONS_MAX;
   server.maxRequestsPerSocket = REQUESTS_OF_CONNECTION_MAX;
   server.on('connection', (socket) => {
-    const [oldest] = unasked;
-    if (unasked.size >= UNASKED_MAX && oldest !== undefined) {
-      unasked.delete(oldest);
+    const [oldest] = unread;
+    if (unread.size >= UNREAD_MAX && oldest !== undefined) {
+      unread.delete(oldest);
       oldest.destroy();
     }
-    unasked.add(socket);
-    socket.once('close', () => unasked.delete(socket));
+    unread.add(socket);
+    socket.once('close', () => unread.delete(socket));
   });
   await listenWith(server, host, port);
   const { port: bound } = server.address() as AddressInfo;

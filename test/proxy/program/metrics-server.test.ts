@@ -7,7 +7,10 @@ import { type MetricsServer, startMetricsServer } from '../../../proxy/program/m
 describe('the metrics server', () => {
   const servers: MetricsServer[] = [];
   const start = async (registry: Registry, port = 0): Promise<MetricsServer> => {
-    const server = await startMetricsServer({ host: '127.0.0.1', port, registry });
+    const server = await startMetricsServer({
+      ...{ host: '127.0.0.1', port, registry },
+      posts: { '/told': async () => ({ status: 200, says: 'heard' }) },
+    });
     servers.push(server);
     return server;
   };
@@ -54,7 +57,10 @@ describe('the metrics server', () => {
     expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
   });
 
-  it('answers who asks, however many others keep a connection open and ask for nothing', async () => {
+  it.each([
+    ['ask for nothing', 'G'],
+    ['never end what they tell', 'POST /told HTTP/1.1\r\nhost: x\r\ncontent-length: 9000\r\n\r\n{'],
+  ])('answers who asks, however many others keep a connection open and %s', async (_, begun) => {
     const registry = new Registry();
     const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const collect = (): Promise<void> => {
@@ -70,8 +76,11 @@ describe('the metrics server', () => {
     };
     const silent: Socket[] = [];
     const openSilent = async (count: number): Promise<void> => {
-      for (let number = 0; number < count; number++) silent.push(await open());
-      for (const socket of silent) socket.write('G');
+      for (let number = 0; number < count; number++) {
+        const socket = await open();
+        socket.write(begun);
+        silent.push(socket);
+      }
     };
     await openSilent(150);
     const asking = await open();
