@@ -5,7 +5,7 @@ import type { CommandOf } from './commands.ts';
 import { isOpen } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
-import { isAwaited } from './plans.ts';
+import { isAwaited, newestRenewal } from './plans.ts';
 
 const HOUR_MS = 3_600_000;
 /** After the first decline, the second, the third; the next one pauses. */
@@ -41,10 +41,7 @@ export function afterDecline(
 export function unansweredUntil(billing: OpenAccount['billing']): number | null {
   const due = billing.plan?.due ?? null;
   if (due === null) return null;
-  const ofPeriod = Object.values(billing.payments.attempts).filter(
-    (one) => one.kind === 'renewal' && isAwaited(billing, one),
-  );
-  const newest = ofPeriod.toSorted((one, other) => one.startedAtMs - other.startedAtMs).at(-1);
+  const newest = newestRenewal(billing.payments, due.startMs);
   if (newest === undefined || newest.provider === MANUAL) return null;
   if (isOpen(newest)) return Number.POSITIVE_INFINITY;
   const waits = RENEWAL_AGAIN_MS[due.attempts - 1];

@@ -5,7 +5,7 @@ import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { BillingState } from './billing-state.ts';
 import { attemptOf, openAttempts } from './payments.ts';
-import type { PaymentAttempt } from './payments-state.ts';
+import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
 import { type PaidPeriod, type PlanState, paidPeriodOf } from './plan-state.ts';
 
 /** What an event changes of an account's plan; of a payment, `state` has the rest already. */
@@ -65,15 +65,18 @@ export function isPlanPaying({ plan, payments }: BillingState, nowMs: number): b
 const NONE = microUsd(0n);
 
 /**
- * Whether a payment still is of the plan that the account has; what is paid later is credit as bought, as is what is paid for an
- * upgrade after another one that was asked for later: the plan that was asked for last stays.
+ * Whether a payment still is of the plan that the account has; what is paid later is credit as bought. The plan that was asked for last
+ * stays: so is what is paid for a period that was begun again as another plan's, or for an upgrade after a later one.
  */
 export function isAwaited(
   { plan, payments }: Pick<OpenAccount['billing'], 'plan' | 'payments'>,
   { attemptId, kind, period }: Pick<PaymentAttempt, 'attemptId' | 'kind' | 'period'>,
 ): boolean {
   if (plan === null || period === null) return false;
-  if (kind === 'renewal') return plan.due?.startMs === period.startMs;
+  if (kind === 'renewal')
+    return (
+      plan.due?.startMs === period.startMs && newestRenewal(payments, period.startMs)?.period?.plan === period.plan
+    );
   const isPaidLater = Object.values(payments.attempts).some(
     (one) =>
       one.attemptId !== attemptId &&
@@ -84,6 +87,13 @@ export function isAwaited(
   );
   return plan.period?.endMs === period.endMs && !isPaidLater;
 }
+
+/** Of a period: its newest attempt. */
+export const newestRenewal = ({ attempts }: PaymentsState, startMs: number): PaymentAttempt | undefined =>
+  Object.values(attempts)
+    .filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs)
+    .toSorted((one, other) => one.startedAtMs - other.startedAtMs)
+    .at(-1);
 
 type Terms = NonNullable<EventData<'PlanChanged'>['terms']>;
 

@@ -104,7 +104,7 @@ function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData)
     compare(books, `${attemptId}: the end of its grace`, graceUntil, grace);
   }
   const attempts = isAgain ? (own.due?.attempts ?? 0) + 1 : 1;
-  own.due = { from: periodStart, graceUntil, attempts, attemptId, provider, isDeclined: false };
+  own.due = { from: periodStart, plan, graceUntil, attempts, attemptId, provider, isDeclined: false };
 }
 
 /** By what the plan costs and gives a day more, for each day until the end of the period. */

@@ -28,6 +28,8 @@ export interface OwnPlanState {
 /** One that is to be paid, and its newest attempt. */
 interface OwnDuePeriod {
   readonly from: string;
+  /** As the newest attempt has it. */
+  readonly plan: string;
   readonly graceUntil: string;
   readonly attempts: number;
   readonly attemptId: string;
@@ -47,9 +49,11 @@ export interface OwnPaidPeriod {
 /** Null where the catalog of that version has none. */
 export type PlanOf = (version: number, id: string) => OwnListedPlan | null;
 
-/** Whether what an attempt pays for is still what the account has to pay: not where an upgrade of after it is paid. */
-export const isOfPlan = (own: OwnPlanState, kind: string, { from, until }: OwnPaidPeriod): boolean =>
-  kind === 'renewal' ? own.due?.from === from : own.paidUntil === until && from > own.upgradedFrom;
+/** Whether what an attempt pays for is still what the account has to pay: not where it was begun again as another plan's, or an upgrade of after it is paid. */
+export const isOfPlan = (own: OwnPlanState, kind: string, { plan, from, until }: OwnPaidPeriod): boolean =>
+  kind === 'renewal'
+    ? own.due?.from === from && own.due.plan === plan
+    : own.paidUntil === until && from > own.upgradedFrom;
 
 /** It is paid, and so in force. */
 export function takePeriod(own: OwnPlanState, kind: string, period: OwnPaidPeriod): void {

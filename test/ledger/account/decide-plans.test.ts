@@ -344,6 +344,24 @@ describe('another plan', () => {
     expect(one.claims.at(-1)).toMatchObject({ catalogVersion: 1, price: 20_000_000n });
   });
 
+  it('asked for while one is to be paid is what the period is of, once it is begun: what was paid for the other is credit as bought', () => {
+    const one = onStarter().does(looks(END)).declined(ms(END), true).does(asks('team', END), asks('team', END));
+    one.does({
+      ...{ type: 'SavePaymentMethod', provider: 'manual', customerId: 'c', paymentMethodId: 'pm', brand: 'visa' },
+      ...{ last4: '4242', consentedAtMs: ms(END), by: 'owner@example.com' },
+    });
+    one.does(looks(ms(END) + DAY));
+    expect(one.claims.map(({ plan }) => plan)).toEqual(['starter', 'starter', 'team']);
+    const { attemptId: first, provider, price: amount } = one.claims[1] as EventData<'RenewalStarted'>;
+    const paid = { paymentId: paymentId('pi_first'), amount, paidAtMs: ms(END), nowMs: ms(END) + DAY };
+    one.does({ type: 'RecordPayment', attemptId: first, provider, ...paid });
+    expect(one.events.at(-1)).toMatchObject({ data: { source: 'purchase', expiresAt: null } });
+    one.pays('2027-01-01T00:00:00.000Z', 'team');
+    expect([one.state.plan, one.plan?.next, one.plan?.due]).toEqual(['team', null, null]);
+    expect(one.events.at(-1)).toMatchObject({ data: { source: 'plan', amount: 260_000_000n } });
+    expect(one.faults).toEqual([]);
+  });
+
   it('none ends the one there is as its period does, or at once', () => {
     const one = onStarter().does(asks('none', MID));
     given(...one.events).decides(asks('none', MID));
