@@ -49,8 +49,14 @@ it('gateway payment decline ends one without money, and what was paid all the sa
   const decline = ['payment', 'decline', 'acct_ada', '--reason', 'invoice cancelled'];
   expect(await program.run(...decline)).toMatch(/nothing was paid: invoice cancelled/);
   expect(await list('acct_ada')).toMatchObject([{ state: 'abandoned', paymentId: null }]);
+  expect(await program.run(...decline, 'invoice-1')).toMatch(/nothing was written: it is so already$/m);
   await program.run('payment', 'confirm', 'acct_ada', 'invoice-1');
   expect(await list('acct_ada')).toMatchObject([{ state: 'paid', paymentId: 'manual_invoice-1' }]);
+  await expect(program.run(...decline, 'invoice-1')).rejects.toMatchObject(
+    refused(
+      /invoice-1 was paid \(manual_invoice-1\); once the money went back: gateway payment refund acct_ada "manual_/,
+    ),
+  );
   expect(await balance()).toBe('20000000');
 });
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { paymentId } from '../../../contracts/ids.ts';
 import { formatUsd } from '../../../contracts/money.ts';
@@ -105,11 +106,22 @@ async function decide(
     const recording = commandOfOutcome(outcome, { attemptId, provider, nowMs });
     if (recording === null) throw new Error(`${outcome.type} is no outcome`);
     const { recordedAt } = await runAccountCommand(context, log, id, recording);
+    if (recordedAt === null && outcome.type === 'abandoned') await refuseIfPaid(context, log, id, attemptId);
     showWritten(context, command, recordedAt, {
       json: { accountId: id, attemptId, outcome },
       text: `${id}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(id, { attempt, outcome })}`,
     });
   });
+}
+
+/** What was paid already is not declined any more, and nothing was written. @throws CommandError */
+async function refuseIfPaid(context: CommandContext, log: EventLog, id: AccountId, attemptId: string): Promise<void> {
+  const { state, paymentId: paid } = await findAttempt(context, log, { accountId: id, attemptId });
+  if (state !== 'paid') return;
+  throw new CommandError(
+    `${id}: ${attemptId} was paid (${paid}); once the money went back: gateway payment refund ${id} ${JSON.stringify(paid)}`,
+    EXIT.refused,
+  );
 }
 
 interface ListedPayment {
