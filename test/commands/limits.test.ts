@@ -74,6 +74,24 @@ it("gateway limit set sets a member's limit, hard or soft, with thresholds, whic
   expect((await json('account', 'show', ORG)).limits).toHaveLength(2);
 });
 
+it('gateway limit set lifts no hard limit by a soft one unsaid, and says that it did', async () => {
+  const limits = async () => (await json('account', 'show', ORG)).limits;
+  await set('--usd', '100');
+  await set('--member', BEN, '--usd', '7', '--soft');
+  await set('--member', BEN, '--usd', '5', '--soft');
+  await expect(set('--usd', '50', '--soft')).rejects.toMatchObject({
+    exitCode: EXIT.refused,
+    message: expect.stringMatching(/^acct_org: .* lifts the hard limit of 100\.000000 USD; say --lift-hard, /),
+  });
+  expect(await limits()).toMatchObject([{ mode: 'hard', limit: '100000000' }, { member: BEN }]);
+  expect(await set('--usd', '50', '--soft', '--lift-hard')).toMatch(/; the hard limit of 100\.000000 USD is lifted\n/);
+  expect(await limits()).toMatchObject([
+    { mode: 'soft', limit: '50000000' },
+    { member: BEN, limit: '5000000' },
+  ]);
+  await expect(set('--usd', '50', '--lift-hard')).rejects.toMatchObject({ exitCode: EXIT.usage });
+});
+
 it('gateway limit set says what it cannot take', async () => {
   const usage = (message: RegExp) => ({ exitCode: EXIT.usage, message: expect.stringMatching(message) });
   await expect(set('--member', BEN, '--key', bens, '--usd', '1')).rejects.toMatchObject(

@@ -2,12 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AccountId, keyId } from '../../../contracts/ids.ts';
 import { USUAL_THRESHOLDS } from '../../../contracts/limit-events.ts';
-import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
-import type { LimitScope, SpendLimit } from '../../../ledger/account/spend-limits.ts';
+import { formatUsd, groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import type { AccountState } from '../../../ledger/account/account-state.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { type LimitScope, limitOf, type SpendLimit } from '../../../ledger/account/spend-limits.ts';
 import { accountArgument, emailArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
-import { runAccountCommand } from './run-account-command.ts';
+import { decideAccountCommand, runAccountCommand } from './run-account-command.ts';
 import { setAsideBefore } from './set-aside.ts';
 
 interface LimitOptions {
@@ -17,6 +19,7 @@ interface LimitOptions {
   readonly key?: string;
   readonly member?: string;
   readonly soft?: boolean;
+  readonly liftHard?: boolean;
   readonly thresholds?: readonly number[];
 }
 
@@ -31,6 +34,7 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
     .option('--key <key>', "the key's limit instead of the account's")
     .option('--member <address>', "the member's limit, for all of the member's keys together", emailArgument)
     .option('--soft', 'one that only tells, and refuses nothing')
+    .option('--lift-hard', 'with --soft: also where that lifts a hard limit, which refuses')
     .option('--thresholds <percents>', 'at which it is told once a month, such as 60,90 (50,80,100)', percentsArgument)
     .addHelpText(
       'after',
@@ -39,13 +43,20 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
     )
     .action(async (id: AccountId, options: LimitOptions, command: Command) => {
       const scope = scopeOf(options);
-      const { limit: limitMicroUsd, ...terms } = limitOf(options);
+      const { limit: limitMicroUsd, ...terms } = askedBy(options);
       await withEventLog(context, command, async (log, configuration) => {
         const nowMs = context.clock();
-        const done = await runAccountCommand(context, log, id, {
-          ...{ type: 'SetSpendLimit', ...scope, limit: limitMicroUsd },
-          ...terms,
-        });
+        const setting: AccountCommand = { type: 'SetSpendLimit', ...scope, limit: limitMicroUsd, ...terms };
+        if (terms.mode === 'soft' && options.liftHard !== true) {
+          const hard = hardLimitOf((await decideAccountCommand(context, log, id, setting)).before, scope);
+          if (hard !== null)
+            throw new CommandError(
+              `${id}: a limit is hard or soft, not both: this lifts the hard limit of ${groupedUsd(hard)} USD; say --lift-hard, or tell of the hard one earlier (--usd ${formatUsd(hard)} --thresholds …)`,
+              EXIT.refused,
+            );
+        }
+        const done = await runAccountCommand(context, log, id, setting);
+        const hard = terms.mode === 'soft' ? hardLimitOf(done.before, scope) : null;
         const binds = limitMicroUsd !== null && terms.mode === 'hard';
         const beforeMicroUsd = binds
           ? await setAsideBefore({ accountId: id, ...scope }, done, { log, configuration, nowMs })
@@ -54,10 +65,15 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
         const settles = binds ? `; ${sayBefore(beforeMicroUsd)}` : '';
         showWritten(context, command, done.recordedAt, {
           json: { accountId: id, ...scope, limitMicroUsd, ...terms, setAsideBeforeMicroUsd: beforeMicroUsd },
-          text: `${whose} has ${said(limitMicroUsd, terms)}${settles}`,
+          text: `${whose} has ${said(limitMicroUsd, terms)}${settles}${hard === null ? '' : `; the hard limit of ${groupedUsd(hard)} USD is lifted`}`,
         });
       });
     });
+}
+
+function hardLimitOf(state: AccountState, scope: LimitScope): MicroUsd | null {
+  const limit = state.type === 'open' ? limitOf(state.spend, scope) : null;
+  return limit?.mode === 'hard' ? limit.limit : null;
 }
 
 type Terms = Pick<SpendLimit, 'mode' | 'thresholdsPercent'>;
@@ -93,9 +109,16 @@ function sayBefore(before: MicroUsd | null): string {
     : 'nothing was set aside for requests before';
 }
 
-function limitOf({ usd, none, soft = false, thresholds }: LimitOptions): Terms & { readonly limit: MicroUsd | null } {
+function askedBy({
+  usd,
+  none,
+  soft = false,
+  liftHard = false,
+  thresholds,
+}: LimitOptions): Terms & { readonly limit: MicroUsd | null } {
   if ((usd === undefined) === (none !== true))
     throw new CommandError('say one of --usd <amount> and --none', EXIT.usage);
+  if (liftHard && !soft) throw new CommandError('--lift-hard is of a soft limit: say --soft', EXIT.usage);
   if (usd === undefined && (soft || thresholds !== undefined))
     throw new CommandError('--soft and --thresholds are of a limit: say --usd <amount>', EXIT.usage);
   return { limit: usd ?? null, mode: soft ? 'soft' : 'hard', thresholdsPercent: thresholds ?? USUAL_THRESHOLDS };
