@@ -2,9 +2,11 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import Stripe from 'stripe';
 import type { StripeConfiguration } from '../../contracts/payments-configuration.ts';
+import { StripeHttp } from './stripe-http.ts';
 
 /** The one whose objects this program knows; an account's own default may be another. */
 const API_VERSION = '2026-10-28.endive';
+/** Of each, to the last byte of its answer. */
 const REQUEST_MS = 20_000;
 /** What more is asked meanwhile waits here: many accounts may be looked after at once. */
 const CONNECTIONS_MAX = 8;
@@ -16,7 +18,11 @@ export interface StripeClient {
 }
 
 /** The package without what it does by itself: it retries nothing, since who asks again does so under the same key, and tells nobody how it is used. */
-export function stripeClient({ baseUrl }: Pick<StripeConfiguration, 'baseUrl'>, secretKey: string): StripeClient {
+export function stripeClient(
+  { baseUrl }: Pick<StripeConfiguration, 'baseUrl'>,
+  secretKey: string,
+  requestMs = REQUEST_MS,
+): StripeClient {
   const { protocol, hostname, port } = new URL(baseUrl);
   const bounds = { keepAlive: true, maxSockets: CONNECTIONS_MAX };
   const isPlain = protocol === 'http:';
@@ -26,8 +32,8 @@ export function stripeClient({ baseUrl }: Pick<StripeConfiguration, 'baseUrl'>, 
     protocol: isPlain ? 'http' : 'https',
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (isPlain ? 80 : 443) : Number(port),
-    httpAgent: agent,
-    timeout: REQUEST_MS,
+    httpClient: new StripeHttp(agent),
+    timeout: requestMs,
     maxNetworkRetries: 0,
     telemetry: false,
   });

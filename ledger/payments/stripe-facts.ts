@@ -20,14 +20,17 @@ const named = z.string().refine((id) => wordOf(id) !== null);
 const messageSchema = z.object({
   type: z.string(),
   /** There where it is of an account that is connected to ours. */
-  account: z.string().optional(),
-  data: z.object({ object: z.object({ id: named, object: named }) }),
+  account: z.string().nullish(),
 });
+/** Of what is heard: others are about something without an id, such as a balance. */
+const heardSchema = z.object({ data: z.object({ object: z.object({ id: named, object: named }) }) });
 
 /** @returns null for what is about nothing here @throws ZodError, SyntaxError */
 export function noticeOf(body: Buffer): Notice | null {
-  const { type, account, data } = messageSchema.parse(JSON.parse(body.toString('utf8')));
-  if (!HEARD.has(type) || account !== undefined) return null;
+  const message: unknown = JSON.parse(body.toString('utf8'));
+  const { type, account } = messageSchema.parse(message);
+  if (!HEARD.has(type) || (account ?? null) !== null) return null;
+  const { data } = heardSchema.parse(message);
   return { kind: data.object.object, id: data.object.id };
 }
 
@@ -80,11 +83,23 @@ async function factsOfPayment(id: string, ledger: LedgerId, stripe: Stripe): Pro
   const failedRefunds: string[] = [];
   if (outcome.type !== 'paid') return { ...ours, facts, failedRefunds };
   const listed = { payment_intent: id, limit: 100 };
-  for await (const refund of stripe.refunds.list(listed))
+  for await (const refund of bounded(stripe.refunds.list(listed)))
     if (refund.status === 'failed' || refund.status === 'canceled') failedRefunds.push(idOf(refund));
     else facts.push(...refundOf(intent, refund));
-  for await (const dispute of stripe.disputes.list(listed)) facts.push(...disputeOf(intent, dispute));
+  for await (const dispute of bounded(stripe.disputes.list(listed))) facts.push(...disputeOf(intent, dispute));
   return { ...ours, facts, failedRefunds };
+}
+
+/** Far more than one payment has; a list may say for ever that there is more. */
+const OF_ONE_PAYMENT_MAX = 1_000;
+
+/** @throws Error where there are more than anybody has */
+async function* bounded<One>(listed: AsyncIterable<One>): AsyncIterable<One> {
+  let count = 0;
+  for await (const one of listed) {
+    if (++count > OF_ONE_PAYMENT_MAX) throw new Error(`Stripe lists more than ${OF_ONE_PAYMENT_MAX} of one payment`);
+    yield one;
+  }
 }
 
 async function factsOfSession(id: string, ledger: LedgerId, stripe: Stripe): Promise<AccountFacts | null> {

@@ -288,6 +288,9 @@ describe('a message', () => {
     const asked = server.asked.length;
     expect(await server.deliver(place, { ...paid, account: 'acct_connected' })).toBe(200);
     expect(await server.deliver(place, { ...paid, type: 'payment_intent.created' })).toBe(200);
+    const balance = { object: { object: 'balance' } };
+    expect(await server.deliver(place, { ...paid, type: 'balance.available', data: balance })).toBe(200);
+    expect(await server.deliver(place, { ...paid, type: 'ping', account: null, data: undefined })).toBe(200);
     expect(server.asked.length).toBe(asked);
     const unknown = { ...paid, data: { object: { id: 'pi_unknown', object: 'payment_intent' } } };
     expect(await server.deliver(place, unknown)).toBe(200);

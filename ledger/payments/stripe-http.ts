@@ -1,0 +1,83 @@
+import { type Agent, type IncomingMessage, request as requestPlain } from 'node:http';
+import { request as requestTls } from 'node:https';
+import Stripe from 'stripe';
+
+/** Many times what it answers at the most: a hundred objects with what they name. */
+const ANSWER_BYTES_MAX = 8 * 2 ** 20;
+
+/**
+ * HTTP for Stripe's package, whose own has a bound for silence alone: here a request ends in `timeout` altogether, connecting
+ * and the whole answer counted, and an answer has a bound of bytes. What waits for a connection does not count yet.
+ */
+export class StripeHttp extends Stripe.HttpClient {
+  readonly #agent: Agent;
+
+  constructor(agent: Agent) {
+    super();
+    this.#agent = agent;
+  }
+
+  override getClientName(): string {
+    return 'node';
+  }
+
+  override async makeRequest(
+    ...[host, port, path, method, headers, data, protocol, timeout]: Parameters<Stripe.HttpClient['makeRequest']>
+  ): Promise<Stripe.HttpClientResponse> {
+    const request = (protocol === 'http' ? requestPlain : requestTls)({
+      ...{ host, port, path, method, headers, agent: this.#agent },
+    });
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const answer = await new Promise<Answer>((resolve, reject) => {
+        request.once('socket', () => {
+          timer = setTimeout(() => request.destroy(Stripe.HttpClient.makeTimeoutError()), timeout);
+        });
+        request.on('error', reject);
+        request.once('response', (response) => readAnswer(response).then(resolve, reject));
+        request.end(data);
+      });
+      return new StripeResponse(answer);
+    } catch (error) {
+      request.destroy();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+interface Answer {
+  readonly response: IncomingMessage;
+  readonly text: string;
+}
+
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of response as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`Stripe answers more than ${ANSWER_BYTES_MAX} bytes`);
+    pieces.push(piece);
+  }
+  return { response, text: Buffer.concat(pieces).toString('utf8') };
+}
+
+type Headers = ConstructorParameters<typeof Stripe.HttpClientResponse>[1];
+
+class StripeResponse extends Stripe.HttpClientResponse {
+  readonly #answer: Answer;
+
+  constructor(answer: Answer) {
+    super(answer.response.statusCode ?? 0, answer.response.headers as Headers);
+    this.#answer = answer;
+  }
+
+  override getRawResponse(): IncomingMessage {
+    return this.#answer.response;
+  }
+
+  override async toJSON(): Promise<unknown> {
+    return this._parseResponseBody(this.#answer.text);
+  }
+}

@@ -1,0 +1,70 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { stripeClient } from '../../../ledger/payments/stripe-client.ts';
+import { StripeProvider } from '../../../ledger/payments/stripe-provider.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
+import { LEDGER, STARTED_MS, STRIPE_OF_TESTS, stripeConfiguration } from '../../fixtures/stripe/stripe-example.ts';
+
+/** Something in Stripe's place. */
+async function answering(answer: RequestListener) {
+  const seen = { requests: 0, connections: 0 };
+  const server = createServer((request, response) => {
+    seen.requests++;
+    answer(request, response);
+  });
+  server.on('connection', () => seen.connections++);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+const clientOf = (url: string, requestMs?: number) =>
+  endedLater(stripeClient({ baseUrl: url }, STRIPE_OF_TESTS.secretKey, requestMs)).stripe;
+
+it('an answer that comes in drips ends with the time of its request, which is asked once', async () => {
+  const { seen, url } = await answering((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+    const drips = setInterval(() => response.write(' '), 5);
+    response.on('close', () => clearInterval(drips));
+  });
+  await expect(clientOf(url, 300).balance.retrieve()).rejects.toMatchObject({ type: 'StripeConnectionError' });
+  expect(seen.requests).toBe(1);
+});
+
+it('an answer longer than any of Stripe’s is none', async () => {
+  const { url } = await answering((_, response) => void response.end(`${' '.repeat(9 * 2 ** 20)}{}`));
+  await expect(clientOf(url).balance.retrieve()).rejects.toMatchObject({ type: 'StripeConnectionError' });
+});
+
+it('answers one after another come over one connection', async () => {
+  const { seen, url } = await answering((_, response) => void response.end('{"object":"balance"}'));
+  const { balance } = clientOf(url);
+  for (let times = 0; times < 3; times++) expect(await balance.retrieve()).toMatchObject({ object: 'balance' });
+  expect(seen).toEqual({ requests: 3, connections: 1 });
+});
+
+it.each(['refunds', 'disputes'])('%s of one payment without an end are not listed for ever', async (endless) => {
+  const metadata = { ledger: LEDGER, account: 'acme', attempt: 'bought' };
+  const intent = { id: 'pi_1', object: 'payment_intent', status: 'succeeded', amount_received: 2_000, currency: 'usd' };
+  const part = { id: 'one', status: 'warning_closed' };
+  const { seen, url } = await answering(({ url: path = '' }, response) => {
+    if (seen.requests > 100) return void response.socket?.destroy();
+    const has_more = path.startsWith(`/v1/${endless}`);
+    const list = { object: 'list', url: `/v1/${endless}`, has_more, data: has_more ? Array(100).fill(part) : [] };
+    const isList = /^\/v1\/(refunds|disputes)/.test(path);
+    response.end(JSON.stringify(isList ? list : { ...intent, metadata, created: 1, latest_charge: null }));
+  });
+  const provider = endedLater(
+    new StripeProvider({
+      ...{ configuration: stripeConfiguration(url), secrets: STRIPE_OF_TESTS, ledgerId: async () => LEDGER },
+      clock: () => STARTED_MS,
+    }),
+  );
+  await expect(provider.factsOf({ kind: 'payment_intent', id: 'pi_1' })).rejects.toThrow('lists more than 1000');
+});
