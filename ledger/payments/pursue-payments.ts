@@ -5,6 +5,7 @@ import { SYSTEM } from '../../contracts/permissions.ts';
 import type { AccountRepository } from '../account/account-repository.ts';
 import type { AccountCommand } from '../account/commands.ts';
 import { executeOnRepository } from '../account/execute-command.ts';
+import { methodFor } from '../account/method-for.ts';
 import { openAttempts } from '../account/payments.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
 import type { KnownPlans } from '../catalog/known-plans.ts';
@@ -43,7 +44,7 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
   for (const attempt of openAttempts(state.billing.payments)) {
     if (attempt.provider !== provider.name || !(asksOpen || !openBefore.has(attempt.attemptId))) continue;
     try {
-      const outcome = await provider.ask({ accountId, attempt, method: state.billing.payments.method });
+      const outcome = await provider.ask({ accountId, attempt, method: methodFor(state, attempt) });
       const told = { attemptId: attempt.attemptId, provider: provider.name, nowMs: clock() };
       const command = commandOfOutcome(outcome, told);
       if (command !== null) await run(accountId, pursued, command);

@@ -66,7 +66,7 @@ async function scene(catalog: KnownPlans = EMPTY_CATALOG, product = 'gateway') {
 }
 
 const actorOf = async (command: AccountCommand) =>
-  command.type === 'ConfigureAutoReload' || command.type === 'ChangePlan'
+  ['ConfigureAutoReload', 'ChangePlan', 'SuspendAccount'].includes(command.type)
     ? ({ type: 'operator', name: 'x' } as const)
     : SYSTEM;
 
@@ -156,4 +156,29 @@ it('what was not begun while nothing might be written is begun for who waits for
   upkeep.lookAt(ACCOUNT);
   await upkeep.whenIdle();
   expect(asked.length).toBe(1);
+});
+
+it.each<[string, AccountCommand]>([
+  ['whose owner consents no more', { ...configure, consentedAtMs: null }],
+  ['of an account that is suspended', { type: 'SuspendAccount', reason: 'fraud' }],
+])('a reload %s is asked of without what could be charged', async (_, command) => {
+  const { run, asked, upkeep } = await scene();
+  await run(save);
+  await run(configure);
+  await run(record(usageOf(1, 1_000_000)));
+  await run(command);
+  await upkeep.look();
+  expect(asked.map(({ method }) => method?.paymentMethodId)).toEqual(['pm', undefined]);
+});
+
+it('a period of a plan that was ended is asked of without what could be charged', async () => {
+  const catalog = catalogOf(STARTER);
+  const { run, asked, upkeep } = await scene(catalog);
+  await run(save);
+  const asking = { plan: 'starter', provider: 'stripe', catalog, reason: 'as asked for', by: 'operator', nowMs: NOW };
+  await run({ type: 'ChangePlan', ...asking });
+  await upkeep.look();
+  await run({ type: 'ChangePlan', ...asking, plan: 'none' });
+  await upkeep.look();
+  expect(asked.map(({ method }) => method?.paymentMethodId)).toEqual(['pm', undefined]);
 });

@@ -4,6 +4,7 @@ import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { SYSTEM } from '../../../contracts/permissions.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { methodFor } from '../../../ledger/account/method-for.ts';
 import { attemptOf, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
@@ -80,7 +81,7 @@ export async function askProvider(context: CommandContext, provided: ProvidedLog
     );
   if (attempt.state === 'paid' && isTelling(provider)) return askOfPaid(context, log, { accountId, attempt, provider });
   const outcome = await provider
-    .ask({ accountId, attempt, method: state.billing.payments.method })
+    .ask({ accountId, attempt, method: methodFor(state, attempt) })
     .catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
       throw new CommandError(
