@@ -31,9 +31,11 @@ export interface StatementMovement {
 /** A month of an account. Amounts in micro-USD where nothing else is said. */
 export interface MonthStatement {
   readonly month: string;
-  /** `none` is a month that is closed and in which nothing moved. */
+  /** `none` is a month in which nothing moved, closed with the next one or before the account was opened. */
   readonly status: 'closed' | 'open' | 'none';
   readonly closed: Closed | null;
+  /** The account's first month. */
+  readonly openedIn: string;
   readonly opening: bigint;
   readonly sums: StatementSums;
   readonly closing: bigint;
@@ -52,12 +54,14 @@ const MOVEMENTS_MAX = 5_000;
 /** Reads the account's stream twice: which months are closed, and what stands in this one. */
 export async function monthStatement(log: ReadableLog, accountId: AccountId, month: string): Promise<MonthStatement> {
   const closed: Closed[] = [];
+  let openedIn = month;
   for await (const recorded of log.readStream(accountStream(accountId)))
-    if (recorded.type === 'StatementClosed') {
-      const { event } = decodeRecorded(recorded);
+    if (recorded.type === 'StatementClosed' || recorded.type === 'AccountOpened') {
+      const { event, metadata } = decodeRecorded(recorded);
       if (event.type === 'StatementClosed') closed.push(event.data);
+      else openedIn = monthOfInstant(metadata.recordedAt);
     }
-  const place = placeOf(closed, month);
+  const place = placeOf(closed, { month, openedIn });
   const contents = new Contents(month);
   let opening = place.opening;
   for await (const recorded of log.readStream(accountStream(accountId))) {
@@ -74,7 +78,10 @@ export async function monthStatement(log: ReadableLog, accountId: AccountId, mon
   }
   const { status, statement } = place;
   const { sums } = contents;
-  return { ...{ month, status, closed: statement, opening, closing: opening + netOf(sums) }, ...contents.result() };
+  return {
+    ...{ month, status, closed: statement, openedIn, opening, closing: opening + netOf(sums) },
+    ...contents.result(),
+  };
 }
 
 interface Place {
@@ -84,12 +91,12 @@ interface Place {
   readonly where: (entry: StatementEntry, revision: Revision, recordedAt: string) => 'before' | 'in' | null;
 }
 
-function placeOf(closed: readonly Closed[], month: string): Place {
+function placeOf(closed: readonly Closed[], { month, openedIn }: Pick<MonthStatement, 'month' | 'openedIn'>): Place {
   const at = closed.findIndex((one) => one.month >= month);
   const before = (at === -1 ? closed.at(-1) : closed[at - 1]) ?? null;
   const opening = before?.closing ?? 0n;
   const statement = closed[at];
-  if (statement === undefined)
+  if (statement === undefined && month >= openedIn)
     return {
       ...{ status: 'open', statement: null, opening },
       where: ({ month: fact }, revision, recordedAt) => {
@@ -99,7 +106,7 @@ function placeOf(closed: readonly Closed[], month: string): Place {
         return own < month ? 'before' : null;
       },
     };
-  if (statement.month !== month) return { status: 'none', statement: null, opening, where: () => null };
+  if (statement?.month !== month) return { status: 'none', statement: null, opening, where: () => null };
   return {
     ...{ status: 'closed', statement, opening },
     where: ({ month: fact }, revision) =>

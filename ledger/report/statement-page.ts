@@ -31,8 +31,8 @@ ${table(
   ['', '#USD'],
   [
     sumRow(['Opening balance', groupedUsd(opening)]),
-    ...INCREASES.map((figure) => line(`+ ${FIGURE_WORDS[figure]}`, sums[figure])),
-    ...DECREASES.map((figure) => line(`− ${FIGURE_WORDS[figure]}`, -sums[figure])),
+    ...INCREASES.map((figure) => line(FIGURE_WORDS[figure], sums[figure])),
+    ...DECREASES.map((figure) => line(FIGURE_WORDS[figure], -sums[figure])),
     sumRow(['Closing balance', groupedUsd(closing)]),
   ],
 )}`;

@@ -23,9 +23,10 @@ export const FIGURE_WORDS: Readonly<Record<StatementFigure, string>> = {
 };
 
 /** Whether the month can change yet, in a sentence. */
-export function statusSentence({ status, closed, month }: MonthStatement): string {
+export function statusSentence({ status, closed, month, openedIn }: MonthStatement): string {
   if (closed !== null)
     return `Closed at ${closed.closedAt}, from revisions ${closed.firstRevision} to ${closed.lastRevision}: it does not change any more.`;
+  if (month < openedIn) return `Nothing is of ${month}: the account was opened in ${openedIn}.`;
   return status === 'open'
     ? `${month} is not closed yet: these are its figures until now.`
     : `Nothing moved in ${month}: it was closed with the next statement.`;

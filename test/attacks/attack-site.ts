@@ -38,7 +38,7 @@ export async function layOutAttackSite(settings: object): Promise<AttackSite> {
   writeFileSync(configPath, JSON.stringify({ ...configuration, ...settings }));
   const keyOf = async (id: string, usd: string | null): Promise<string> => {
     await gatewayCommand(configPath, ...`account open --kind personal --email ${id}@example.com --id ${id}`.split(' '));
-    if (usd !== null) await gatewayCommand(configPath, 'credits', 'grant', id, '--usd', usd);
+    if (usd !== null) await gatewayCommand(configPath, 'credits', 'grant', id, '--usd', usd, '--source', 'purchase');
     return String(JSON.parse(await gatewayCommand(configPath, 'key', 'issue', id)).key);
   };
   const stderrFd = openSync(join(folder, 'stderr.log'), 'a');

@@ -5,6 +5,7 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import { accountId, accountStream, attemptId, commandId, grantId, paymentId } from '../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../ledger/account/commands.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
+import { monthStatement } from '../../ledger/report/month-statement.ts';
 import { noSums } from '../../ledger/statement/open-months.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -88,6 +89,7 @@ beforeAll(async () => {
       write(recordedAt, ...given(...events).decided(command));
   };
   program = endedLater(await programInProcess(log), afterAll);
+  program.clock = () => ms('2027-03-31T10:00:00.000Z');
 });
 
 const said = (month: string, format: string): Promise<string> =>
@@ -119,12 +121,33 @@ describe('gateway account statement', () => {
     expect(await json('2026-10')).toMatchObject({ status: 'none', opening: '0', closing: '0', movements: [] });
   });
 
+  it('refuses a month that has not begun, and has nothing of one before the account', async () => {
+    const ahead = {
+      exitCode: EXIT.usage,
+      message: '--month: 2027-04 has not begun; the newest month that has is 2027-03',
+    };
+    await expect(said('2027-04', 'table')).rejects.toMatchObject(ahead);
+    expect(await said('2026-10', 'table')).toContain('Nothing is of 2026-10: the account was opened in 2026-11.');
+    const log = new MemoryEventLog();
+    const recording = { commandId: commandId('019a5b3c-1111-7000-8000-000000000000'), actor: 'operator' };
+    log.write(STREAM, encodeEvents([opened], { ...recording, recordedAt: '2026-11-05T10:00:00.000Z' }));
+    expect(await monthStatement(log, accountId('acme'), '2026-10')).toMatchObject({
+      status: 'none',
+      openedIn: '2026-11',
+    });
+    expect(await monthStatement(log, accountId('acme'), '2026-11')).toMatchObject({
+      status: 'open',
+      openedIn: '2026-11',
+    });
+  });
+
   it('has no formula in its CSV, and no markup of others in its page, which loads nothing', async () => {
     const csv = await said('2026-11', 'csv');
     expect(csv).toContain("'=HYPERLINK");
     expect(csv).not.toMatch(/(^|,|")=/m);
     expect(csv).toContain('balance,,closing,,,,0.75\r\n');
     const page = await said('2026-11', 'html');
+    expect(page).toMatch(/<td>granted<\/td><td[^>]*>1\.000000<.*<td>debited<\/td><td[^>]*>[−-]0\.250000</s);
     expect(page).toContain('Closed at 2026-12-04T00:00:00.000Z');
     expect(page).toContain('&#60;img src=x onerror=alert(1)&#62;');
     expect(page).not.toMatch(/<img|<script|<link|https?:/);

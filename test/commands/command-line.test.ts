@@ -39,7 +39,7 @@ describe('without a running gateway', () => {
     expect(limited.stdout).toMatch(/a monthly limit of 3\.000000 USD; nothing was set aside for requests before/);
     expect(await json('account', 'show', 'acct_ada')).toMatchObject({
       availableMicroUsd: '1217500000',
-      grants: [{ source: 'trial' }, { source: 'purchase', remaining: '1212500000' }],
+      grants: [{ source: 'trial' }, { source: 'promotion', costBasis: '0', remaining: '1212500000' }],
       spend: { accountLimit: '100000000', keyLimits: { [String(keyId)]: '3000000' } },
     });
     const keys = JSON.stringify(await json('key', 'list', 'acct_ada'));

@@ -15,7 +15,7 @@ async function debitedProgram() {
   const program = endedLater(await programInProcess());
   program.clock = () => Date.parse(AT);
   await program.run('account', 'open', '--email', 'ada@example.com', '--id', ADA, '--trial-usd', '0');
-  await program.run('credits', 'grant', ADA, '--usd', '5', '--id', 'bought');
+  await program.run('credits', 'grant', ADA, '--usd', '5', '--id', 'bought', '--source', 'purchase');
   const command = { type: 'RecordUsage', usage: usageOf(1, 400), card: CARD } as const;
   const recording = { commandId: commandOfRequest(requestOf(1)), actor: 'gateway', recordedAt: AT };
   await executeCommand(program.log, accountId(ADA), command, SYSTEM, recording);

@@ -39,6 +39,7 @@ it('gateway member adds, changes, lists and removes members, and says which keys
 
 it('the last owner stays, and a personal account has nobody else', async () => {
   await expect(program.run('member', 'remove', ORG, 'ADA@example.com')).rejects.toMatchObject(refused(/last owner/));
+  expect(await program.run('--as', 'ADA@Example.com', 'member', 'list', ORG)).toContain('ada@example.com');
   await program.run('account', 'open', '--email', 'eve@example.com', '--id', 'acct_eve');
   await expect(program.run('member', 'add', 'acct_eve', 'ben@example.com')).rejects.toMatchObject(
     refused(/^acct_eve: a personal account has one person/),
@@ -83,6 +84,14 @@ it('accounts of two products have an owner in common and nothing else', async ()
   const open = ['account', 'open', '--email', 'ada@example.com', '--product', 'images', '--id', 'acct_images'];
   expect(await program.json(...open)).toMatchObject({ product: 'images' });
   await program.run('credits', 'grant', 'acct_images', '--usd', '7');
+  await program.run('credits', 'grant', 'acct_images', '--usd', '7', '--cost-usd', '6');
+  await program.run('credits', 'grant', 'acct_images', '--usd', '7', '--source', 'purchase');
+  expect((await program.json('account', 'show', 'acct_images')).grants).toMatchObject([
+    { source: 'trial' },
+    { source: 'promotion', costBasis: '0' },
+    { source: 'purchase', costBasis: '6000000' },
+    { source: 'purchase', costBasis: '7000000' },
+  ]);
   const listed = async (...more: string[]) =>
     ((await program.json('account', 'list', ...more)) as unknown as { accountId: string }[]).map(
       (one) => one.accountId,

@@ -43,6 +43,32 @@ it('each command of a README or of an alert is one that the program has', async 
   expect(commands.filter(({ words }) => !isCommand(gateway, words))).toEqual([]);
 });
 
+it('each default that help shows is in the form that its option takes', async () => {
+  const program = endedLater(await programInProcess());
+  const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
+  const options = all(await gatewayProgram(program.context)).flatMap((command) => command.options);
+  const parsed = options.filter(
+    ({ parseArg, defaultValue: value }) => parseArg && value !== undefined && !Array.isArray(value),
+  );
+  expect(parsed.map(({ long }) => long)).toContain('--overlap');
+  for (const { long, parseArg, defaultValue, defaultValueDescription: shown = String(defaultValue) } of parsed)
+    expect(parseArg?.(shown, undefined), long).toEqual(defaultValue);
+});
+
+/** A line of "Run it" whose words are all that its command needs. */
+const LISTED = /^ {4}npm run gateway -- ((?:account|credits|key|member|limit|catalog|plan) [^#>\n]*)/gm;
+
+it('what the README lists of accounts works on a fresh start, line by line', async () => {
+  const program = endedLater(await programInProcess());
+  await program.run('account', 'open', '--email', 'demo@example.com', '--id', 'acct_demo');
+  await program.run('catalog', 'publish', join(ROOT, 'contracts/example-catalog.yaml'));
+  const [list = ''] = readFileSync(join(ROOT, 'README.md'), 'utf8').split('\n## Point a client at it');
+  const lines = [...list.matchAll(LISTED)].map(([, words = '']) => words.trim());
+  const whole = lines.filter((line) => !/…|[A-Z]{4}/.test(line) && !line.startsWith('account usage'));
+  expect(whole.length).toBeGreaterThan(9);
+  for (const line of whole) expect(await program.run(...line.split(/ +/)), line).not.toBe('');
+});
+
 function isCommand(above: Command, [word, ...rest]: readonly string[]): boolean {
   if (word === undefined || above.commands.length === 0) return true;
   const named = above.commands.find((command) => command.name() === word);

@@ -156,6 +156,6 @@ function startGateway(configPath: string, stderrFd: number, how: GatewayStart = 
 async function openAccount(command: CrashSite['command'], accountId: string): Promise<void> {
   await command('account', 'open', '--email', 'crash@example.com', '--id', accountId, '--trial-usd', '1');
   if (accountId === THIN_ACCOUNT) return;
-  await command('credits', 'grant', accountId, '--usd', '100000');
+  await command('credits', 'grant', accountId, '--usd', '100000', '--source', 'purchase');
   await command('credits', 'grant', accountId, '--usd', '0.5', '--source', 'promotion');
 }

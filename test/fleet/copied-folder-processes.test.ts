@@ -130,7 +130,15 @@ async function start(): Promise<string> {
     );
   const command = (...args: readonly string[]) => gatewayCommand(configurationOf('data'), ...args);
   await command('account', 'open', '--email', 'copied@example.com', '--id', ACCOUNT, '--trial-usd', '0');
-  await command('credits', 'grant', ACCOUNT, '--usd', formatUsd(microUsd(BigInt(FITTING) * WORST_MICRO_USD)));
+  await command(
+    'credits',
+    'grant',
+    ACCOUNT,
+    '--usd',
+    formatUsd(microUsd(BigInt(FITTING) * WORST_MICRO_USD)),
+    '--source',
+    'purchase',
+  );
   return JSON.parse(await command('key', 'issue', ACCOUNT)).key;
 }
 

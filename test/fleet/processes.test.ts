@@ -44,7 +44,7 @@ async function start(credit: bigint, times: Times = {}): Promise<void> {
   for (let index = 0; index < PROXIES; index++) writeConfiguration(index, index === 0 ? times : {});
   const command = (...args: readonly string[]) => gatewayCommand(configurationOf(0), ...args);
   await command('account', 'open', '--email', 'fleet@example.com', '--id', ACCOUNT, '--trial-usd', '0');
-  await command('credits', 'grant', ACCOUNT, '--usd', formatUsd(microUsd(credit)));
+  await command('credits', 'grant', ACCOUNT, '--usd', formatUsd(microUsd(credit)), '--source', 'purchase');
   ({ key, keyId } = JSON.parse(await command('key', 'issue', ACCOUNT)));
 }
 
@@ -114,7 +114,7 @@ describe(`${PROXIES} proxy processes on one event store`, () => {
     const targets = await Promise.all([serve(0), serve(1), serve(2)].map(targetOf));
     const statuses = () => Promise.all(targets.map(statusOf));
     expect(await statuses()).toEqual([402, 402, 402]);
-    await gatewayCommand(configurationOf(0), 'credits', 'grant', ACCOUNT, '--usd', '100');
+    await gatewayCommand(configurationOf(0), 'credits', 'grant', ACCOUNT, '--usd', '100', '--source', 'purchase');
     await expect.poll(statuses).toEqual([200, 200, 200]);
     await gatewayCommand(configurationOf(1), 'key', 'revoke', ACCOUNT, keyId);
     await expect.poll(statuses).toEqual([401, 401, 401]);

@@ -44,7 +44,19 @@ it('what views know and the ledger has lost is named, as far as an operator has 
   await run('limit', 'set', 'acct_ada', '--key', String(lifted), '--none');
   const soft = ['--usd', '9', '--soft', '--thresholds', '60,90'];
   await run('limit', 'set', 'acct_ada', '--member', 'ada@example.com', ...soft);
-  await run('credits', 'grant', 'acct_ada', '--usd', '12.50', '--id', 'paid', '--expires', '2099-01-01');
+  await run(
+    'credits',
+    'grant',
+    'acct_ada',
+    '--usd',
+    '12.50',
+    '--id',
+    'paid',
+    '--source',
+    'purchase',
+    '--expires',
+    '2099-01-01',
+  );
   const { keyId: laptop } = await run('key', 'issue', 'acct_ada', '--name', 'laptop', '--monthly-limit-usd', '7');
   const { keyId: ended } = await run('key', 'issue', 'acct_ada', '--name', 'ended');
   await run('key', 'revoke', 'acct_ada', String(ended));

@@ -95,7 +95,7 @@ class Site {
     writeFileSync(join(folder, 'catalog.json'), JSON.stringify(TEST_CATALOG));
     for (let index = 0; index <= PROXIES; index++) site.#configure(index);
     await site.#run(program, 'account', 'open', '--email', 'fleet@example.com', '--id', ACCOUNT, '--trial-usd', '0');
-    await site.#run(program, 'credits', 'grant', ACCOUNT, '--usd', '1000');
+    await site.#run(program, 'credits', 'grant', ACCOUNT, '--usd', '1000', '--source', 'purchase');
     site.#key = JSON.parse((await site.#run(program, 'key', 'issue', ACCOUNT)).stdout).key;
     for (let index = 0; index < PROXIES; index++) {
       const process = site.#serve(index, program);

@@ -43,7 +43,7 @@ export async function openAccounts(program: OldProgram): Promise<OpenedKeys> {
     new Date(Date.now() + program.clockOffsetMs + days * DAY_MS).toISOString().replace(/\.\d+/, '');
   const issue = (account: string, ...how: string[]) => command('key', 'issue', account, ...how) as Promise<OpenedKey>;
   await command('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
-  await command('credits', 'grant', 'acct_ada', '--usd', '20', '--id', 'grant_bought');
+  await command('credits', 'grant', 'acct_ada', '--usd', '20', '--id', 'grant_bought', '--source', 'purchase');
   const ending = ['--source', 'promotion', '--priority', '10'];
   await command(
     'credits',

@@ -18,7 +18,7 @@ type Source = Exclude<EventData<'CreditsGranted'>['source'], 'trial'>;
 
 interface GrantOptions {
   readonly usd: MicroUsd;
-  readonly source: Source;
+  readonly source?: Source;
   readonly priority: number;
   readonly expires?: number;
   readonly costUsd?: MicroUsd;
@@ -37,36 +37,42 @@ export function addCreditsCommands(credits: Command, context: CommandContext): v
     .addOption(
       new Option('--source <source>', 'where they come from')
         .choices(['purchase', 'plan', 'promotion', 'adjustment'] satisfies Source[])
-        .default('purchase'),
+        .default(undefined, 'promotion; purchase where --cost-usd says that something was paid'),
     )
-    .option('--cost-usd <amount>', 'what was paid for them; the amount for a purchase, else 0', usdArgument)
+    .option(
+      '--cost-usd <amount>',
+      'what was paid for them: by that, books have cash, and the account has paid; the amount for a purchase, else 0',
+      usdArgument,
+    )
     .option('--expires <instant>', 'when they end (exclusive); never otherwise', instantArgument)
     .option('--priority <n>', 'grants of a lower number burn first', wholeNumberArgument, DEFAULT_PRIORITY)
     .option('--id <grant>', 'an id of your own: the same id is never granted twice', nameArgument)
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway credits grant acct_demo --usd 10.00\n  gateway credits grant acct_demo --usd 5 --source promotion --expires 2027-01-01',
+      '\nWhat is given is a promotion, for which nobody paid. What is to be paid is bought: gateway credits purchase.' +
+        '\n\nExamples:\n  gateway credits grant acct_demo --usd 10.00\n  gateway credits grant acct_demo --usd 5 --expires 2027-01-01\n  gateway credits grant acct_demo --usd 100 --source purchase --cost-usd 90',
     )
     .action(async (id: AccountId, options: GrantOptions, command: Command) => grant(id, options, command, context));
 }
 
 async function grant(id: AccountId, options: GrantOptions, command: Command, context: CommandContext): Promise<void> {
   await withEventLog(context, command, async (log) => {
-    const { usd, source, priority, expires = null } = options;
+    const { usd, costUsd, priority, expires = null } = options;
+    const source = options.source ?? (costUsd === undefined || costUsd === 0n ? 'promotion' : 'purchase');
     const granted = grantId(options.id ?? `grant_${randomBytes(8).toString('hex')}`);
     const { revision, recordedAt } = await runAccountCommand(context, log, id, {
       type: 'GrantCredits',
       grantId: granted,
       source,
       amount: usd,
-      costBasis: options.costUsd ?? (source === 'purchase' ? usd : microUsd(0n)),
+      costBasis: costUsd ?? (source === 'purchase' ? usd : microUsd(0n)),
       priority,
       effectiveAtMs: context.clock(),
       expiresAtMs: expires,
     });
     showWritten(context, command, recordedAt, {
-      json: { accountId: id, grantId: granted, amountMicroUsd: usd, revision },
-      text: `granted ${groupedUsd(usd)} USD to ${id} (${granted})`,
+      json: { accountId: id, grantId: granted, source, amountMicroUsd: usd, revision },
+      text: `granted ${groupedUsd(usd)} USD to ${id} (${granted}, ${source})`,
     });
   });
 }

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, type KeyId, keyId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
@@ -45,6 +45,8 @@ interface RotateOptions {
   readonly keyOnly?: boolean;
 }
 
+const HOUR_MS = 3_600_000;
+
 export function addKeyCommands(key: Command, context: CommandContext): void {
   key
     .command('issue')
@@ -71,11 +73,10 @@ export function addKeyCommands(key: Command, context: CommandContext): void {
     .description('give a key another secret, which is shown once; the one before works for a while longer')
     .argument('<account>', 'account id', accountArgument)
     .argument('<key>', 'key id, as `key list` shows it')
-    .option(
-      '--overlap <time>',
-      'how long both secrets work, such as 90m, 24h or 7d; 0 for not at all',
-      durationArgument,
-      LIMITS.keyOverlapMs,
+    .addOption(
+      new Option('--overlap <time>', 'how long both secrets work, such as 90m, 24h or 7d; 0 for not at all')
+        .argParser(durationArgument)
+        .default(LIMITS.keyOverlapMs, `${LIMITS.keyOverlapMs / HOUR_MS}h`),
     )
     .option('--key-only', 'print the key and nothing else (with --json as one JSON string), for scripts')
     .addHelpText(

@@ -2,11 +2,12 @@ import { type Command, Option } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { formatExactUsd, formatUsd, groupedUsd, microUsd, picoUsd } from '../../../contracts/money.ts';
 import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
+import { monthOf } from '../../../ledger/account/month.ts';
 import { csvLine } from '../../../ledger/export/csv-line.ts';
 import { type MonthStatement, monthStatement } from '../../../ledger/report/month-statement.ts';
 import { FIGURE_WORDS, type StatementOf, statusSentence } from '../../../ledger/report/statement-words.ts';
 import { accountArgument, monthArgument } from '../command-arguments.ts';
-import { type CommandContext, globalOptions, withReadLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
 import { facts, show, table, writeData } from '../show.ts';
 import { readAccount } from './run-account-command.ts';
 
@@ -29,7 +30,7 @@ export function addStatementCommand(account: Command, context: CommandContext): 
     )
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway account statement acct_demo --month 2027-01\n  gateway account statement acct_demo --month 2027-01 --format html > statement.html',
+      '\nExamples:\n  gateway account statement acct_demo --month 2026-11\n  gateway account statement acct_demo --month 2026-11 --format html > statement.html',
     )
     .action(
       async (
@@ -37,6 +38,9 @@ export function addStatementCommand(account: Command, context: CommandContext): 
         { month, format }: { readonly month: string; readonly format: Format },
         command: Command,
       ) => {
+        const now = monthOf(context.clock());
+        if (month > now)
+          throw new CommandError(`--month: ${month} has not begun; the newest month that has is ${now}`, EXIT.usage);
         await withReadLog(context, command, async (log) => {
           const { state } = await readAccount(context, log, id, 'ShowStatement');
           const statement = await monthStatement(log, id, month);

@@ -36,6 +36,13 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
         const threshold = options.thresholdUsd ?? reload?.threshold;
         const target = options.targetUsd ?? reload?.target;
         const monthlyCap = options.monthlyCapUsd ?? reload?.monthlyCap;
+        if (options.off === true && options.consent !== true && reload === null && isWithoutTerms(options)) {
+          showWritten(context, command, null, {
+            json: { accountId: id, isOn: false },
+            text: `${id}: auto-reload is off; it never was configured`,
+          });
+          return;
+        }
         if (threshold === undefined || target === undefined || monthlyCap === undefined)
           throw new CommandError('say --threshold-usd, --target-usd and --monthly-cap-usd', EXIT.usage);
         if ((options.off === true) === (options.consent === true))
@@ -57,3 +64,6 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
       }),
     );
 }
+
+const isWithoutTerms = ({ thresholdUsd, targetUsd, monthlyCapUsd }: ReloadOptions): boolean =>
+  thresholdUsd === undefined && targetUsd === undefined && monthlyCapUsd === undefined;

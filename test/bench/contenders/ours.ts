@@ -126,7 +126,7 @@ export const modelOf = (id: string) => ({
 function openAccount(main: string, data: string, index: number): string {
   const id = `acct_bench${index}`;
   gateway(main, data, 'account', 'open', '--kind', 'personal', '--email', `bench${index}@example.com`, '--id', id);
-  gateway(main, data, 'credits', 'grant', id, '--usd', '1000000');
+  gateway(main, data, 'credits', 'grant', id, '--usd', '1000000', '--source', 'purchase');
   const { key } = JSON.parse(gateway(main, data, 'key', 'issue', id));
   return String(key);
 }
