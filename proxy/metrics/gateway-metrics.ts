@@ -29,6 +29,7 @@ import type { RequestCounts } from '../request-counts.ts';
 import type { UnservedModels } from '../unserved-models.ts';
 import type { UpstreamDirectory } from '../upstream/upstream-directory.ts';
 import type { ViewsRenewal } from '../views-renewal.ts';
+import type { PaymentFigures } from './payment-figures.ts';
 import { ReadHistogram } from './read-histogram.ts';
 
 /** Where the figures are; each is read when somebody asks for the metrics. */
@@ -67,6 +68,7 @@ export interface MeasuredParts {
   readonly leaseWaits: () => number;
   /** Those that wait for credits that are being bought. */
   readonly reloadWaits: Pick<ReloadWaits, 'count'>;
+  readonly paymentFigures: Pick<PaymentFigures, 'open' | 'asked' | 'webhooks'>;
 }
 
 export interface GatewayMetrics {
@@ -244,6 +246,17 @@ function gaugesOf(parts: MeasuredParts): Measures {
     ],
     lease_waits: ['Requests that wait for credit to be leased', parts.leaseWaits],
     reload_waits: ['Requests that wait for credits that are being bought', () => parts.reloadWaits.count],
+    payments_open: [
+      'Payments that are begun and not decided, by who takes the money',
+      () => parts.paymentFigures.open(clock()).map(({ provider, count }) => [{ provider }, count] as const),
+      'provider',
+    ],
+    payments_open_oldest_seconds: [
+      'How long ago the oldest of them was begun; 0 where there is none',
+      () =>
+        parts.paymentFigures.open(clock()).map(({ provider, oldestMs }) => [{ provider }, oldestMs / 1_000] as const),
+      'provider',
+    ],
     // A sample is a float, which is exact to some nine thousand million USD.
     held_micro_usd: ['What requests hold that are not settled, in micro-USD', () => Number(holds.amount)],
     seals: [
@@ -262,7 +275,17 @@ function gaugesOf(parts: MeasuredParts): Measures {
   };
 }
 
-const countersOf = ({ counts, rateLimits, accessLog, tracing, figures }: MeasuredParts): Measures => ({
+const countersOf = ({ counts, rateLimits, accessLog, tracing, figures, paymentFigures }: MeasuredParts): Measures => ({
+  payment_asks_total: [
+    'What the payment provider was asked, by whether it has answered, or failed: it could not be reached, or has refused',
+    () => paymentFigures.asked().map(([outcome, count]) => [{ outcome }, count] as const),
+    'outcome',
+  ],
+  payment_webhooks_total: [
+    "The payment provider's messages by the status that they were answered with: 400 is not proven, 409 refused, 503 to be told again",
+    () => paymentFigures.webhooks().map(([status, count]) => [{ status }, count] as const),
+    'status',
+  ],
   spans_lost_total: ['Spans that were lost, because too many waited or nobody took them', () => tracing?.lost ?? 0],
   tokens_total: [
     'Tokens by class, as they are billed or were reported',

@@ -23,6 +23,7 @@ import { longestRequestMs, longestSettledMs } from '../../longest-request.ts';
 import { LoopDelay } from '../../loop-delay.ts';
 import { MachineShortages } from '../../machine-shortages.ts';
 import { type GatewayMetrics, gatewayMetrics, type MeasuredParts } from '../../metrics/gateway-metrics.ts';
+import { PaymentFigures } from '../../metrics/payment-figures.ts';
 import { AccessLog } from '../../observation/access-log.ts';
 import { RequestFigures } from '../../observation/request-figures.ts';
 import { RequestObserver } from '../../observation/request-observer.ts';
@@ -78,6 +79,7 @@ export interface GatewayProcess extends OpenedGateway, BuiltParts {
   readonly payments: PaymentsUpkeep;
   /** Null where no provider tells by itself. */
   readonly webhooks: PaymentWebhooks | null;
+  readonly paymentFigures: PaymentFigures;
   readonly formsAdoption: FormsAdoption;
   /** Where commands ask something of it. */
   readonly desk: OperatorDesk;
@@ -132,14 +134,19 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const renewal = renewalOf(opened);
   const renewed = { sealer, renewal };
   const waits = { leaseWaits, reloadWaits };
+  const open = () => projections.accounts.paying.open;
+  const paymentFigures = new PaymentFigures({ provider: opened.provider.name, open });
+  const withCounts = { ...opened, provider: paymentFigures.counted(opened.provider) };
   const metrics =
-    figures === null ? null : metricsOf(opened, { ...built, ...renewed, recovered, unserved, figures, ...waits });
+    figures === null
+      ? null
+      : metricsOf(opened, { ...built, ...renewed, recovered, unserved, figures, ...waits, paymentFigures });
   const fleet = configuration.proxies === 'many' ? fleetOf(opened, built) : null;
   const server = serverOf(opened, { ...built, fleet, threads, reloadWaits });
   const sweeper = sweeperOf(opened, built);
   const closer = closerOf(opened, built);
-  const payments = paymentsOf(opened, built);
-  const webhooks = webhooksOf(opened, built);
+  const payments = paymentsOf(withCounts, built);
+  const webhooks = webhooksOf(withCounts, built);
   const formsAdoption = formsAdoptionOf(opened, built);
   const parts = {
     recovered,
@@ -153,6 +160,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
     closer,
     payments,
     webhooks,
+    paymentFigures,
     formsAdoption,
     ...renewed,
   };
@@ -265,7 +273,7 @@ function metricsOf(
     ...measured
   }: BuiltParts &
     Pick<GatewayProcess, 'recovered' | 'unserved' | 'sealer' | 'renewal'> &
-    Pick<MeasuredParts, 'figures' | 'leaseWaits' | 'reloadWaits'>,
+    Pick<MeasuredParts, 'figures' | 'leaseWaits' | 'reloadWaits' | 'paymentFigures'>,
 ): GatewayMetrics {
   const pending = (): number => settlement.pending + recovered.count;
   const { clock, accessLog, tracing, configuration } = options;

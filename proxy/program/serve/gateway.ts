@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
 import type { ViewsLost } from '../../../projections/view-source.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
+import type { PaymentFigures } from '../../metrics/payment-figures.ts';
 import type { PaymentWebhooks } from '../../payment-webhooks.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { listenAt } from '../listening.ts';
@@ -140,7 +141,7 @@ export class Gateway {
   }
 
   async #serveMetrics(): Promise<void> {
-    const { options, metrics, sealer, webhooks } = this.process;
+    const { options, metrics, sealer, webhooks, paymentFigures } = this.process;
     const place = metricsPlace(options.configuration);
     if (place === null || metrics === null) return;
     const { registry } = metrics;
@@ -148,7 +149,7 @@ export class Gateway {
       '/.well-known/ledger-keys': () => ledgerKeys(sealer),
       '/status': () => ({ seals: sealStatus(sealer) }),
     };
-    const posts = webhooks === null ? {} : { '/webhooks/stripe': heardBy(webhooks) };
+    const posts = webhooks === null ? {} : { '/webhooks/stripe': heardBy(webhooks, paymentFigures) };
     this.#metricsServer = await listenAt(place, () => startMetricsServer({ ...place, registry, pages, posts }));
   }
 
@@ -179,6 +180,9 @@ export class Gateway {
 }
 
 const heardBy =
-  (webhooks: PaymentWebhooks): Post =>
-  (body, headers) =>
-    webhooks.hear(body, String(headers['stripe-signature'] ?? ''));
+  (webhooks: PaymentWebhooks, figures: PaymentFigures): Post =>
+  async (body, headers) => {
+    const answer = await webhooks.hear(body, String(headers['stripe-signature'] ?? ''));
+    figures.heard(answer.status);
+    return answer;
+  };

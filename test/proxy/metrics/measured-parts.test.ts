@@ -42,6 +42,14 @@ const PARTS = {
   figures: new RequestFigures(),
   leaseWaits: () => 163,
   reloadWaits: { count: 167 },
+  paymentFigures: {
+    open: (nowMs: number) => [{ provider: 'stripe', count: 173, oldestMs: nowMs - 821_000 }],
+    asked: () => [
+      ['answered', 181],
+      ['failed', 191],
+    ],
+    webhooks: () => [[409, 193]],
+  },
 };
 
 async function samplesOf(parts: object): Promise<ReadonlyMap<string, string>> {
@@ -63,6 +71,9 @@ it('each metric is the figure of its name', async () => {
     ...{ lease_waits: 163, reload_waits: 167, seals: 139, events_unsealed: 149, drains: 137, spans_lost_total: 157 },
     ...{ access_log_lost_total: 151, priority_unasked_total: 67, shed_total: 71, connections_refused_total: 73 },
     ...{ 'requests_total{status="200"}': 97, 'request_outcomes_total{outcome="completed"}': 101 },
+    ...{ 'payments_open{provider="stripe"}': 173, 'payments_open_oldest_seconds{provider="stripe"}': 179 },
+    ...{ 'payment_asks_total{outcome="answered"}': 181, 'payment_asks_total{outcome="failed"}': 191 },
+    'payment_webhooks_total{status="409"}': 193,
     'rate_limited_total{whose="key",limit="requestsPerMinute"}': 103,
     'rate_limited_total{whose="account",limit="bodyBytes"}': 79,
     'rate_limited_total{whose="account",limit="bodiesWaiting"}': 83,

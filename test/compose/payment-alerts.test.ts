@@ -1,0 +1,112 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { attemptId } from '../../contracts/ids.ts';
+import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { usd } from '../fixtures/ledger/example-account.ts';
+import { SECRET_KEY, StripeServer, WEBHOOK_SECRET } from '../fixtures/stripe/stripe-server.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { firing, hasPromtool, rulesOf, tested } from './promtool.ts';
+import { type Page, scrape } from './scrape.ts';
+
+const DAY_MS = 86_400_000;
+const PRICE = usd(20_000_000);
+
+/** A gateway whose payments Stripe takes. */
+async function scene() {
+  const server = endedLater(await StripeServer.start());
+  const clock = { nowMs: Date.now() };
+  const folder = temporaryFolder();
+  const secret = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const stripe = {
+    secretKeyFile: secret('key', SECRET_KEY),
+    webhookSecrets: [{ file: secret('webhook', WEBHOOK_SECRET) }],
+    ...{ successUrl: 'https://app.example/paid', baseUrl: server.url },
+  };
+  const settings = { metrics: { serve: { port: 0 } }, payments: { provider: 'stripe', stripe } };
+  const gateway = endedLater(await startTestGateway({ settings, clock: () => clock.nowMs }));
+  const { payments } = gateway.gateway.process;
+  const purchase = (id: string, provider = 'stripe'): AccountCommand => ({
+    ...{ type: 'StartPurchase', attemptId: attemptId(id), provider, amount: PRICE, price: PRICE },
+    ...{ by: 'test', nowMs: clock.nowMs },
+  });
+  return {
+    ...{ server, clock, payments },
+    page: () => scrape(gateway.gateway.metricsUrl),
+    begin: async (id: string, provider?: string) => {
+      await gateway.command(purchase(id, provider));
+      await payments.look();
+    },
+    /** Somebody pays on the newest page, and Stripe tells of it. */
+    pay: async (signing = {}) => {
+      server.pay(server.all('checkout.session').at(-1)?.id ?? '');
+      const told = server.events.findLast(({ type }) => type === 'payment_intent.succeeded');
+      if (told === undefined) throw new Error('Stripe tells of no payment');
+      return server.deliver(`${gateway.gateway.metricsUrl}/webhooks/stripe`, told, signing);
+    },
+  };
+}
+
+const FIRED = new Set<string>();
+
+/** Where it goes on as it did between the two pages. */
+function expectFiring(alerts: readonly string[], before: Page, after: Page): void {
+  const scraped = [{ job: 'gateway' as const, before, after }];
+  const { status, said } = tested({ scraped, expressions: [firing('payments', alerts)] });
+  for (const alert of alerts) FIRED.add(alert);
+  // promtool says what it got instead.
+  if (status !== 0) expect.fail(said);
+}
+
+describe.skipIf(!hasPromtool)('alerts of compose.yaml about payments', () => {
+  it('are silent where payments are made, and told of, also where one fails, or waits for an operator', async () => {
+    const { server, clock, page, begin, pay, payments } = await scene();
+    const before = await page();
+    await begin('one');
+    expect(await pay()).toBe(200);
+    await begin('two');
+    server.isAway = true;
+    await payments.look();
+    server.isAway = false;
+    await payments.look();
+    clock.nowMs += DAY_MS / 2;
+    expect(await page()).toMatch(/^gateway_payments_open\{provider="stripe"\} 1$/m);
+    expectFiring([], before, await page());
+    // Its page has had its time.
+    server.expire(server.all('checkout.session').at(-1)?.id ?? '');
+    await payments.look();
+    await begin('three', 'manual');
+    clock.nowMs += 2 * DAY_MS;
+    const after = await page();
+    expect(after).toMatch(/^gateway_payments_open\{provider="manual"\} 1$/m);
+    expectFiring([], before, after);
+  });
+
+  it('tell of a provider that is away, or refuses, and later of what nobody knows the end of', async () => {
+    const { server, clock, page, begin, payments } = await scene();
+    const before = await page();
+    server.isAway = true;
+    await begin('one');
+    expectFiring(['PaymentProviderFailing'], before, await page());
+    clock.nowMs += DAY_MS + 1_000;
+    await payments.look();
+    expectFiring(['PaymentProviderFailing', 'PaymentsOpenLong'], before, await page());
+  });
+
+  it('tell of messages that nobody has proven to be the provider’s', async () => {
+    const { page, begin, pay } = await scene();
+    await begin('one');
+    const before = await page();
+    expect(await pay({ secrets: ['whsec_of_another'] })).toBe(400);
+    expectFiring(['WebhooksRefused'], before, await page());
+  });
+
+  it('have all fired here', () => {
+    expect(rulesOf('payments').flatMap(({ alert }) => (FIRED.has(alert) ? [] : [alert]))).toEqual([]);
+  });
+});
