@@ -116,6 +116,10 @@ export const LIMITS = Object.freeze({
   expiryLateMsMin: 2 * HOUR_MS,
   /** How often it is asked what became of payments that are open. */
   paymentsLookMs: MINUTE_MS / 2,
+  /** Accounts whose payments are looked after at once; by the clock alone fewer, and so many in one turn of the event loop. */
+  paymentsAtOnceMax: 16,
+  paymentLooksAtOnceMax: 12,
+  paymentLooksPerTurn: 32,
   /** How long after its end a month is closed by default, and at the least: as with expired credits. */
   statementGraceMs: 3 * DAY_MS,
   statementGraceMsMin: 2 * HOUR_MS,
@@ -244,6 +248,7 @@ assert(
   4 * (LIMITS.clockSkewMs + LIMITS.clockJumpMs) < LIMITS.leaseSlackMs,
   'two proxies at their bounds agree on leases',
 );
+assert(LIMITS.paymentLooksAtOnceMax < LIMITS.paymentsAtOnceMax, 'who waits for a payment stands behind no renewals');
 assert(LIMITS.reloadWaitingPerAccountMax < LIMITS.reloadWaitingMax, 'one account does not wait in the place of all');
 assert(LIMITS.leaseReclaimMs < LIMITS.leaseWaitMs, 'a wait for others is part of the wait for a lease');
 assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
@@ -24,32 +25,41 @@ interface UpkeepOptions {
  * Looks after accounts that pay by themselves, or have begun to pay: after each of their events whether credits are to be bought
  * (the level counts, so it does not matter which event it was, nor whether one was missed), and now and then what became of what
  * is open. Nothing waits for it. Several gateways may do so on one log: the claim of an attempt is an append.
+ *
+ * So many accounts at once, however many are due: those that somebody waits for first, then those of which something has come,
+ * and what is looked at by the clock alone leaves some of the places to them.
  */
 export class PaymentsUpkeep {
   readonly #options: UpkeepOptions;
   readonly #timer: NodeJS.Timeout;
   /** What is under way, by account, and whether more has come meanwhile. */
   readonly #underWay = new Map<AccountId, UnderWay>();
+  /** For whom there is no place yet. */
+  readonly #awaited = new Set<AccountId>();
+  readonly #changed = new Set<AccountId>();
   readonly #done = new Set<Promise<void>>();
+  #looking: Promise<void> | null = null;
   #isOver = false;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
     this.#timer = setInterval(() => void this.look(), LIMITS.paymentsLookMs);
     options.accounts.onFolded((accountId) => {
-      if (options.accounts.paying.has(accountId)) this.#begin(accountId, { asksOpen: false });
+      if (options.accounts.paying.has(accountId)) this.#queue(accountId, this.#changed);
     });
   }
 
   /** Looks at all of them, and asks what became of what is open. */
-  async look(): Promise<void> {
-    for (const accountId of this.#options.accounts.paying.ids()) this.#begin(accountId, { asksOpen: true });
-    await this.whenIdle();
+  look(): Promise<void> {
+    this.#looking ??= this.#lookAtAll().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
   }
 
   /** Somebody waits for what it may buy. */
   lookAt(accountId: AccountId): void {
-    this.#begin(accountId, { asksOpen: false });
+    this.#queue(accountId, this.#awaited);
   }
 
   /** Until nothing is under way. */
@@ -61,14 +71,37 @@ export class PaymentsUpkeep {
     this.#isOver = true;
     clearInterval(this.#timer);
     this.#options.provider.close?.();
+    await this.#looking;
     await this.whenIdle();
   }
 
+  async #lookAtAll(): Promise<void> {
+    const { paymentLooksPerTurn, paymentLooksAtOnceMax } = LIMITS;
+    let looks = 0;
+    for (const accountId of this.#options.accounts.paying.ids()) {
+      if (++looks % paymentLooksPerTurn === 0) await nextTurn();
+      while (this.#underWay.size >= paymentLooksAtOnceMax) await Promise.race(this.#done);
+      this.#begin(accountId, { asksOpen: true });
+    }
+    await Promise.all(this.#done);
+  }
+
+  #queue(accountId: AccountId, queue: Set<AccountId>): void {
+    queue.add(accountId);
+    this.#beginQueued();
+  }
+
+  #beginQueued(): void {
+    for (const queue of [this.#awaited, this.#changed])
+      for (const accountId of queue) {
+        if (this.#underWay.size >= LIMITS.paymentsAtOnceMax) return;
+        queue.delete(accountId);
+        this.#begin(accountId, { asksOpen: false });
+      }
+  }
+
   #begin(accountId: AccountId, { asksOpen }: { readonly asksOpen: boolean }): void {
-    const { mayWrite, accounts, product } = this.#options;
-    if (this.#isOver || !mayWrite() || accounts.whyAside(accountId) !== null) return;
-    const { state } = accounts.read(accountId);
-    if (state.type === 'open' && state.organization.product !== product) return;
+    if (this.#isOver || !this.#options.mayWrite()) return;
     const before = this.#underWay.get(accountId);
     if (before !== undefined) {
       before.again = true;
@@ -80,6 +113,8 @@ export class PaymentsUpkeep {
     // Not in the turn of the fold that has told of it: all of its views have taken the event then.
     const work = Promise.resolve().then(() => this.#pursue(accountId, one));
     const done = work.finally(() => {
+      this.#underWay.delete(accountId);
+      this.#beginQueued();
       this.#done.delete(done);
     });
     this.#done.add(done);
@@ -90,6 +125,7 @@ export class PaymentsUpkeep {
     const onUnknown = (error: unknown): void =>
       logger.warn({ err: error, accountId }, 'what became of a payment could not be found out; it is asked again');
     try {
+      if (!this.#isLookedAfter(accountId)) return;
       do {
         const { asksOpen } = one;
         one.again = false;
@@ -101,9 +137,14 @@ export class PaymentsUpkeep {
         { err: error, accountId },
         'the payments of an account could not be looked after; it is tried again',
       );
-    } finally {
-      this.#underWay.delete(accountId);
     }
+  }
+
+  #isLookedAfter(accountId: AccountId): boolean {
+    const { accounts, product } = this.#options;
+    if (accounts.whyAside(accountId) !== null) return false;
+    const { state } = accounts.read(accountId);
+    return state.type !== 'open' || state.organization.product === product;
   }
 }
 

@@ -1,6 +1,5 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import Stripe from 'stripe';
+import { LIMITS } from '../../contracts/limits.ts';
 import type { StripeConfiguration } from '../../contracts/payments-configuration.ts';
 import { StripeHttp } from './stripe-http.ts';
 
@@ -8,9 +7,6 @@ import { StripeHttp } from './stripe-http.ts';
 const API_VERSION = '2026-10-28.endive';
 /** Of each, to the last byte of its answer. */
 const REQUEST_MS = 20_000;
-/** What more is asked meanwhile waits here: many accounts may be looked after at once. */
-const CONNECTIONS_MAX = 8;
-
 export interface StripeClient {
   readonly stripe: Stripe;
   /** What is under way fails, its outcome unknown. */
@@ -24,20 +20,19 @@ export function stripeClient(
   requestMs = REQUEST_MS,
 ): StripeClient {
   const { protocol, hostname, port } = new URL(baseUrl);
-  const bounds = { keepAlive: true, maxSockets: CONNECTIONS_MAX };
   const isPlain = protocol === 'http:';
-  const agent = isPlain ? new HttpAgent(bounds) : new HttpsAgent(bounds);
+  const http = new StripeHttp(isPlain ? 'http' : 'https', { keepAlive: true, maxSockets: LIMITS.paymentsAtOnceMax });
   const stripe = new Stripe(secretKey, {
     apiVersion: API_VERSION,
     protocol: isPlain ? 'http' : 'https',
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (isPlain ? 80 : 443) : Number(port),
-    httpClient: new StripeHttp(agent),
+    httpClient: http,
     timeout: requestMs,
     maxNetworkRetries: 0,
     telemetry: false,
   });
-  return { stripe, close: () => agent.destroy() };
+  return { stripe, close: () => http.close() };
 }
 
 /** Stripe has refused, or could not be asked. Its own words, and what it answered, stand in no error of ours: only what names the fault. */

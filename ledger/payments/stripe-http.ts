@@ -1,5 +1,5 @@
-import { type Agent, type IncomingMessage, request as requestPlain } from 'node:http';
-import { request as requestTls } from 'node:https';
+import { Agent, type AgentOptions, type IncomingMessage, request as requestPlain } from 'node:http';
+import { request as requestTls, Agent as TlsAgent } from 'node:https';
 import Stripe from 'stripe';
 
 /** Many times what it answers at the most: a hundred objects with what they name. */
@@ -11,10 +11,22 @@ const ANSWER_BYTES_MAX = 8 * 2 ** 20;
  */
 export class StripeHttp extends Stripe.HttpClient {
   readonly #agent: Agent;
+  readonly #request: typeof requestPlain;
+  /** Ends each that has no answer yet, a connection or not: an agent that is destroyed opens others for those that wait. */
+  readonly #enders = new Set<(error: Error) => void>();
+  #isOver = false;
 
-  constructor(agent: Agent) {
+  constructor(protocol: 'http' | 'https', bounds: AgentOptions) {
     super();
-    this.#agent = agent;
+    this.#agent = protocol === 'http' ? new Agent(bounds) : new TlsAgent(bounds);
+    this.#request = protocol === 'http' ? requestPlain : requestTls;
+  }
+
+  /** What is under way fails, and nothing more is asked. */
+  close(): void {
+    this.#isOver = true;
+    for (const end of this.#enders) end(new Error('the gateway ends'));
+    this.#agent.destroy();
   }
 
   override getClientName(): string {
@@ -22,26 +34,26 @@ export class StripeHttp extends Stripe.HttpClient {
   }
 
   override async makeRequest(
-    ...[host, port, path, method, headers, data, protocol, timeout]: Parameters<Stripe.HttpClient['makeRequest']>
+    ...[host, port, path, method, headers, data, _protocol, timeout]: Parameters<Stripe.HttpClient['makeRequest']>
   ): Promise<Stripe.HttpClientResponse> {
-    const request = (protocol === 'http' ? requestPlain : requestTls)({
-      ...{ host, port, path, method, headers, agent: this.#agent },
-    });
+    if (this.#isOver) throw new Error('the gateway ends');
+    const request = this.#request({ host, port, path, method, headers, agent: this.#agent });
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     let timer: NodeJS.Timeout | undefined;
     try {
-      const answer = await new Promise<Answer>((resolve, reject) => {
-        request.once('socket', () => {
-          timer = setTimeout(() => request.destroy(Stripe.HttpClient.makeTimeoutError()), timeout);
-        });
-        request.on('error', reject);
-        request.once('response', (response) => readAnswer(response).then(resolve, reject));
-        request.end(data);
+      this.#enders.add(reject);
+      request.once('socket', () => {
+        timer = setTimeout(() => request.destroy(Stripe.HttpClient.makeTimeoutError()), timeout);
       });
-      return new StripeResponse(answer);
+      request.on('error', reject);
+      request.once('response', (response) => readAnswer(response).then(resolve, reject));
+      request.end(data);
+      return new StripeResponse(await promise);
     } catch (error) {
       request.destroy();
       throw error;
     } finally {
+      this.#enders.delete(reject);
       clearTimeout(timer);
     }
   }

@@ -56,15 +56,20 @@ export class StripeProvider implements TellingProvider {
   readonly kinds = { payment: 'payment_intent', consent: 'checkout.session' };
   readonly #options: StripeProviderOptions;
   readonly #client: StripeClient;
+  /** With connections of its own: what somebody waits for does not stand behind what begins by itself. */
+  readonly #awaited: StripeClient;
   #ledgerId: Promise<LedgerId> | null = null;
 
   constructor(options: StripeProviderOptions) {
     this.#options = options;
-    this.#client = stripeClient(options.configuration, options.secrets.secretKey);
+    const client = () => stripeClient(options.configuration, options.secrets.secretKey);
+    this.#client = client();
+    this.#awaited = client();
   }
 
   close(): void {
     this.#client.close();
+    this.#awaited.close();
   }
 
   async ask(one: AskedPayment): Promise<PaymentOutcome> {
@@ -178,7 +183,7 @@ export class StripeProvider implements TellingProvider {
 
   async factsOf(notice: Notice): Promise<AccountFacts | null> {
     const ledger = await this.#ledger();
-    return asked(() => factsOf(notice, ledger, this.#client.stripe));
+    return asked(() => factsOf(notice, ledger, this.#awaited.stripe));
   }
 
   async beginMethod({
@@ -189,7 +194,7 @@ export class StripeProvider implements TellingProvider {
     const { successUrl, cancelUrl } = this.#options.configuration;
     const metadata = { ledger: await this.#ledger(), account, by };
     const session = await asked(() =>
-      this.#client.stripe.checkout.sessions.create({
+      this.#awaited.stripe.checkout.sessions.create({
         mode: 'setup',
         allowed_payment_method_types: ['card'],
         // Stripe makes one otherwise.
@@ -206,7 +211,7 @@ export class StripeProvider implements TellingProvider {
   }
 
   async forgetMethod({ paymentMethodId }: Pick<SavedMethod, 'paymentMethodId'>): Promise<void> {
-    await asked(() => this.#client.stripe.paymentMethods.detach(paymentMethodId));
+    await asked(() => this.#awaited.stripe.paymentMethods.detach(paymentMethodId));
   }
 
   #ledger(): Promise<LedgerId> {

@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import pino from 'pino';
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { accountStream, attemptId, paymentId } from '../../contracts/ids.ts';
+import { type AccountId, accountId, accountStream, attemptId, paymentId } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { SYSTEM } from '../../contracts/permissions.ts';
 import { catchUpAccount } from '../../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
@@ -181,4 +183,81 @@ it('a period of a plan that was ended is asked of without what could be charged'
   await run({ type: 'ChangePlan', ...asking, plan: 'none' });
   await upkeep.look();
   expect(asked.map(({ method }) => method?.paymentMethodId)).toEqual(['pm', undefined]);
+});
+
+/** Many accounts whose reload is to begin, and a provider that answers when it is let. */
+async function manyScene(count: number) {
+  const log = new MemoryEventLog();
+  const accounts = new AccountViews();
+  const ids = Array.from({ length: count }, (_, index) => accountId(`acct_${index}`));
+  const made = { mayWrite: false, began: 0 };
+  const asked: AccountId[] = [];
+  const { promise: isLet, resolve: letAll } = Promise.withResolvers<PaymentOutcome>();
+  const ask = ({ accountId }: AskedPayment): Promise<PaymentOutcome> => {
+    asked.push(accountId);
+    return isLet;
+  };
+  const upkeep = endedLater(
+    new PaymentsUpkeep({
+      ...{ log, accounts, product: 'gateway', provider: { name: 'stripe', ask, close: () => letAll(WAITS) } },
+      ...{ catalog: () => EMPTY_CATALOG, clock: () => NOW },
+      mayWrite: () => {
+        made.began++;
+        return made.mayWrite;
+      },
+      logger: pino({ level: 'silent' }),
+    }),
+  );
+  for (const id of ids) {
+    log.write(accountStream(id), encodeEvents([opened, keyIssued()], recordingBy('test', NOW)));
+    await catchUpAccount(log, accounts, id);
+    for (const command of [save, configure])
+      await executeOnRepository(log, accounts, id, command, await actorOf(command), recordingBy('test', NOW));
+  }
+  made.mayWrite = true;
+  const spend = (id: AccountId) =>
+    executeOnRepository(log, accounts, id, record(usageOf(1, 1_000)), SYSTEM, recordingBy('test', NOW));
+  return { made, ids, upkeep, asked, spend, letAll: () => letAll(WAITS) };
+}
+
+const WAITS: PaymentOutcome = { type: 'waits', url: null };
+
+it('so many are asked of at once, fewer by the clock alone, and those that somebody waits for come first', async () => {
+  const { paymentsAtOnceMax, paymentLooksAtOnceMax } = LIMITS;
+  const { ids, upkeep, asked, spend, letAll } = await manyScene(2 * paymentsAtOnceMax + 1);
+  const looked = upkeep.look();
+  for (let turns = 0; turns < 10; turns++) await nextTurn();
+  expect(asked).toEqual(ids.slice(0, paymentLooksAtOnceMax));
+  const others = ids.slice(paymentsAtOnceMax);
+  const left = paymentsAtOnceMax - paymentLooksAtOnceMax;
+  for (const id of others.slice(0, left)) upkeep.lookAt(id);
+  await spend(ids[paymentLooksAtOnceMax] ?? ACCOUNT);
+  for (const id of others.slice(left)) upkeep.lookAt(id);
+  for (let turns = 0; turns < 10; turns++) await nextTurn();
+  expect(asked.slice(paymentLooksAtOnceMax)).toEqual(others.slice(0, left));
+  letAll();
+  await looked;
+  await upkeep.whenIdle();
+  const byTheClock = ids.slice(paymentLooksAtOnceMax, paymentsAtOnceMax);
+  expect([...new Set(asked)].slice(paymentsAtOnceMax)).toEqual([...others.slice(left), ...byTheClock]);
+});
+
+it('all are looked at in several turns, so that requests go on meanwhile, and once however often it is time', async () => {
+  const { paymentLooksPerTurn } = LIMITS;
+  const { made, ids, upkeep, letAll } = await manyScene(3 * paymentLooksPerTurn + 1);
+  letAll();
+  await upkeep.look();
+  const beganOfTurns: number[] = [];
+  let isOver = false;
+  made.began = 0;
+  setImmediate(function count() {
+    beganOfTurns.push(made.began);
+    made.began = 0;
+    if (!isOver) setImmediate(count);
+  });
+  await Promise.all([upkeep.look(), upkeep.look()]);
+  isOver = true;
+  beganOfTurns.push(made.began);
+  expect(beganOfTurns.reduce((sum, began) => sum + began, 0)).toBe(ids.length);
+  expect(Math.max(...beganOfTurns)).toBeLessThanOrEqual(paymentLooksPerTurn);
 });

@@ -1,11 +1,20 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
+import { accountId } from '../../../contracts/ids.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
 import { stripeClient } from '../../../ledger/payments/stripe-client.ts';
 import { StripeProvider } from '../../../ledger/payments/stripe-provider.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
-import { LEDGER, STARTED_MS, STRIPE_OF_TESTS, stripeConfiguration } from '../../fixtures/stripe/stripe-example.ts';
+import {
+  LEDGER,
+  STARTED_MS,
+  STRIPE_OF_TESTS,
+  stripeAttempt,
+  stripeConfiguration,
+} from '../../fixtures/stripe/stripe-example.ts';
 
 /** Something in Stripe's place. */
 async function answering(answer: RequestListener) {
@@ -24,8 +33,17 @@ async function answering(answer: RequestListener) {
   return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
+const HOUR_MS = 3_600_000;
+const NEVER: RequestListener = () => undefined;
+
 const clientOf = (url: string, requestMs?: number) =>
   endedLater(stripeClient({ baseUrl: url }, STRIPE_OF_TESTS.secretKey, requestMs)).stripe;
+
+const providerOf = (url: string): StripeProvider =>
+  new StripeProvider({
+    ...{ configuration: stripeConfiguration(url), secrets: STRIPE_OF_TESTS, ledgerId: async () => LEDGER },
+    clock: () => STARTED_MS,
+  });
 
 it('an answer that comes in drips ends with the time of its request, which is asked once', async () => {
   const { seen, url } = await answering((_, response) => {
@@ -49,6 +67,39 @@ it('answers one after another come over one connection', async () => {
   expect(seen).toEqual({ requests: 3, connections: 1 });
 });
 
+it('what is asked ends as its client is closed, that which waits for a connection, too', async () => {
+  const { seen, url } = await answering(NEVER);
+  const client = stripeClient({ baseUrl: url }, STRIPE_OF_TESTS.secretKey, HOUR_MS);
+  const ended = Array.from({ length: LIMITS.paymentsAtOnceMax + 3 }, () =>
+    client.stripe.balance.retrieve().then(String, ({ type }) => type),
+  );
+  while (seen.requests < LIMITS.paymentsAtOnceMax) await nextTurn();
+  client.close();
+  ended.push(client.stripe.balance.retrieve().then(String, ({ type }) => type));
+  expect(new Set(await Promise.all(ended))).toEqual(new Set(['StripeConnectionError']));
+});
+
+it('a message is looked into while all that is asked of by itself has every connection', async () => {
+  const { seen, url } = await answering(({ url: path = '' }, response) => {
+    if (path.startsWith('/v1/payment_intents')) response.writeHead(404).end('{"error":{"code":"resource_missing"}}');
+  });
+  const provider = endedLater(providerOf(url));
+  const attempt = stripeAttempt({ kind: 'purchase' });
+  let ended = 0;
+  const asked = Array.from({ length: LIMITS.paymentsAtOnceMax }, () =>
+    provider.ask({ accountId: accountId('acme'), attempt, method: null }).catch(() => {
+      ended++;
+    }),
+  );
+  while (seen.requests < asked.length) await nextTurn();
+  const look = () => provider.factsOf({ kind: 'payment_intent', id: 'pi_1' });
+  expect([await look(), ended]).toEqual([null, 0]);
+  provider.close();
+  await Promise.all(asked);
+  await expect(look()).rejects.toThrow('Stripe could not be asked');
+  expect(ended).toBe(asked.length);
+});
+
 it.each(['refunds', 'disputes'])('%s of one payment without an end are not listed for ever', async (endless) => {
   const metadata = { ledger: LEDGER, account: 'acme', attempt: 'bought' };
   const intent = { id: 'pi_1', object: 'payment_intent', status: 'succeeded', amount_received: 2_000, currency: 'usd' };
@@ -60,11 +111,6 @@ it.each(['refunds', 'disputes'])('%s of one payment without an end are not liste
     const isList = /^\/v1\/(refunds|disputes)/.test(path);
     response.end(JSON.stringify(isList ? list : { ...intent, metadata, created: 1, latest_charge: null }));
   });
-  const provider = endedLater(
-    new StripeProvider({
-      ...{ configuration: stripeConfiguration(url), secrets: STRIPE_OF_TESTS, ledgerId: async () => LEDGER },
-      clock: () => STARTED_MS,
-    }),
-  );
+  const provider = endedLater(providerOf(url));
   await expect(provider.factsOf({ kind: 'payment_intent', id: 'pi_1' })).rejects.toThrow('lists more than 1000');
 });
