@@ -5,6 +5,7 @@ import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
+import { evolve } from './evolve.ts';
 import { creditsGone, isOfReturn, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
@@ -56,44 +57,46 @@ export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAcco
     data: { paymentId, disputeId, outcome, closedAt: instant(closedAtMs) },
   };
   if (outcome === 'lost') return [closed];
-  const back = comesBack(state, paymentId, disputeId);
-  if (back === null) return [closed];
-  const reason = `dispute ${disputeId} was won`;
-  const restored = restoreGrant(
-    {
-      ...{ type: 'RestoreGrant', restorationId: `${disputeId}_won`, revocationId: back.revocationId },
-      ...{ amount: back.amount, reason, actor, nowMs },
-    },
-    state,
-  );
-  // The one that was made before under its id is not what gives back the rest.
-  if ('type' in restored) return restored.code === 'id_reused' ? idTaken(`${disputeId}_won`) : restored;
-  return restored.length === 0 ? idTaken(`${disputeId}_won`) : [closed, ...restored];
+  const said = { reason: `dispute ${disputeId} was won`, actor, nowMs };
+  const events: AccountEvent[] = [];
+  let restoredState = state;
+  for (const [at, back] of comesBack(state, paymentId, disputeId).entries()) {
+    const restorationId = at === 0 ? `${disputeId}_won` : `${disputeId}_won_${at + 1}`;
+    const restored = restoreGrant({ type: 'RestoreGrant', restorationId, ...back, ...said }, restoredState);
+    // The one that was made before under its id is not what gives back the rest.
+    if ('type' in restored) return restored.code === 'id_reused' ? idTaken(restorationId) : restored;
+    if (restored.length === 0) return idTaken(restorationId);
+    events.push(...restored);
+    restoredState = restored.reduce(evolve, restoredState);
+  }
+  return [closed, ...events];
 }
 
 /**
- * What a dispute that is won has taken, less what of the payment went back otherwise and found nothing to take. One that had found
- * nothing itself gives back what is kept of another that was won.
+ * Of which revocations how much: what the dispute that is won has taken, and what is kept of others that were won, as far as the
+ * credits are still paid for: what went back otherwise, and found nothing to take, is kept.
  */
 function comesBack(
   state: OpenAccount,
   paymentId: PaymentId,
   disputeId: string,
-): { readonly revocationId: string; readonly amount: MicroUsd } | null {
+): { readonly revocationId: string; readonly amount: MicroUsd }[] {
   const attempt = paidBy(state.billing.payments, paymentId);
-  if (attempt === undefined) return null;
+  if (attempt === undefined) return [];
   const won = attempt.disputes.filter((one) => one.disputeId === disputeId || one.outcome === 'won');
-  const ids = new Set(won.map((one) => one.disputeId));
+  const ids = [disputeId, ...won.map((one) => one.disputeId).filter((id) => id !== disputeId)];
   // An id alone does not say whose credits were taken.
   const grantId = grantOfPayment(paymentId);
-  const kept = state.billing.revocations
-    .filter((one) => one.grantId === grantId && one.cause === 'dispute' && ids.has(one.revocationId))
-    .map((one) => ({ revocationId: one.revocationId, left: one.amount - one.restored }))
-    .filter(({ left }) => left > 0n);
-  const from = kept.find(({ revocationId }) => revocationId === disputeId) ?? kept[0];
-  const most = attempt.credits - revocableOf(state, grantId) - creditsGone(attempt, disputeId);
-  if (from === undefined || most <= 0n) return null;
-  return { revocationId: from.revocationId, amount: microUsd(from.left < most ? from.left : most) };
+  const kept = state.billing.revocations.filter((one) => one.grantId === grantId && one.cause === 'dispute');
+  let most = attempt.credits - revocableOf(state, grantId) - creditsGone(attempt, disputeId);
+  return ids.flatMap((id) => {
+    const of = kept.find(({ revocationId }) => revocationId === id);
+    const left = of === undefined ? 0n : of.amount - of.restored;
+    const amount = left < most ? left : most;
+    if (amount <= 0n) return [];
+    most -= amount;
+    return [{ revocationId: id, amount: microUsd(amount) }];
+  });
 }
 
 interface Taken {

@@ -86,7 +86,7 @@ export function takeOutcome(
 export function auditFollowing(books: AccountBooks, event: StoredEvent | null): void {
   const { following } = books;
   if (following === null) return;
-  const { type, fields, name, told, commandId, until } = following;
+  const { type, fields, name, told, commandId, until, then } = following;
   // What is over is written down before anything comes back.
   if (type === 'GrantRestored' && event?.type === 'CreditsExpired' && event.metadata?.commandId === commandId) return;
   if (event?.type !== type) {
@@ -101,5 +101,5 @@ export function auditFollowing(books: AccountBooks, event: StoredEvent | null): 
     compare(books, `${name}: ${field} of its ${type}`, said[field], expected);
   compare(books, `${name}: the command of its ${type}`, event.metadata?.commandId, commandId);
   // Whoever takes another asks whether it has to follow.
-  if (type === 'GrantRestored') books.following = null;
+  if (type === 'GrantRestored') books.following = then ?? null;
 }

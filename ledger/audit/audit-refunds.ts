@@ -1,4 +1,4 @@
-import { type AccountBooks, type OwnAttempt, tell } from './own-account.ts';
+import { type AccountBooks, type OwnAttempt, type OwnFollowing, tell } from './own-account.ts';
 import type { DisputeClosedData, DisputedData, RefundedData, StoredEvent } from './stored-event.ts';
 
 /*
@@ -42,16 +42,24 @@ export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData
   attempt?.returned.set(disputeId, outcome);
   if (attempt === undefined || outcome === 'lost') return;
   attempt.disputed.delete(disputeId);
-  const kept = [disputeId, ...[...attempt.returned].flatMap(([id, ended]) => (ended === 'won' ? [id] : []))];
-  const from = kept.find((id) => leftOf(books, id, paymentId) > 0n);
-  if (from === undefined) return;
-  const most = (books.revoked.get(`payment_${paymentId}`) ?? 0n) - gone(attempt);
-  const left = leftOf(books, from, paymentId);
-  const amount = left < most ? left : most;
-  if (amount <= 0n) return;
-  const fields = { restorationId: `${disputeId}_won`, revocationId: from, amount: String(amount) };
-  const what = { name: disputeId, told: 'won, and not restored' };
-  books.following = { type: 'GrantRestored', fields, commandId: metadata?.commandId, ...what };
+  const others = [...attempt.returned].flatMap(([id, ended]) => (ended === 'won' && id !== disputeId ? [id] : []));
+  let most = (books.revoked.get(`payment_${paymentId}`) ?? 0n) - gone(attempt);
+  const what = {
+    type: 'GrantRestored',
+    name: disputeId,
+    told: 'won, and not restored',
+    commandId: metadata?.commandId,
+  };
+  const all: OwnFollowing[] = [];
+  for (const revocationId of [disputeId, ...others]) {
+    const left = leftOf(books, revocationId, paymentId);
+    const amount = left < most ? left : most;
+    if (amount <= 0n) continue;
+    most -= amount;
+    const restorationId = all.length === 0 ? `${disputeId}_won` : `${disputeId}_won_${all.length + 1}`;
+    all.push({ ...what, fields: { restorationId, revocationId, amount: String(amount) } });
+  }
+  books.following = all.reduceRight<OwnFollowing | null>((then, one) => ({ ...one, then }), null);
 }
 
 /** What a dispute took of its payment's credits, and has not come back. */

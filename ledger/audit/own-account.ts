@@ -145,7 +145,7 @@ export interface OwnAttempt {
 }
 
 /** What an event says has to follow it. */
-interface OwnFollowing {
+export interface OwnFollowing {
   readonly type: string;
   readonly fields: Readonly<Record<string, string>>;
   readonly commandId: string | undefined;
@@ -154,6 +154,8 @@ interface OwnFollowing {
   readonly until?: string;
   /** What is amiss where it does not. */
   readonly told: string;
+  /** What has to follow it. */
+  readonly then?: OwnFollowing | null;
 }
 
 export interface OwnReload {

@@ -121,6 +121,43 @@ describe('a dispute', () => {
     expect(balanceOf(lived(both, close('won', other)))).toBe(20n);
   });
 
+  test.each([
+    ['both won', 'won', 'won', 20n],
+    ['the first lost', 'lost', 'won', 12n],
+    ['the other lost', 'won', 'lost', 8n],
+    ['both lost', 'lost', 'lost', 0n],
+  ] as const)('two of one payment, %s, in any order leave what was kept', (_how, first, second, left) => {
+    const other = { disputeId: 'dp_2' };
+    const [open, openOther] = [dispute(8), dispute(12, other)];
+    const [end, endOther] = [close(first), close(second, other)];
+    for (const order of [
+      [open, openOther, end, endOther],
+      [open, openOther, endOther, end],
+      [openOther, open, end, endOther],
+      [openOther, open, endOther, end],
+      [open, end, openOther, endOther],
+      [openOther, endOther, open, end],
+    ]) {
+      const life = lived(paid, ...order);
+      expect([balanceOf(life), faultsOf(life)]).toEqual([left, []]);
+    }
+  });
+
+  test('one about more than was left gives back, won, what was kept of another that was won before', () => {
+    const other = { disputeId: 'dp_2' };
+    const life = lived(paid, dispute(8), dispute(20, other), close('won'), close('won', other));
+    expect(life.slice(-3)).toMatchObject([
+      { type: 'DisputeClosed', data: { disputeId: 'dp_2' } },
+      { type: 'GrantRestored', data: { restorationId: 'dp_2_won', revocationId: 'dp_2', amount: usd(12) } },
+      { type: 'GrantRestored', data: { restorationId: 'dp_2_won_2', revocationId: 'dp_1', amount: usd(8) } },
+    ]);
+    expect([balanceOf(life), faultsOf(life)]).toEqual([20n, []]);
+    expect(faultsOf(life.slice(0, -1))).toContainEqual(expect.stringMatching(/dp_2: won, and not restored$/));
+    // Of both no more than what is paid for.
+    const refunded = lived(paid, dispute(8), dispute(20, other), close('won'), refund(5), close('won', other));
+    expect(balanceOf(refunded)).toBe(15n);
+  });
+
   test('keeps what was revoked by hand, and what was revoked by hand is not given back without its money', () => {
     const revoke: AccountCommand = {
       ...{ type: 'RevokeGrant', revocationId: 'by_hand', grantId: grantId('payment_pi_1'), amount: usd(15) },

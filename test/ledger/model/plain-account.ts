@@ -261,18 +261,21 @@ export class PlainAccount extends PlainMoney {
     if (dispute.outcome !== null) return dispute.outcome === outcome ? 'nothing' : 'refused';
     const before = dispute.outcome;
     dispute.outcome = outcome;
-    const won = Object.entries(this.payments.paidBy(paymentId)?.disputes ?? {}).filter(
-      ([, one]) => one.outcome === 'won',
+    if (outcome !== 'won') return 'done';
+    const others = Object.entries(this.payments.paidBy(paymentId)?.disputes ?? {}).filter(
+      ([id, one]) => one.outcome === 'won' && id !== disputeId,
     );
-    const from = [disputeId, ...won.map(([id]) => id)].find((id) => this.#leftOf(id) > 0n);
-    const amount = from === undefined ? 0n : least(this.#leftOf(from), this.#stillPaid(`payment_${paymentId}`) ?? 0n);
-    if (outcome === 'won' && from !== undefined && amount > 0n) {
-      const what = { restorationId: `${disputeId}_won`, revocationId: from, amount: amount as never, reason: 'won' };
-      const verdict = this.#restore({ type: 'RestoreGrant', ...what, actor: 'x', nowMs });
-      if (verdict !== 'done') {
-        dispute.outcome = before;
-        return 'refused';
-      }
+    let times = 0;
+    for (const id of [disputeId, ...others.map(([id]) => id)]) {
+      const amount = least(this.#leftOf(id), this.#stillPaid(`payment_${paymentId}`) ?? 0n);
+      if (amount <= 0n) continue;
+      times++;
+      const restorationId = times === 1 ? `${disputeId}_won` : `${disputeId}_won_${times}`;
+      const what = { restorationId, revocationId: id, amount: amount as never, reason: 'won' };
+      if (this.#restore({ type: 'RestoreGrant', ...what, actor: 'x', nowMs }) === 'done') continue;
+      if (times > 1) throw new Error(`${restorationId} was refused behind another`);
+      dispute.outcome = before;
+      return 'refused';
     }
     return 'done';
   }
