@@ -96,13 +96,17 @@ export function checkRecorded(recorded: RecordedEvent): CheckedRecord {
   const written = metadataAsWritten(recorded.metadata);
   const metadata = written === null ? decodeMetadata(recorded) : ofKnownVersion(recorded, written);
   const stored = parseJson(recorded, 'data');
-  const isKnown = isUsageText(type, data) && metadata.schemaVersion === versionOf(type);
+  const isKnown = isUsageAsWritten(recorded, metadata);
   if (!isKnown && !isCheckedByHand(type, metadata.schemaVersion, stored)) decodeForm(recorded, metadata, stored);
   const isAsWritten =
     (isKnown || JSON.stringify(stored) === data) &&
     (written !== null || JSON.stringify(parseJson(recorded, 'metadata')) === recorded.metadata);
   return { metadata, stored, isAsWritten };
 }
+
+/** Whether it is a request's event in the very text that this program writes: then its schema takes it. */
+export const isUsageAsWritten = (recorded: RecordedEvent, form: Form = decodeVersion(recorded)): boolean =>
+  isUsageText(recorded.type, recorded.data) && form.schemaVersion === versionOf(recorded.type);
 
 const isCheckedByHand = (type: string, version: number, stored: unknown): boolean =>
   isEventType(type) && isTakenByHand(type, upcast(type, version, stored));

@@ -8,6 +8,7 @@ import { removeViews } from '../remove-views.ts';
 import { markVerified } from '../verified-mark.ts';
 import { restoreViews } from '../view-store.ts';
 import { viewsOfThisProgram } from '../views-of-this-program.ts';
+import { EventSums } from './event-sums.ts';
 
 interface BroughtUp {
   readonly log: EventLog;
@@ -19,17 +20,17 @@ interface BroughtUp {
   readonly onFolded: (events: number, of: number) => void;
 }
 
+interface WasBroughtUp {
+  readonly events: number;
+  /** Of all events up to there; null where it went on from what was there before, or does not know of all that the log had at first. */
+  readonly sums: EventSums | null;
+}
+
 /**
  * Folds into a file of its own, from where it stands or from nothing, everything that the log has. Interrupted it is gone on with
  * from what was written last. @throws EventLogError; LedgerLostError; Error where an event of the catalog cannot be read
  */
-export async function bringUp({
-  log,
-  path,
-  identity,
-  clock,
-  onFolded,
-}: BroughtUp): Promise<{ readonly events: number }> {
+export async function bringUp({ log, path, identity, clock, onFolded }: BroughtUp): Promise<WasBroughtUp> {
   if (!areViewsOf(path, identity)) removeViews(path);
   if (identity !== null) writeLedgerOfViews(path, identity);
   markVerified(path, false);
@@ -42,7 +43,7 @@ export async function bringUp({
   } finally {
     await projections.close();
   }
-  return { events: counted.events };
+  return { events: counted.events, sums: counted.sums() };
 }
 
 /** Whether a file has views that this program can go on with, of this ledger. @throws Error where its rows are not of one moment */
@@ -57,11 +58,14 @@ export function holdsViews(path: string, identity: LedgerIdentity | null): boole
 function countedLog(log: EventLog, after: Position | null, onFolded: BroughtUp['onFolded']) {
   const from = after ?? 0;
   let last: number | null = null;
-  const counted = { events: 0, log };
+  const sums = new EventSums();
+  const isWhole = (): boolean => last !== null && (sums.through ?? 0) >= last;
+  const counted = { events: 0, log, sums: () => (isWhole() ? sums : null) };
   const subscribeAll: EventLog['subscribeAll'] = (options) =>
     log.subscribeAll({
       ...options,
       onEvents: async (events) => {
+        if (after === null) for (const event of events) sums.add(event);
         await options.onEvents(events);
         counted.events += events.length;
         last ??= (await log.headPosition()) ?? 0;

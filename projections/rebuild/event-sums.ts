@@ -1,13 +1,73 @@
+import { isUsageAsWritten } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent, CreditsDebited, EventType } from '../../contracts/events.ts';
-import type { AccountId } from '../../contracts/ids.ts';
-import { PICO_PER_MICRO } from '../../contracts/money.ts';
-import { accountEventOf } from '../../ledger/account/account-event.ts';
+import { type AccountId, accountOfStream, CATALOG_STREAM, NO_STREAM, type Position } from '../../contracts/ids.ts';
+import { amountOfText, PICO_PER_MICRO } from '../../contracts/money.ts';
+import { AccountUnreadableError, accountEventOf } from '../../ledger/account/account-event.ts';
 
 /** Of one account, or of all. */
 export interface MoneySums {
   balanceMicroUsd: bigint;
   billedPicoUsd: bigint;
+}
+
+/** Of one account, and the last revision that was added. */
+interface StreamSums extends MoneySums {
+  last: number;
+}
+
+/** What the events of a log come to, stream by stream and by themselves: no view is asked, and no other event. */
+export class EventSums {
+  readonly accounts = new Map<AccountId, StreamSums>();
+  catalog: number = NO_STREAM;
+  /** The last that was added. */
+  through: Position | null = null;
+  /** Events whose money cannot be read, in one line each. */
+  readonly unreadable: string[] = [];
+  readonly #paidUpTo: ReadonlyMap<string, number>;
+  #lacksNone = true;
+
+  /** @param paidUpTo of some accounts the last revision whose money counts */
+  constructor(paidUpTo: ReadonlyMap<string, number> = new Map()) {
+    this.#paidUpTo = paidUpTo;
+  }
+
+  /** Whether every event of each stream was added, up to the last, and could be read. */
+  get isWhole(): boolean {
+    return this.#lacksNone && this.unreadable.length === 0;
+  }
+
+  add(recorded: RecordedEvent): void {
+    const { stream, revision } = recorded;
+    this.through = recorded.position;
+    if (stream === CATALOG_STREAM) {
+      this.#lacksNone &&= revision === this.catalog + 1;
+      this.catalog = revision;
+    }
+    const id = accountOfStream(stream);
+    if (id === null) return;
+    const sums = this.accounts.get(id) ?? this.#begun(id);
+    this.#lacksNone &&= revision === sums.last + 1;
+    sums.last = revision;
+    if (revision <= (this.#paidUpTo.get(id) ?? revision)) this.#addMoney(id, recorded, sums);
+  }
+
+  #begun(id: AccountId): StreamSums {
+    const begun = { last: NO_STREAM, balanceMicroUsd: 0n, billedPicoUsd: 0n };
+    this.accounts.set(id, begun);
+    return begun;
+  }
+
+  #addMoney(id: AccountId, recorded: RecordedEvent, sums: StreamSums): void {
+    try {
+      const { balanceMicroUsd, billedPicoUsd } = moneyOf(id, recorded);
+      sums.balanceMicroUsd += balanceMicroUsd;
+      sums.billedPicoUsd += billedPicoUsd;
+    } catch (error) {
+      if (!(error instanceof AccountUnreadableError)) throw error;
+      this.unreadable.push(error.message);
+    }
+  }
 }
 
 const COUNTED: ReadonlySet<string> = new Set<EventType>([
@@ -25,8 +85,34 @@ const COUNTED: ReadonlySet<string> = new Set<EventType>([
 const NONE: Readonly<MoneySums> = { balanceMicroUsd: 0n, billedPicoUsd: 0n };
 
 /** What one event of an account adds to its money, without any state: no view is asked. @throws AccountUnreadableError */
-export const moneyOf = (id: AccountId, recorded: RecordedEvent): Readonly<MoneySums> =>
-  COUNTED.has(recorded.type) ? added(accountEventOf(id, recorded)) : NONE;
+function moneyOf(id: AccountId, recorded: RecordedEvent): Readonly<MoneySums> {
+  if (!COUNTED.has(recorded.type)) return NONE;
+  return recorded.type === 'CreditsDebited' && isUsageAsWritten(recorded)
+    ? debitedBy(recorded.data)
+    : added(accountEventOf(id, recorded));
+}
+
+/** By the text alone, in which each name stands once and in its place: most of what is counted, in less than half of the time. */
+function debitedBy(json: string): Readonly<MoneySums> {
+  const amount = amountIn(json, '"amount":"', 0);
+  const leftOut = amountIn(json, '"leftOut":"', amount.end);
+  let billedPicoUsd = -leftOut.value * PICO_PER_MICRO;
+  for (let cost = amountIn(json, COST, leftOut.end); cost.end !== NO_MORE; cost = amountIn(json, COST, cost.end))
+    billedPicoUsd += cost.value;
+  return { balanceMicroUsd: -amount.value, billedPicoUsd };
+}
+
+/** Of each line and use. */
+const COST = '"cost":"';
+const NO_MORE = -1;
+
+/** The next one of a name, and where it ends. */
+function amountIn(json: string, name: string, from: number): { readonly value: bigint; readonly end: number } {
+  const at = json.indexOf(name, from);
+  if (at === -1) return { value: 0n, end: NO_MORE };
+  const end = json.indexOf('"', at + name.length);
+  return { value: amountOfText(json.slice(at + name.length, end)), end };
+}
 
 function added({ type, data }: AccountEvent): Readonly<MoneySums> {
   switch (type) {

@@ -1,6 +1,5 @@
 import type { ReadableLog } from '../../contracts/event-log.ts';
-import { type AccountId, accountOfStream, CATALOG_STREAM, NO_STREAM } from '../../contracts/ids.ts';
-import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
+import { NO_STREAM } from '../../contracts/ids.ts';
 import { accountOfText } from '../../ledger/account/stored-account.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { BalanceView } from '../balance-view.ts';
@@ -9,7 +8,7 @@ import { readFoldedThrough } from '../known-views.ts';
 import { MonthlyView } from '../monthly-view.ts';
 import { numberOf, textOf, type ViewTable } from '../view.ts';
 import { compareWithFold } from './compare-with-fold.ts';
-import { type MoneySums, moneyOf } from './event-sums.ts';
+import { EventSums, type MoneySums } from './event-sums.ts';
 import { LiveRows } from './live-rows.ts';
 
 /** Accounts that are folded once more, from their own streams, evenly out of all. */
@@ -26,11 +25,17 @@ export interface VerifiedViews extends Readonly<MoneySums> {
 /**
  * Whether a file of views that nobody writes to has a row of each account, each as far as the account's stream goes and with the
  * money that the account's events come to; and some of the accounts value by value. @throws EventLogError; Error where the file has no views
+ *
+ * @param counted of the events, by who handed them to the views, which then are not read once more
  */
-export async function verifyRebuilt(path: string, log: ReadableLog): Promise<VerifiedViews> {
+export async function verifyRebuilt(
+  path: string,
+  log: ReadableLog,
+  counted: EventSums | null = null,
+): Promise<VerifiedViews> {
   const rows = new LiveRows(path);
   try {
-    const ends = await endsOf(path, rows, log);
+    const ends = await sumsUpTo(path, rows, log, counted);
     const sums = sumsIn(rows);
     const faults = [...ends.unreadable, ...faultsIn(rows, ends), ...wrongSums(rows, sums, ends)];
     const ids = [...ends.accounts.keys()];
@@ -50,46 +55,21 @@ export async function verifyRebuilt(path: string, log: ReadableLog): Promise<Ver
   }
 }
 
-interface StreamEnds {
-  /** Each account up to the views' checkpoint. */
-  readonly accounts: ReadonlyMap<AccountId, StreamEnd>;
-  readonly catalog: number;
-  /** Events that no row can have, of accounts of which the rows are to have all. */
-  readonly unreadable: readonly string[];
-}
-
-/** What the events add up to: of who is set aside, those that a row has come to. */
-interface StreamEnd extends MoneySums {
-  last: number;
-}
-
-async function endsOf(path: string, rows: LiveRows, log: ReadableLog): Promise<StreamEnds> {
+/**
+ * What the events come to up to the views' checkpoint: of who is set aside, those that a row has come to. What was counted while
+ * they were folded is that where none is; else all are read once more.
+ */
+async function sumsUpTo(path: string, rows: LiveRows, log: ReadableLog, counted: EventSums | null): Promise<EventSums> {
   const through = readFoldedThrough(path)?.position ?? null;
   if (through === null) throw new Error(`${path} holds no views that are fed from the log`);
   const cameTo = revisionsOfAside(rows);
-  const accounts = new Map<AccountId, StreamEnd>();
-  const unreadable: string[] = [];
-  let catalog: number = NO_STREAM;
+  if (counted?.isWhole && counted.through === through && cameTo.size === 0) return counted;
+  const sums = new EventSums(cameTo);
   for await (const recorded of log.readAll()) {
-    const { stream, revision, position } = recorded;
-    if (position > through) break;
-    if (stream === CATALOG_STREAM) catalog = revision;
-    const id = accountOfStream(stream);
-    if (id === null) continue;
-    const end = accounts.get(id) ?? { last: revision, balanceMicroUsd: 0n, billedPicoUsd: 0n };
-    accounts.set(id, end);
-    end.last = revision;
-    if (revision > (cameTo.get(id) ?? revision)) continue;
-    try {
-      const money = moneyOf(id, recorded);
-      end.balanceMicroUsd += money.balanceMicroUsd;
-      end.billedPicoUsd += money.billedPicoUsd;
-    } catch (error) {
-      if (!(error instanceof AccountUnreadableError)) throw error;
-      unreadable.push(error.message);
-    }
+    if (recorded.position > through) break;
+    sums.add(recorded);
   }
-  return { accounts, catalog, unreadable };
+  return sums;
 }
 
 /** Of who is set aside: how far the rows have come, in all views alike. */
@@ -99,7 +79,7 @@ function revisionsOfAside(rows: LiveRows): ReadonlyMap<string, number> {
   return new Map(ids.map((id) => [id, numberOf(rows.row(revisions, [id])?.[1] ?? NO_STREAM)]));
 }
 
-function* faultsIn(rows: LiveRows, { accounts, catalog }: StreamEnds): Generator<string> {
+function* faultsIn(rows: LiveRows, { accounts, catalog }: EventSums): Generator<string> {
   const aside = new Set([...rows.rows(new AccountsSetAside().tables[0])].map(([id]) => textOf(id)));
   for (const { revisions } of [new BalanceView(), new MonthlyView()]) {
     for (const [id, { last }] of accounts) {
@@ -145,7 +125,7 @@ function sumsIn(rows: LiveRows): ReadonlyMap<string, MoneySums & { readonly serv
 function* wrongSums(
   rows: LiveRows,
   sums: ReturnType<typeof sumsIn>,
-  { accounts }: Pick<StreamEnds, 'accounts'>,
+  { accounts }: Pick<EventSums, 'accounts'>,
 ): Generator<string> {
   const notFolded = rows.notFolded();
   const ends: ReadonlyMap<string, MoneySums> = accounts;

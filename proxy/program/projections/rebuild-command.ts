@@ -13,6 +13,7 @@ import { readFoldedThrough, readUpcastFrom } from '../../../projections/known-vi
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
 import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
 import { compareFiles } from '../../../projections/rebuild/compare-files.ts';
+import type { EventSums } from '../../../projections/rebuild/event-sums.ts';
 import { hasKeptOthers, keepOtherViews, REBUILT_ALONE } from '../../../projections/rebuild/keep-other-views.ts';
 import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
 import { type VerifiedViews, verifyRebuilt } from '../../../projections/rebuild/verify-rebuilt.ts';
@@ -116,8 +117,8 @@ async function rebuild(
     throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
   if (anew || damageOf(path) !== null || hasKeptOthers(path) || areOfThisProgram(path) === false) removeViews(path);
   const isResumed = readFoldedThrough(path) !== null;
-  const { events } = await broughtUp(context, log, path);
-  const verified = await verifiedViews(path, log);
+  const { events, sums } = await broughtUp(context, log, path);
+  const verified = await verifiedViews(path, log, sums);
   const differences: RowDifference[] = [];
   let found = 0;
   const compared = isOfThisProgram
@@ -195,7 +196,7 @@ async function rollback({ context, command }: CommandCall, log: EventLog, config
   });
 }
 
-async function broughtUp(context: CommandContext, log: EventLog, path: string): Promise<{ readonly events: number }> {
+async function broughtUp(context: CommandContext, log: EventLog, path: string): ReturnType<typeof bringUp> {
   const { identity } = await readLedgerState(log);
   using progress = new Progress(context, 'events');
   return await bringUp({
@@ -208,8 +209,8 @@ async function broughtUp(context: CommandContext, log: EventLog, path: string): 
 }
 
 /** @throws CommandError where they are not what the log says */
-async function verifiedViews(path: string, log: EventLog): Promise<VerifiedViews> {
-  const verified = await verifyRebuilt(path, log);
+async function verifiedViews(path: string, log: EventLog, counted: EventSums | null): Promise<VerifiedViews> {
+  const verified = await verifyRebuilt(path, log, counted);
   if (verified.faults.length === 0) {
     markVerified(path, true);
     return verified;

@@ -1,14 +1,14 @@
 import { cpSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ledgerId } from '../../../contracts/ids.ts';
+import { ledgerId, position } from '../../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { readLedgerOfViews, writeLedgerOfViews } from '../../../projections/known-views.ts';
 import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
 import { areVerified, markVerified } from '../../../projections/verified-mark.ts';
 import { BALANCE_TABLE } from '../../fixtures/ledger/balance-table.ts';
 import { inTurnsThroughout, passing } from '../../fixtures/ledger/turns.ts';
-import { execute, rowsOf, viewsFile } from '../example-ledger.ts';
-import { logOf, written } from '../started-projections.ts';
+import { execute, rowsOf, viewsFile, writeLives } from '../example-ledger.ts';
+import { ALL, head, LIVES, logOf, written } from '../started-projections.ts';
 
 inTurnsThroughout();
 
@@ -31,11 +31,22 @@ test.each([
   execute(path, `UPDATE ${BALANCE_TABLE} SET balance_micro_usd = '7'`);
   if (its !== null) writeLedgerOfViews(path, its);
   expect(holdsViews(path, OWN)).toBe(isKept);
-  const { events } = await passing(bringUp({ log, path, identity: OWN, clock: Date.now, onFolded: () => undefined }));
+  const { events, sums } = await passing(upTo({ log, path }));
   expect(events).toBe(isKept ? 0 : log.events.length);
+  expect(sums?.through ?? null).toBe(isKept ? null : head(log));
   expect(readLedgerOfViews(path)).toEqual(OWN);
   const rows = (file: string): string[] => rowsOf(file).filter((row) => !row.startsWith('of_ledger '));
   if (!isKept) expect(rows(path)).toEqual(rows(right));
+});
+
+test('what was counted of a file that is gone on with, or without what the log had at first, is not told', async () => {
+  const log = logOf(0, 6);
+  const path = await written(log);
+  writeLives(log, LIVES, 6, ALL);
+  expect(await passing(upTo({ log, path, identity: null }))).toMatchObject({ sums: null });
+  expect(await passing(upTo({ log, path: viewsFile() }))).toMatchObject({ sums: { isWhole: true } });
+  log.headPosition = async () => position(head(log) + 1);
+  expect(await passing(upTo({ log, path: viewsFile() }))).toMatchObject({ sums: null });
 });
 
 test('what is folded on is no longer verified', async () => {
@@ -43,6 +54,9 @@ test('what is folded on is no longer verified', async () => {
   const path = await written(log);
   markVerified(path, true);
   expect(areVerified(path)).toBe(true);
-  await passing(bringUp({ log, path, identity: null, clock: Date.now, onFolded: () => undefined }));
+  await passing(upTo({ log, path, identity: null }));
   expect(areVerified(path)).toBe(false);
 });
+
+const upTo = (of: Pick<Parameters<typeof bringUp>[0], 'log' | 'path'> & { identity?: null }) =>
+  bringUp({ identity: OWN, clock: Date.now, onFolded: () => undefined, ...of });
