@@ -34,7 +34,7 @@ export function startPurchase(command: CommandOf<'StartPurchase'>, state: OpenAc
   if (open !== undefined)
     return commandRefused(
       'attempt_open',
-      `purchase ${open.attemptId} of ${formatUsd(open.credits)} USD is open: another may begin once it is paid, or has failed`,
+      `purchase ${open.attemptId} of ${formatUsd(open.credits)} USD is open: another may begin once it is paid, has failed, or was declined (gateway payment decline ${state.accountId})`,
     );
   const noRoom = refuseWithoutRoom(state, { grantId: grantId('g'.repeat(LONGEST_GRANT_ID)), amount });
   if (noRoom !== null) return noRoom;

@@ -9,7 +9,9 @@ import { type CommandOf, type CommandRefusal, commandRefused } from './commands.
 import { PAID_PRIORITY } from './decide-payments.ts';
 import { evolve } from './evolve.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
+import { isWithdrawn } from './method-for.ts';
 import { openAttempts } from './payments.ts';
+import type { PaymentAttempt } from './payments-state.ts';
 import { DAY_MS, type Period, periodAt } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
 import { restOfPeriod } from './proration.ts';
@@ -37,7 +39,7 @@ export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount)
   if (open !== undefined && current?.plan !== id)
     return commandRefused(
       'attempt_open',
-      `${open.attemptId} of plan ${open.period?.plan} is open: another plan may be asked for once it is paid, or has failed`,
+      `${open.attemptId} of plan ${open.period?.plan} is open: another plan may be asked for once it is paid, has failed, or was declined (${wayOut(state, open)})`,
     );
   const period = current?.period ?? null;
   if (current === null || period === null) {
@@ -55,6 +57,14 @@ export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount)
   const terms = { kind: 'upgrade', plan, version: catalog.version, startMs: nowMs, endMs, ...rest } as const;
   const claim = { ...terms, id: unused(state, `upgrade_${instant(nowMs)}`), graceUntilMs: endMs };
   return [asked(command, { effectiveAtMs: nowMs, anchorMs, endMs }), ...claimed(command, claim)];
+}
+
+/** Which command ends an attempt. */
+function wayOut({ accountId, billing }: OpenAccount, attempt: PaymentAttempt): string {
+  if (isWithdrawn(billing, attempt)) return `gateway payment ask ${accountId}`;
+  return billing.plan?.period === null
+    ? `gateway account plan ${accountId} ${NO_PLAN}`
+    : `gateway payment decline ${accountId}`;
 }
 
 /** Asked for again: nothing, but where it is to be paid, and no attempt is open, another one begins without a wait. */

@@ -9,10 +9,14 @@ import { isAwaited } from './plans.ts';
 export const methodFor = (state: OpenAccount, attempt: PaymentAttempt): PaymentsState['method'] =>
   isWanted(state, attempt) ? state.billing.payments.method : null;
 
-/** What became of the plan, of the consent and of the account since the attempt was claimed. */
-function isWanted({ suspended, billing }: OpenAccount, attempt: PaymentAttempt): boolean {
-  if (suspended !== null) return false;
-  if (attempt.kind !== 'reload') return attempt.kind === 'purchase' || isAwaited(billing, attempt);
-  const { reload } = billing.payments;
-  return reload?.paused === null && reload.consentedAtMs !== null;
+const isWanted = ({ suspended, billing }: OpenAccount, attempt: PaymentAttempt): boolean =>
+  suspended === null &&
+  !isWithdrawn(billing, attempt) &&
+  (attempt.kind !== 'reload' || billing.payments.reload?.paused === null);
+
+/** Whether what it was claimed for is gone: the plan's period, or the consent. It is to be ended then, and a suspended one waits. */
+export function isWithdrawn(billing: OpenAccount['billing'], attempt: PaymentAttempt): boolean {
+  if (attempt.kind === 'purchase') return false;
+  if (attempt.kind !== 'reload') return !isAwaited(billing, attempt);
+  return (billing.payments.reload?.consentedAtMs ?? null) === null;
 }

@@ -5,4 +5,6 @@ import type { PaymentProvider } from './payment-provider.ts';
 export const MANUAL_PROVIDER: PaymentProvider = {
   name: MANUAL,
   ask: async () => ({ type: 'waits', url: null }),
+  // What is paid all the same is confirmed by an operator, and is credit as bought.
+  withdraw: async () => ({ type: 'abandoned', reason: 'it is not wanted any more' }),
 };

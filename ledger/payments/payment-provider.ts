@@ -69,6 +69,11 @@ export interface PaymentProvider {
    * charges nothing again. @throws Error where it cannot be told: the attempt stays open
    */
   ask(asked: AskedPayment): Promise<PaymentOutcome>;
+  /**
+   * Ends what nobody wants any more: from its answer on nothing is charged for it, and what was before is found. Waits where that is
+   * being decided. @throws Error where it cannot be told: the attempt stays open
+   */
+  withdraw(asked: AskedPayment): Promise<PaymentOutcome>;
   /** What is being asked fails, its outcome unknown. Absent: nothing is asked of anybody. */
   close?(): void;
 }

@@ -5,12 +5,12 @@ import { SYSTEM } from '../../contracts/permissions.ts';
 import type { AccountRepository } from '../account/account-repository.ts';
 import type { AccountCommand } from '../account/commands.ts';
 import { executeOnRepository } from '../account/execute-command.ts';
-import { methodFor } from '../account/method-for.ts';
 import { openAttempts } from '../account/payments.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
 import type { KnownPlans } from '../catalog/known-plans.ts';
 import { recordingBy } from '../recording-by.ts';
 import type { Timing } from '../timing.ts';
+import { askOfAttempt, takerOf } from './ask-of-attempt.ts';
 import type { PaymentProvider } from './payment-provider.ts';
 import { commandOfOutcome } from './record-outcome.ts';
 
@@ -29,7 +29,7 @@ interface PursuedPayments {
 }
 
 /**
- * Begins an auto-reload, or the payment of a plan's period, where it is time, asks the provider what became of what is open, and writes that down. It may be ended at
+ * Begins an auto-reload, or the payment of a plan's period, where it is time, asks the provider what became of what is open, and writes that down; what nobody wants any more it ends. It may be ended at
  * any instant, and done by several at once: the claim stands in the log before the provider is asked, who is asked under the
  * attempt's own key, and what it says counts once. @throws as `executeOnRepository`
  */
@@ -42,10 +42,11 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
   const { state } = accounts.read(accountId);
   if (state.type === 'unopened') return;
   for (const attempt of openAttempts(state.billing.payments)) {
-    if (attempt.provider !== provider.name || !(asksOpen || !openBefore.has(attempt.attemptId))) continue;
+    const taker = takerOf(attempt, provider);
+    if (taker === null || !(asksOpen || !openBefore.has(attempt.attemptId))) continue;
     try {
-      const outcome = await provider.ask({ accountId, attempt, method: methodFor(state, attempt) });
-      const told = { attemptId: attempt.attemptId, provider: provider.name, nowMs: clock() };
+      const outcome = await askOfAttempt(taker, accountId, { state, attempt });
+      const told = { attemptId: attempt.attemptId, provider: taker.name, nowMs: clock() };
       const command = commandOfOutcome(outcome, told);
       if (command !== null) await run(accountId, pursued, command);
     } catch (error) {

@@ -39,10 +39,22 @@ export function stripeClient(
 class StripeCallError extends Error {
   override readonly name = 'StripeCallError';
 
-  constructor({ type, code, param, statusCode, requestId }: InstanceType<typeof Stripe.errors.StripeError>) {
-    const named = [type, code, param, statusCode, requestId].flatMap((one) => wordOf(one) ?? []);
-    super(`Stripe could not be asked, or has refused: ${named.join(', ')}`);
+  constructor(error: InstanceType<typeof Stripe.errors.StripeError>) {
+    super(`Stripe could not be asked, or has refused: ${faultOf(error)}`);
   }
+}
+
+/** By its names alone. */
+function faultOf({ type, code, param, statusCode, requestId }: InstanceType<typeof Stripe.errors.StripeError>): string {
+  return [type, code, param, statusCode, requestId].flatMap((one) => wordOf(one) ?? []).join(', ');
+}
+
+/** Why Stripe makes nothing of what it was asked, however often that is: it has begun nothing then, and bound no key. Null where it may. */
+export function whyNever(error: unknown): string | null {
+  const { StripeInvalidRequestError, StripePermissionError } = Stripe.errors;
+  const isInvalid = error instanceof StripeInvalidRequestError && error.statusCode === 400;
+  if (!(isInvalid || error instanceof StripePermissionError) || error.code === 'idempotency_key_in_use') return null;
+  return `Stripe has refused: ${faultOf(error)}`;
 }
 
 /** A name that Stripe gives something, as it may stand in an event or a log; null where it is none. */

@@ -1,6 +1,7 @@
 import Stripe from 'stripe';
 import type { AccountId, LedgerId } from '../../contracts/ids.ts';
 import type { StripeConfiguration, StripeSecrets } from '../../contracts/payments-configuration.ts';
+import { isOpen } from '../account/payments.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
 import {
   type AccountFacts,
@@ -11,7 +12,7 @@ import {
   type TellingProvider,
   UnprovenError,
 } from './payment-provider.ts';
-import { asked, type StripeClient, stripeClient } from './stripe-client.ts';
+import { asked, type StripeClient, stripeClient, whyNever } from './stripe-client.ts';
 import { factsOf, noticeOf } from './stripe-facts.ts';
 import { centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
 import { whyUnproven } from './stripe-signature.ts';
@@ -72,24 +73,43 @@ export class StripeProvider implements TellingProvider {
     this.#awaited.close();
   }
 
-  async ask(one: AskedPayment): Promise<PaymentOutcome> {
-    if (centsOf(one.attempt.price) === null)
+  ask = (one: AskedPayment): Promise<PaymentOutcome> => this.#told(one, false);
+
+  withdraw = (one: AskedPayment): Promise<PaymentOutcome> => this.#told(one, true);
+
+  /** @param ends whatever is not decided */
+  async #told(one: AskedPayment, ends: boolean): Promise<PaymentOutcome> {
+    const { attempt } = one;
+    if (centsOf(attempt.price) === null)
       return { type: 'abandoned', reason: 'Stripe charges whole cents, and 0.50 USD at the least' };
     const names = await this.#namesOf(one);
-    return asked(() => (one.attempt.kind === 'purchase' ? this.#askPage(one, names) : this.#askCharge(one, names)));
+    return asked(() => {
+      if (attempt.kind === 'purchase') return this.#askPage(attempt, names, ends);
+      return this.#askCharge(one, names, ends || this.#isForgotten(attempt));
+    });
   }
 
-  async #askPage({ attempt }: AskedPayment, names: Names): Promise<PaymentOutcome> {
+  async #askPage(attempt: PaymentAttempt, names: Names, ends: boolean): Promise<PaymentOutcome> {
     const { sessions } = this.#client.stripe.checkout;
-    const found = (): Promise<Stripe.Checkout.Session | null> =>
-      this.#find(sessions.list({ created: whenMade(attempt), limit: 100 }), names);
-    const session = this.#isForgotten(attempt)
-      ? await found()
-      : await orFound(sessions.create(this.#pageOf(attempt, names), { idempotencyKey: keyOf(names) }), found);
-    if (session === null) return this.#notThere(attempt);
+    const page = await this.#page(attempt, names);
+    if (page === null) return this.#notThere(attempt);
+    if (!('id' in page)) return page;
+    if (ends) await sessions.expire(page.id).catch(unlessOver);
     // What is answered to a key is what was so then.
     const expand = CHARGED.map((one) => `payment_intent.${one}`);
-    return outcomeOfSession(await sessions.retrieve(session.id, { expand: ['payment_intent', ...expand] }));
+    return outcomeOfSession(await sessions.retrieve(page.id, { expand: ['payment_intent', ...expand] }));
+  }
+
+  async #page(attempt: PaymentAttempt, names: Names): Promise<Made | null> {
+    const { sessions } = this.#client.stripe.checkout;
+    const found = (): Promise<Made | null> =>
+      this.#find(sessions.list({ created: whenMade(attempt), limit: 100 }), names);
+    if (this.#isForgotten(attempt)) return found();
+    const making = sessions.create(this.#pageOf(attempt, names), { idempotencyKey: keyOf(names) });
+    return orFound<Made>(making, found, (error) => {
+      const reason = whyNever(error);
+      return reason === null ? null : { type: 'abandoned', reason };
+    });
   }
 
   /** Of the attempt alone, so that it is the same each time. */
@@ -109,17 +129,16 @@ export class StripeProvider implements TellingProvider {
     };
   }
 
-  async #askCharge(one: AskedPayment, names: Names): Promise<PaymentOutcome> {
+  /** @param ends also where nobody is there to decide it: it must not be charged once it is given up */
+  async #askCharge(one: AskedPayment, names: Names, ends: boolean): Promise<PaymentOutcome> {
     const { attempt } = one;
     const intents = this.#client.stripe.paymentIntents;
-    const isForgotten = this.#isForgotten(attempt);
-    const made = isForgotten ? await this.#findCharge(attempt, names) : await this.#charge(one, names);
+    const made = ends ? await this.#uncharged(attempt, names) : await this.#charge(one, names);
     if (made === null) return this.#notThere(attempt);
     if (!('id' in made)) return made;
     const intent = await intents.retrieve(made.id, { expand: CHARGED });
     const outcome = outcomeOfIntent(intent);
-    // Nobody is there to decide it, and it must not be charged once it is given up.
-    if (isForgotten && UNDECIDED.has(intent.status) && outcome.type !== 'failed')
+    if (ends && UNDECIDED.has(intent.status) && outcome.type !== 'failed')
       return outcomeOfIntent(
         await intents.cancel(intent.id, { expand: CHARGED }, { idempotencyKey: `${keyOf(names)}/cancel` }),
       );
@@ -153,6 +172,15 @@ export class StripeProvider implements TellingProvider {
     return orFound<Made>(answered, found);
   }
 
+  /** What there is of it. The key is used up for what charges nothing, so that whoever still asks under it charges nothing either. */
+  async #uncharged(attempt: PaymentAttempt, names: Names): Promise<Made | null> {
+    const found = (): Promise<Made | null> => this.#findCharge(attempt, names);
+    if (attempt.paymentId !== null) return { id: attempt.paymentId };
+    if (this.#isForgotten(attempt)) return found();
+    const terms = { amount: wholeCents(attempt.price), currency: 'usd', metadata: { ...names } };
+    return orFound<Made>(this.#client.stripe.paymentIntents.create(terms, { idempotencyKey: keyOf(names) }), found);
+  }
+
   #findCharge(attempt: PaymentAttempt, names: Names): Promise<Made | null> {
     const listed = this.#client.stripe.paymentIntents.list({ created: whenMade(attempt), limit: 100 });
     return this.#find(listed, names);
@@ -171,7 +199,9 @@ export class StripeProvider implements TellingProvider {
     return null;
   }
 
-  #isForgotten = ({ startedAtMs }: PaymentAttempt): boolean => this.#options.clock() - startedAtMs >= KEY_KNOWN_MS;
+  /** What has ended is made no more either. */
+  #isForgotten = (attempt: PaymentAttempt): boolean =>
+    !isOpen(attempt) || this.#options.clock() - attempt.startedAtMs >= KEY_KNOWN_MS;
 
   about(body: Buffer, signature: string): Notice | null {
     const { configuration, secrets, clock } = this.#options;
@@ -222,8 +252,9 @@ export class StripeProvider implements TellingProvider {
     return this.#ledgerId;
   }
 
-  #notThere({ startedAtMs }: PaymentAttempt): PaymentOutcome {
-    return this.#options.clock() - startedAtMs < KEY_KNOWN_MS + ASKING_MS ? WAITS : NEVER_MADE;
+  #notThere(attempt: PaymentAttempt): PaymentOutcome {
+    const isOver = this.#options.clock() - attempt.startedAtMs >= KEY_KNOWN_MS + ASKING_MS;
+    return isOver || !isOpen(attempt) ? NEVER_MADE : WAITS;
   }
 
   async #namesOf({ accountId: account, attempt }: { accountId: AccountId; attempt: PaymentAttempt }): Promise<Names> {
@@ -231,11 +262,11 @@ export class StripeProvider implements TellingProvider {
   }
 }
 
-/** Either an object of Stripe's, or that it was declined at once. */
-type Made = { readonly id: string } | Extract<PaymentOutcome, { type: 'failed' }>;
+/** Either an object of Stripe's, or that it was declined or refused at once. */
+type Made = { readonly id: string } | Extract<PaymentOutcome, { type: 'failed' | 'abandoned' }>;
 
 const WAITS: PaymentOutcome = { type: 'waits', url: null };
-const NEVER_MADE: PaymentOutcome = { type: 'abandoned', reason: 'Stripe has nothing of it, and its key is over' };
+const NEVER_MADE: PaymentOutcome = { type: 'abandoned', reason: 'Stripe has nothing of it' };
 
 /** In these Stripe waits for somebody. */
 const UNDECIDED: ReadonlySet<string> = new Set(['requires_payment_method', 'requires_confirmation', 'requires_action']);
@@ -252,17 +283,31 @@ const whenMade = ({ startedAtMs }: PaymentAttempt): { gte: number; lte: number }
   lte: Math.ceil((startedAtMs + KEY_KNOWN_MS + CLOCKS_MS) / 1_000),
 });
 
-/** Where Stripe answers no more what it did under the key (an earlier failure of its own, or other terms) it is looked for. @throws what making it did, where it is not there */
-async function orFound<One>(making: Promise<One>, find: () => Promise<One | null>): Promise<One> {
+/**
+ * Where Stripe answers no more what it did under the key (an earlier failure of its own, or other terms) it is looked for.
+ *
+ * @param never what a refusal says where nothing is there; null where that is not known @throws what making it did, then
+ */
+async function orFound<One>(
+  making: Promise<One>,
+  find: () => Promise<One | null>,
+  never: (error: unknown) => One | null = () => null,
+): Promise<One> {
   try {
     return await making;
   } catch (error) {
     const { StripeAPIError, StripeIdempotencyError } = Stripe.errors;
-    if (!(error instanceof StripeAPIError || error instanceof StripeIdempotencyError)) throw error;
-    const found = await find();
+    const said = never(error);
+    if (said === null && !(error instanceof StripeAPIError || error instanceof StripeIdempotencyError)) throw error;
+    const found = (await find()) ?? said;
     if (found === null) throw error;
     return found;
   }
+}
+
+/** A page that is paid, or over, is not ended: what it is then is looked at. */
+function unlessOver(error: unknown): void {
+  if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
 }
 
 /** Nobody had a card of Stripe's to charge, from its beginning on. */

@@ -52,6 +52,28 @@ it('gateway plan list shows the plans of the catalog in force, and catalog show,
   expect(await program.run('catalog', 'history')).toMatch(/plan starter.*price.*20\.00.*21\.00/);
 });
 
+it.each([{ now: [] }, { now: ['--now'] }])(
+  'none $now ends what was to be paid for the plan, too, and another may be asked for',
+  async ({ now }) => {
+    await program.run('catalog', 'publish', fileOf(STARTER, TEAM));
+    await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+    const plan = ['account', 'plan', 'acct_ada'];
+    await program.run(...plan, 'starter');
+    await expect(program.run(...plan, 'team')).rejects.toThrow(
+      /^acct_ada: renewal_\S+ of plan starter is open: .* \(gateway account plan acct_ada none\)$/,
+    );
+    expect(await program.run(...plan, 'none', ...now)).toMatch(
+      /starter ended \S+: it was cancelled\nrenewal_\S+: nothing was paid: it is not wanted any more\nwritten at/,
+    );
+    expect(await program.json('payment', 'list')).toEqual([]);
+    const [{ attemptId }] = (await program.json('payment', 'list', 'acct_ada')) as never as [{ attemptId: string }];
+    await program.run('payment', 'confirm', 'acct_ada', attemptId);
+    expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '25000000' });
+    expect(await program.run(...plan, 'team')).toMatch(/team once it is paid/);
+    expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+  },
+);
+
 it('gateway account plan begins a plan with its payment, account show says how it stands, and none ends it', async () => {
   let at = Date.now();
   program.clock = () => at;

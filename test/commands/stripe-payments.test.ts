@@ -77,8 +77,57 @@ it('what Stripe alone knows is not confirmed by hand, nor asked of another provi
   await expect(program.run('payment', 'confirm', 'acct_ada')).rejects.toThrow(/p1 is of stripe, which alone knows/);
   configure('manual');
   await expect(program.run(...ASK)).rejects.toThrow(
-    /p1 is of stripe, and payments.provider of the configuration is manual/,
+    /p1 is of stripe, and payments.provider of the configuration is manual\n\n.*: gateway payment decline acct_ada p1$/,
   );
+});
+
+const DECLINE = ['payment', 'decline', 'acct_ada', '--reason', 'typed wrong'];
+
+it('gateway payment decline of a purchase ends its page at Stripe, and another may begin; what was paid by then is written down', async () => {
+  const { server, program } = await site();
+  await program.run(...PURCHASE);
+  await expect(program.run('credits', 'purchase', 'acct_ada', '--usd', '5')).rejects.toThrow(/gateway payment decline/);
+  await expect(program.run('--as', 'ada@example.com', ...DECLINE)).rejects.toThrow(
+    /owner may not record that a payment will not be made/,
+  );
+  expect(server.get('cs_1').status).toBe('open');
+  expect(await program.run(...DECLINE)).toMatch(
+    /^acct_ada: p1 \(20\.00 USD of credits\) nothing was paid: typed wrong\nwritten at/,
+  );
+  expect(server.get('cs_1').status).toBe('expired');
+  expect(await program.run(...DECLINE, 'p1')).toMatch(/nothing was written/);
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '5', '--id', 'p2');
+  server.isAway = true;
+  await expect(program.run(...DECLINE)).rejects.toMatchObject({ exitCode: EXIT.unavailable });
+  server.isAway = false;
+  server.pay(server.all('checkout.session')[1]?.id ?? '');
+  await expect(program.run(...DECLINE)).rejects.toThrow(/^acct_ada: p2 was paid \(pi_\d\); .* gateway payment refund/);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '5000000' });
+});
+
+it('a payment of a provider that is configured no more is declined here alone, and counts where it is paid there all the same', async () => {
+  const { server, program, configure } = await site();
+  await program.run(...PURCHASE);
+  configure('manual');
+  const asked = server.asked.length;
+  expect(await program.run(...DECLINE)).toMatch(
+    /nothing was paid: typed wrong\n\nstripe was not asked, .*: end it there, too; .*\nwritten at/,
+  );
+  expect(server.asked.length).toBe(asked);
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '5', '--id', 'p2');
+  await program.run('payment', 'confirm', 'acct_ada');
+  server.pay('cs_1');
+  configure('stripe');
+  expect(await program.run(...ASK)).toMatch(/^acct_ada: p1 paid/);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '25000000' });
+});
+
+it('a purchase that Stripe refuses for good is over, with the reason', async () => {
+  const { program } = await site();
+  expect(await program.run('credits', 'purchase', 'acct_ada', '--usd', '2000000', '--id', 'p1')).toMatch(
+    /nothing was paid: Stripe has refused: StripeInvalidRequestError, amount_too_large, 400, \w+\nwritten at/,
+  );
+  expect(await program.run('credits', 'purchase', 'acct_ada', '--usd', '5')).toMatch(/to be paid at/);
 });
 
 it('gateway payment save-method says where its owner agrees, then saves the card; a removed one is forgotten by Stripe, too', async () => {

@@ -36,6 +36,7 @@ async function scene(catalog: KnownPlans = EMPTY_CATALOG, product = 'gateway') {
   const accounts = new AccountViews();
   await catchUpAccount(log, accounts, ACCOUNT);
   const asked: AskedPayment[] = [];
+  const withdrawn: AskedPayment[] = [];
   const outcomes: PaymentOutcome[] = [];
   const made = { mayWrite: true, nowMs: NOW };
   const provider = {
@@ -43,6 +44,10 @@ async function scene(catalog: KnownPlans = EMPTY_CATALOG, product = 'gateway') {
     ask: async (one: AskedPayment): Promise<PaymentOutcome> => {
       asked.push(one);
       return outcomes.shift() ?? { type: 'waits', url: null };
+    },
+    withdraw: async (one: AskedPayment): Promise<PaymentOutcome> => {
+      withdrawn.push(one);
+      return { type: 'abandoned', reason: 'nothing was charged' };
     },
   };
   const upkeep = endedLater(
@@ -64,7 +69,7 @@ async function scene(catalog: KnownPlans = EMPTY_CATALOG, product = 'gateway') {
     if (result.type === 'refused') throw new Error(result.message);
     await upkeep.whenIdle();
   };
-  return { log, upkeep, asked, outcomes, made, run, types: () => log.events.map(({ type }) => type) };
+  return { log, upkeep, asked, withdrawn, outcomes, made, run, types: () => log.events.map(({ type }) => type) };
 }
 
 const actorOf = async (command: AccountCommand) =>
@@ -160,29 +165,43 @@ it('what was not begun while nothing might be written is begun for who waits for
   expect(asked.length).toBe(1);
 });
 
-it.each<[string, AccountCommand]>([
-  ['whose owner consents no more', { ...configure, consentedAtMs: null }],
-  ['of an account that is suspended', { type: 'SuspendAccount', reason: 'fraud' }],
-])('a reload %s is asked of without what could be charged', async (_, command) => {
-  const { run, asked, upkeep } = await scene();
+it('a reload of an account that is suspended is asked of without what could be charged', async () => {
+  const { run, asked, withdrawn, upkeep } = await scene();
   await run(save);
   await run(configure);
   await run(record(usageOf(1, 1_000_000)));
-  await run(command);
+  await run({ type: 'SuspendAccount', reason: 'fraud' });
   await upkeep.look();
   expect(asked.map(({ method }) => method?.paymentMethodId)).toEqual(['pm', undefined]);
+  expect(withdrawn).toEqual([]);
 });
 
-it('a period of a plan that was ended is asked of without what could be charged', async () => {
-  const catalog = catalogOf(STARTER);
-  const { run, asked, upkeep } = await scene(catalog);
+it('a reload whose owner consents no more is ended, without what could be charged', async () => {
+  const { run, asked, withdrawn, upkeep, types } = await scene();
   await run(save);
-  const asking = { plan: 'starter', provider: 'stripe', catalog, reason: 'as asked for', by: 'operator', nowMs: NOW };
+  await run(configure);
+  await run(record(usageOf(1, 1_000_000)));
+  await run({ ...configure, consentedAtMs: null });
+  await upkeep.look();
+  await upkeep.look();
+  expect(asked.length).toBe(1);
+  expect(withdrawn.map(({ method }) => method)).toEqual([null]);
+  expect(types()).toContain('PaymentAbandoned');
+});
+
+it.each(['stripe', 'manual'])('a period of a plan that was ended, which %s takes, is ended, too', async (provider) => {
+  const catalog = catalogOf(STARTER);
+  const { run, asked, withdrawn, upkeep, types } = await scene(catalog);
+  await run(save);
+  const asking = { plan: 'starter', provider, catalog, reason: 'as asked for', by: 'operator', nowMs: NOW };
   await run({ type: 'ChangePlan', ...asking });
   await upkeep.look();
   await run({ type: 'ChangePlan', ...asking, plan: 'none' });
   await upkeep.look();
-  expect(asked.map(({ method }) => method?.paymentMethodId)).toEqual(['pm', undefined]);
+  await upkeep.look();
+  expect(asked.length).toBe(provider === 'stripe' ? 1 : 0);
+  expect(withdrawn.map(({ method }) => method)).toEqual(provider === 'stripe' ? [null] : []);
+  expect(types().slice(-2)).toEqual(['PlanEnded', 'PaymentAbandoned']);
 });
 
 /** Many accounts whose reload is to begin, and a provider that answers when it is let. */
@@ -199,7 +218,12 @@ async function manyScene(count: number) {
   };
   const upkeep = endedLater(
     new PaymentsUpkeep({
-      ...{ log, accounts, product: 'gateway', provider: { name: 'stripe', ask, close: () => letAll(WAITS) } },
+      ...{
+        log,
+        accounts,
+        product: 'gateway',
+        provider: { name: 'stripe', ask, withdraw: ask, close: () => letAll(WAITS) },
+      },
       ...{ catalog: () => EMPTY_CATALOG, clock: () => NOW },
       mayWrite: () => {
         made.began++;

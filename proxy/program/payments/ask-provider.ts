@@ -4,9 +4,9 @@ import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { SYSTEM } from '../../../contracts/permissions.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { methodFor } from '../../../ledger/account/method-for.ts';
 import { attemptOf, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
+import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
 import {
   isTelling,
@@ -20,7 +20,7 @@ import { readAccount, runAccountCommand } from '../accounts/run-account-command.
 import { type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
 
-interface NamedAttempt {
+export interface NamedAttempt {
   readonly accountId: AccountId;
   /** Absent: the one that is open. */
   readonly attemptId?: string | undefined;
@@ -36,7 +36,7 @@ export async function findAttempt(
   return attemptNamed(state.billing.payments, { accountId, attemptId });
 }
 
-function attemptNamed(payments: PaymentsState, { accountId, attemptId }: NamedAttempt): PaymentAttempt {
+export function attemptNamed(payments: PaymentsState, { accountId, attemptId }: NamedAttempt): PaymentAttempt {
   if (attemptId !== undefined) {
     const attempt = attemptOf(payments, attemptId);
     if (attempt !== undefined) return attempt;
@@ -61,6 +61,13 @@ export const configuredProvider = (
   { log, configuration }: ProvidedLog,
 ): Promise<PaymentProvider> => paymentProviderOf(configuration, { log, clock, environment });
 
+/** The same, but of what an operator takes, for which nothing has to be configured. @throws ConfigurationError */
+export const providerFor = async (
+  context: CommandContext,
+  provided: ProvidedLog,
+  { provider }: PaymentAttempt,
+): Promise<PaymentProvider> => (provider === MANUAL ? MANUAL_PROVIDER : configuredProvider(context, provided));
+
 interface ProvidedLog {
   readonly log: EventLog;
   readonly configuration: Configuration;
@@ -73,24 +80,28 @@ export async function askProvider(context: CommandContext, provided: ProvidedLog
   const { state } = await readAccount(context, log, accountId, 'ListPayments');
   const attempt = attemptNamed(state.billing.payments, named);
   const { attemptId, provider: name } = attempt;
-  const provider = name === MANUAL ? MANUAL_PROVIDER : await configuredProvider(context, provided);
-  if (provider.name !== name)
+  const configured = await providerFor(context, provided, attempt);
+  const provider = takerOf(attempt, configured);
+  if (provider === null)
     throw new CommandError(
-      `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${provider.name}`,
+      `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${configured.name}\n\nname ${name} there, or end the payment: gateway payment decline ${accountId} ${attemptId}`,
       EXIT.refused,
     );
   if (attempt.state === 'paid' && isTelling(provider)) return askOfPaid(context, log, { accountId, attempt, provider });
-  const outcome = await provider
-    .ask({ accountId, attempt, method: methodFor(state, attempt) })
-    .catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new CommandError(
-        `${accountId}: ${attemptId} is open, and what becomes of it is not known: ${why}\n\nask again, which pays nothing twice: gateway payment ask ${accountId} ${attemptId}`,
-        EXIT.unavailable,
-      );
-    });
+  const outcome = await askOfAttempt(provider, accountId, { state, attempt }).catch((error: unknown) => {
+    throw untold(accountId, attemptId, error);
+  });
   const facts: PaymentFact[] = [{ type: 'attempt', attemptId, outcome }];
   return { attempt, outcome, recordedAt: await recordAs(context, log, { accountId, provider: name, facts }) };
+}
+
+/** What is said where a provider could not tell. */
+export function untold(accountId: AccountId, attemptId: string, error: unknown): CommandError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new CommandError(
+    `${accountId}: ${attemptId} is open, and what becomes of it is not known: ${why}\n\nask again, which pays nothing twice: gateway payment ask ${accountId} ${attemptId}`,
+    EXIT.unavailable,
+  );
 }
 
 interface OfPaid {

@@ -1,20 +1,19 @@
 import type { Command } from 'commander';
-import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { paymentId } from '../../../contracts/ids.ts';
 import { formatUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
-import { accountNotFound } from '../../../ledger/account/commands.ts';
+import { type AccountCommand, accountNotFound } from '../../../ledger/account/commands.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
-import { commandOfOutcome } from '../../../ledger/payments/record-outcome.ts';
 import { assertMayRead, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { type ShownRow, showRows, showWritten } from '../show.ts';
-import { askProvider, findAttempt, sayOutcome } from './ask-provider.ts';
+import { askProvider, findAttempt, type NamedAttempt, sayOutcome } from './ask-provider.ts';
+import { declinePayment } from './decline-payment.ts';
 
 /** `gateway payment list|confirm|decline|ask`. (`gateway credits purchase` begins one.) */
 export function addPaymentCommands(payment: Command, context: CommandContext): void {
@@ -39,20 +38,19 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
   decided(payment, 'confirm', 'write down that a payment was made: its credits are granted')
     .option('--payment <id>', 'what the payment is called elsewhere, as on a bank statement', nameArgument)
     .addHelpText('after', '\nExample:\n  gateway payment confirm acct_demo --payment "transfer 2027-0042"')
-    .action(async (id: AccountId, attempt: string | undefined, { payment: named }: ConfirmOptions, command: Command) =>
-      decide(context, command, { id, attempt }, ({ attemptId, price }, nowMs) => ({
-        type: 'paid',
-        paymentId: paymentId(named ?? `${MANUAL}_${attemptId}`),
-        amount: price,
-        paidAtMs: nowMs,
-      })),
+    .action(async (accountId: AccountId, attemptId: string | undefined, options: ConfirmOptions, command: Command) =>
+      confirm(context, command, { accountId, attemptId }, options.payment),
     );
 
-  decided(payment, 'decline', 'write down that a payment will not be made')
+  decided(payment, 'decline', 'end a payment that is open, and write down that it will not be made')
     .requiredOption('--reason <text>', 'why; it stands in the ledger', reasonArgument)
-    .addHelpText('after', '\nExample:\n  gateway payment decline acct_demo --reason "invoice cancelled"')
-    .action(async (id: AccountId, attempt: string | undefined, { reason }: DeclineOptions, command: Command) =>
-      decide(context, command, { id, attempt }, () => ({ type: 'abandoned', reason })),
+    .addHelpText(
+      'after',
+      '\nOne of another provider than the configuration names is ended here alone: look there, too.' +
+        '\n\nExample:\n  gateway payment decline acct_demo --reason "invoice cancelled"',
+    )
+    .action(async (accountId: AccountId, attemptId: string | undefined, { reason }: DeclineOptions, command: Command) =>
+      declinePayment(context, command, { accountId, attemptId, reason }),
     );
 
   decided(payment, 'ask', 'ask the provider what became of a payment, and write that down')
@@ -84,44 +82,32 @@ const decided = (payment: Command, word: string, what: string): Command =>
     .argument('<account>', 'account id', accountArgument)
     .argument('[attempt]', 'the payment; the one that is open otherwise', attemptArgument);
 
-type OperatorsOutcome = Parameters<typeof commandOfOutcome>[0];
-
 /** What an operator says of a payment of which nobody else could. */
-async function decide(
+async function confirm(
   context: CommandContext,
   command: Command,
-  { id, attempt: named }: { readonly id: AccountId; readonly attempt: string | undefined },
-  outcomeOf: (attempt: PaymentAttempt, nowMs: number) => OperatorsOutcome,
+  named: NamedAttempt,
+  given: string | undefined,
 ): Promise<void> {
   await withEventLog(context, command, async (log) => {
-    const attempt = await findAttempt(context, log, { accountId: id, attemptId: named });
-    const { attemptId, provider, credits } = attempt;
+    const { accountId: id } = named;
+    const attempt = await findAttempt(context, log, named);
+    const { attemptId, provider, price, credits } = attempt;
     if (provider !== MANUAL)
       throw new CommandError(
         `${id}: ${attemptId} is of ${provider}, which alone knows: gateway payment ask ${id} ${attemptId}`,
         EXIT.refused,
       );
     const nowMs = context.clock();
-    const outcome = outcomeOf(attempt, nowMs);
-    const recording = commandOfOutcome(outcome, { attemptId, provider, nowMs });
-    if (recording === null) throw new Error(`${outcome.type} is no outcome`);
+    const paid = { paymentId: paymentId(given ?? `${MANUAL}_${attemptId}`), amount: price, paidAtMs: nowMs };
+    const recording: AccountCommand = { type: 'RecordPayment', attemptId, provider, ...paid, nowMs };
     const { recordedAt } = await runAccountCommand(context, log, id, recording);
-    if (recordedAt === null && outcome.type === 'abandoned') await refuseIfPaid(context, log, id, attemptId);
+    const outcome = { type: 'paid', ...paid } as const;
     showWritten(context, command, recordedAt, {
       json: { accountId: id, attemptId, outcome },
       text: `${id}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(id, { attempt, outcome })}`,
     });
   });
-}
-
-/** What was paid already is not declined any more, and nothing was written. @throws CommandError */
-async function refuseIfPaid(context: CommandContext, log: EventLog, id: AccountId, attemptId: string): Promise<void> {
-  const { state, paymentId: paid } = await findAttempt(context, log, { accountId: id, attemptId });
-  if (state !== 'paid') return;
-  throw new CommandError(
-    `${id}: ${attemptId} was paid (${paid}); once the money went back: gateway payment refund ${id} ${JSON.stringify(paid)}`,
-    EXIT.refused,
-  );
 }
 
 interface ListedPayment {

@@ -2,10 +2,13 @@ import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
+import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { AccountState } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
+import { isWithdrawn } from '../../../ledger/account/method-for.ts';
+import { openAttempts } from '../../../ledger/account/payments.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { planInWords } from '../accounts/plan-in-words.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
@@ -64,11 +67,15 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
   const claim = events.find(({ type }) => type === 'RenewalStarted');
   const attemptId =
     claim !== undefined && 'attemptId' in claim.data && isAsked(claim.data) ? claim.data.attemptId : null;
-  const paid =
-    attemptId === null ? null : await askProvider(context, { log, configuration }, { accountId: id, attemptId });
+  const ask = (attempt: string) => askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt });
+  const paid = attemptId === null ? null : await ask(attemptId);
+  const given: string[] = [];
+  for (const attempt of openAttempts(state.billing.payments))
+    if (isWithdrawn(state.billing, attempt) && [MANUAL, provider].includes(attempt.provider))
+      given.push(`\n${attempt.attemptId}: ${sayOutcome(id, await ask(attempt.attemptId))}`);
   showWritten(context, command, recordedAt, {
     json: { accountId: id, plan: state.plan, billing: state.billing.plan, attemptId, outcome: paid?.outcome ?? null },
-    text: `${id}: ${planInWords(state)}${paid === null ? '' : `\n${attemptId}: ${sayOutcome(id, paid)}`}`,
+    text: `${id}: ${planInWords(state)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${sayOutcome(id, paid)}`}`,
   });
 }
 

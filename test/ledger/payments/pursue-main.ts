@@ -37,6 +37,7 @@ await pursuePayments(ACCOUNT, {
       end('after the charge');
       return { type: 'paid', paymentId: paymentId(`pi_${key}`), amount, paidAtMs };
     },
+    withdraw: async ({ attempt }) => Promise.reject(new Error(`${attempt.attemptId} is wanted`)),
   },
   clock: Date.now,
   catalog: () => catalogOf(STARTER),

@@ -34,6 +34,12 @@ export class Bank implements PaymentProvider {
     if (paid === undefined) return { type: 'failed', code: 'card_declined', isTerminal: false };
     return { type: 'paid', paymentId: paid, amount: price, paidAtMs: startedAtMs };
   }
+
+  async withdraw(asked: AskedPayment): Promise<PaymentOutcome> {
+    const { attemptId: key } = asked.attempt;
+    if (!this.charges.has(key) && !this.#declined.has(key)) this.#givenUp.add(key);
+    return this.ask(asked);
+  }
 }
 
 /** The log as one process has it: each of its appends comes when the scheduler lets it. */
@@ -52,17 +58,15 @@ export function scheduled(log: MemoryEventLog, scheduler: fc.Scheduler): EventLo
 
 /** The bank, whose answers come when the scheduler lets them; what it throws is thrown where it is waited for alone. */
 export function slowly(bank: Bank, scheduler: fc.Scheduler): PaymentProvider {
-  const answered = scheduler.scheduleFunction((asked: AskedPayment) =>
-    bank.ask(asked).catch((error: unknown) => ({ type: 'thrown', error }) as const),
+  const answered = scheduler.scheduleFunction((word: 'ask' | 'withdraw', asked: AskedPayment) =>
+    bank[word](asked).catch((error: unknown) => ({ type: 'thrown', error }) as const),
   );
-  return {
-    name: bank.name,
-    ask: async (asked) => {
-      const answer = await answered(asked);
-      if (answer.type === 'thrown') throw answer.error;
-      return answer;
-    },
+  const waited = async (word: 'ask' | 'withdraw', asked: AskedPayment): Promise<PaymentOutcome> => {
+    const answer = await answered(word, asked);
+    if (answer.type === 'thrown') throw answer.error;
+    return answer;
   };
+  return { name: bank.name, ask: (asked) => waited('ask', asked), withdraw: (asked) => waited('withdraw', asked) };
 }
 
 export const ANSWERS = ['pays', 'declines', 'is away', 'pays, unheard', 'declines, unheard', 'lets wait'] as const;
@@ -76,10 +80,14 @@ export class Answering implements PaymentProvider {
     this.#bank = bank;
   }
 
-  async ask(asked: AskedPayment): Promise<PaymentOutcome> {
+  ask = (asked: AskedPayment): Promise<PaymentOutcome> => this.#answerOf(() => this.#bank.ask(asked));
+
+  withdraw = (asked: AskedPayment): Promise<PaymentOutcome> => this.#answerOf(() => this.#bank.withdraw(asked));
+
+  async #answerOf(ask: () => Promise<PaymentOutcome>): Promise<PaymentOutcome> {
     for (let times = 0; times < ANSWERS.length * 4; times++) {
       try {
-        const outcome = await this.#bank.ask(asked);
+        const outcome = await ask();
         if (outcome.type !== 'waits') return outcome;
       } catch {
         // Its list of faults ends.

@@ -150,6 +150,31 @@ describe('what begins by itself', () => {
     expect(server.get(intent.id).status).toBe('canceled');
   });
 
+  it('uses up its key where it is withdrawn, so that nobody who asks under it later, or asks still, charges a card', async () => {
+    const { server, time, ask, withdraw } = await stripeScene();
+    for (let times = 0; times < 2; times++) expect(await withdraw()).toMatchObject({ type: 'abandoned' });
+    expect(await ask()).toMatchObject({ type: 'abandoned' });
+    time.nowMs += 30 * HOUR_MS;
+    expect(await ask()).toMatchObject({ type: 'abandoned' });
+    expect(server.all('charge')).toEqual([]);
+    expect(server.all('payment_intent').map(({ status }) => status)).toEqual(['canceled']);
+  });
+
+  it('is told as it is where it is withdrawn and was charged before, is being charged, or its key is in use', async () => {
+    const { server, ask, withdraw } = await stripeScene();
+    server.faults.push('unheard', 'unheard');
+    await whyNot(ask());
+    expect(await withdraw()).toMatchObject({ type: 'paid', paymentId: 'pi_1' });
+    const other = { attemptId: attemptId('other') };
+    await ask(other, 'pm_slow');
+    expect(await withdraw(other)).toEqual({ type: 'waits', url: null });
+    const third = { attemptId: attemptId('third') };
+    server.faults.push('under way');
+    expect(await whyNot(withdraw(third))).toMatch(/409/);
+    expect(await withdraw(third)).toMatchObject({ type: 'abandoned' });
+    expect(server.all('charge').length).toBe(1);
+  });
+
   it.each([usd(490_000), usd(1_000_001)])(
     'of %s micro-USD, which Stripe cannot charge, is given up unasked',
     async (price) => {
@@ -205,6 +230,53 @@ describe('a purchase', () => {
     expect(await ask(PURCHASE)).toMatchObject({ type: 'paid' });
     expect(await ask({ ...PURCHASE, attemptId: attemptId('other') })).toMatchObject({ type: 'abandoned' });
     expect(server.all('checkout.session').length).toBe(1);
+  });
+
+  it.each([
+    [
+      'cannot be',
+      usd(2_000_000_000_000),
+      'none',
+      /^Stripe has refused: StripeInvalidRequestError, amount_too_large, 400, /,
+    ],
+    ['may not be', usd(20_000_000), 'forbidden', /^Stripe has refused: StripePermissionError, 403, /],
+  ] as const)('that %s made there is given up, as it has begun nothing', async (_, price, fault, reason) => {
+    const { server, ask } = await stripeScene();
+    server.faults.push(fault);
+    expect(await ask({ ...PURCHASE, price })).toEqual({
+      type: 'abandoned',
+      reason: expect.stringMatching(reason),
+    });
+    expect(server.all('checkout.session')).toEqual([]);
+  });
+
+  it('that was made before, and is refused since, is found; where that cannot be looked at it stays open', async () => {
+    const { server, ask } = await stripeScene();
+    await ask(PURCHASE);
+    server.faults.push('forbidden');
+    expect(await ask(PURCHASE)).toMatchObject({ type: 'waits', url: expect.any(String) });
+    const other = { ...PURCHASE, attemptId: attemptId('other') };
+    server.faults.push('forbidden');
+    server.isUnreadable = true;
+    expect(await whyNot(ask(other))).toMatch(/^Stripe could not be asked, or has refused: .*403/);
+  });
+
+  it('that is withdrawn is over at Stripe, begun or not; one that is paid stays paid, and one that has ended is not begun anew', async () => {
+    const { server, ask, withdraw } = await stripeScene();
+    const over = { type: 'abandoned', reason: 'the Checkout session expired' };
+    await ask(PURCHASE);
+    for (let times = 0; times < 2; times++) expect(await withdraw(PURCHASE)).toEqual(over);
+    expect(await ask(PURCHASE)).toEqual(over);
+    const other = { ...PURCHASE, attemptId: attemptId('other') };
+    expect(await withdraw(other)).toEqual(over);
+    expect(server.all('checkout.session').map(({ status }) => status)).toEqual(['expired', 'expired']);
+    const third = { ...PURCHASE, attemptId: attemptId('third') };
+    await ask(third);
+    server.pay(server.all('checkout.session')[2]?.id ?? '');
+    expect(await withdraw(third)).toMatchObject({ type: 'paid' });
+    const ended = { ...PURCHASE, attemptId: attemptId('ended'), state: 'abandoned' } as const;
+    expect(await ask(ended)).toEqual({ type: 'abandoned', reason: 'Stripe has nothing of it' });
+    expect(server.all('checkout.session').length).toBe(3);
   });
 
   it('of another currency is nobody’s to say: it stays open', async () => {

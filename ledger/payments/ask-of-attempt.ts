@@ -1,0 +1,23 @@
+import type { AccountId } from '../../contracts/ids.ts';
+import { MANUAL } from '../../contracts/payments-configuration.ts';
+import type { OpenAccount } from '../account/account-state.ts';
+import { isWithdrawn, methodFor } from '../account/method-for.ts';
+import type { PaymentAttempt } from '../account/payments-state.ts';
+import { MANUAL_PROVIDER } from './manual-provider.ts';
+import type { PaymentOutcome, PaymentProvider } from './payment-provider.ts';
+
+/** Asks what became of an attempt, or ends it, where what it was claimed for is gone. @throws as the provider does */
+export function askOfAttempt(
+  provider: PaymentProvider,
+  accountId: AccountId,
+  { state, attempt }: { readonly state: OpenAccount; readonly attempt: PaymentAttempt },
+): Promise<PaymentOutcome> {
+  const asked = { accountId, attempt, method: methodFor(state, attempt) };
+  return isWithdrawn(state.billing, attempt) ? provider.withdraw(asked) : provider.ask(asked);
+}
+
+/** Who has taken it: the one that is configured, or an operator. Null where another was configured then. */
+export function takerOf({ provider: name }: PaymentAttempt, configured: PaymentProvider): PaymentProvider | null {
+  if (name === MANUAL) return MANUAL_PROVIDER;
+  return name === configured.name ? configured : null;
+}

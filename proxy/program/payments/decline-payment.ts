@@ -1,0 +1,69 @@
+import type { Command } from 'commander';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { formatUsd } from '../../../contracts/money.ts';
+import { isOpen } from '../../../ledger/account/payments.ts';
+import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
+import { takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
+import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
+import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
+import { showWritten } from '../show.ts';
+import {
+  attemptNamed,
+  findAttempt,
+  type NamedAttempt,
+  providerFor,
+  recordAs,
+  sayOutcome,
+  untold,
+} from './ask-provider.ts';
+
+/** Ends a payment: first at its provider, where that is the one that is configured; what was paid by then counts. @throws CommandError */
+export async function declinePayment(
+  context: CommandContext,
+  command: Command,
+  { reason, ...named }: NamedAttempt & { readonly reason: string },
+): Promise<void> {
+  await withEventLog(context, command, async (log, configuration) => {
+    const { accountId } = named;
+    const { state } = await readAccount(context, log, accountId, 'AbandonPayment');
+    const attempt = attemptNamed(state.billing.payments, named);
+    const { attemptId, credits } = attempt;
+    const configured = await providerFor(context, { log, configuration }, attempt);
+    const taker = isOpen(attempt) ? takerOf(attempt, configured) : null;
+    const told = await taker?.withdraw({ accountId, attempt, method: null }).catch((error: unknown) => {
+      throw untold(accountId, attemptId, error);
+    });
+    if (told?.type === 'waits')
+      throw new CommandError(`${accountId}: ${attemptId} is being paid, and is not ended any more`, EXIT.refused);
+    const outcome = told === undefined || told.type === 'abandoned' ? ({ type: 'abandoned', reason } as const) : told;
+    let recordedAt: string | null;
+    if (outcome.type === 'abandoned') {
+      const nowMs = context.clock();
+      const abandon = { type: 'AbandonPayment', attemptId, reason, nowMs } as const;
+      ({ recordedAt } = await runAccountCommand(context, log, accountId, abandon));
+    } else {
+      const facts = [{ type: 'attempt', attemptId, outcome } as const];
+      recordedAt = await recordAs(context, log, { accountId, provider: attempt.provider, facts });
+    }
+    await refuseIfPaid(context, log, { accountId, attemptId });
+    const unasked = isOpen(attempt) && taker === null;
+    showWritten(context, command, recordedAt, {
+      json: { accountId, attemptId, outcome },
+      text: `${accountId}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(accountId, { attempt, outcome })}${unasked ? notAsked(attempt) : ''}`,
+    });
+  });
+}
+
+const notAsked = ({ provider }: PaymentAttempt): string =>
+  `\n\n${provider} was not asked, as the configuration names another provider: end it there, too; what is paid there all the same counts once ${provider} is configured and asked`;
+
+/** What was paid is not declined any more. @throws CommandError */
+async function refuseIfPaid(context: CommandContext, log: EventLog, named: NamedAttempt): Promise<void> {
+  const { attemptId, state, paymentId: paid } = await findAttempt(context, log, named);
+  if (state !== 'paid') return;
+  const { accountId: id } = named;
+  throw new CommandError(
+    `${id}: ${attemptId} was paid (${paid}); once the money went back: gateway payment refund ${id} ${JSON.stringify(paid)}`,
+    EXIT.refused,
+  );
+}
