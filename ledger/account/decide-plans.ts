@@ -34,7 +34,7 @@ export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount)
         ? 'plan: the catalog has no plans for the product of the account'
         : `plan: the catalog has no plan ${JSON.stringify(id)} for the account; it has ${sold.map((one) => one.id).join(', ')}`,
     );
-  if (current?.plan === id && current.next === null) return payNow(command, state, current);
+  if (current !== null && (current.next?.plan ?? current.plan) === id) return payNow(command, state, current);
   const open = openAttempts(state.billing.payments).find(({ period }) => period !== null);
   if (open !== undefined && current?.plan !== id)
     return commandRefused(
@@ -69,9 +69,15 @@ function wayOut({ accountId, billing }: OpenAccount, attempt: PaymentAttempt): s
 
 /** Asked for again: nothing, but where it is to be paid, and no attempt is open, another one begins without a wait. */
 function payNow(command: CommandOf<'ChangePlan'>, state: OpenAccount, plan: PlanState): AccountEvent[] {
-  if (plan.due === null) return [];
-  const waiting = { ...plan, due: { ...plan.due, nextAttemptAtMs: 0 } };
-  return startRenewal({ ...command, type: 'StartRenewal' }, { ...state, billing: { ...state.billing, plan: waiting } });
+  return plan.due === null ? [] : startRenewal({ ...command, type: 'StartRenewal' }, withoutWait(state));
+}
+
+/** Whoever asks for a plan waits for no further try of what was declined before. */
+function withoutWait(state: OpenAccount): OpenAccount {
+  const { plan } = state.billing;
+  if (plan === null || plan.due === null) return state;
+  const due = { ...plan.due, nextAttemptAtMs: 0 };
+  return { ...state, billing: { ...state.billing, plan: { ...plan, due } } };
 }
 
 /** At once, whatever is paid; the credits of the period stay until its end. */
@@ -154,7 +160,7 @@ function claimed(
 
 /** What was asked for, and in the same append what it is to be paid by, where that is now. */
 function withClaim(command: CommandOf<'ChangePlan'>, state: OpenAccount, change: AccountEvent): AccountEvent[] {
-  return [change, ...startRenewal({ ...command, type: 'StartRenewal' }, evolve(state, change))];
+  return [change, ...startRenewal({ ...command, type: 'StartRenewal' }, withoutWait(evolve(state, change)))];
 }
 
 interface AskedFrom {

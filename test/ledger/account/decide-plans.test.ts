@@ -1,85 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import type { AccountEvent, EventData } from '../../../contracts/events.ts';
-import { attemptId, paymentId } from '../../../contracts/ids.ts';
-import type { OpenAccount } from '../../../ledger/account/account-state.ts';
-import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import type { EventData } from '../../../contracts/events.ts';
+import { paymentId } from '../../../contracts/ids.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { spendable } from '../../../ledger/account/leases.ts';
 import { overdraftOf } from '../../../ledger/account/plans.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { keyIssued, ms, openAccount, opened, record, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
-import { BIG, catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
-import { faultsOf } from '../audit/account-faults.ts';
+import { keyIssued, ms, opened, record, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import { catalogOf, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
+import { AT, asks, catalog, Life, looks, online } from './plan-life.ts';
 
-const AT = '2026-11-30T10:00:00.000Z';
 const END = '2026-12-30T10:00:00.000Z';
 const DAY = 24 * 3_600_000;
-const catalog = catalogOf(STARTER, TEAM, OPEN_SOURCE, BIG);
-
-const asks = (plan: string, at = AT): AccountCommand => ({
-  ...{ type: 'ChangePlan', plan, provider: 'manual', catalog, reason: 'as asked for', by: 'operator', nowMs: ms(at) },
-});
-const looks = (at: string | number): CommandOf<'StartRenewal'> => ({
-  ...{ type: 'StartRenewal', provider: 'manual', catalog, nowMs: typeof at === 'number' ? at : ms(at) },
-});
-
-const online = (at: number): AccountCommand => ({ ...looks(at), provider: 'stripe' });
-
-/** A life that goes on by commands. */
-class Life {
-  readonly events: AccountEvent[];
-
-  constructor(...events: AccountEvent[]) {
-    this.events = events;
-  }
-
-  does(...commands: AccountCommand[]): this {
-    for (const command of commands) this.events.push(...given(...this.events).decided(command));
-    return this;
-  }
-
-  /** Of what is open. */
-  pays(at: string, id = at): this {
-    const claim = this.claims.at(-1);
-    if (claim === undefined) throw new Error('nothing is to be paid');
-    const { attemptId: attempt, provider, price: amount } = claim;
-    const paid = { provider, paymentId: paymentId(`pi_${id}`), amount, paidAtMs: ms(at), nowMs: ms(at) };
-    return this.does({ type: 'RecordPayment', attemptId: attempt, ...paid });
-  }
-
-  declined(at: number, isTerminal = false): this {
-    const attempt = attemptId(this.claims.at(-1)?.attemptId ?? '');
-    return this.does({
-      type: 'RecordPaymentFailure',
-      attemptId: attempt,
-      code: 'card_declined',
-      isTerminal,
-      nowMs: at,
-    });
-  }
-
-  /** Nothing was charged, and nobody asked. */
-  givenUp(at: number): this {
-    const attempt = attemptId(this.claims.at(-1)?.attemptId ?? '');
-    return this.does({ type: 'AbandonPayment', attemptId: attempt, reason: 'an outage', nowMs: at });
-  }
-
-  get claims(): EventData<'RenewalStarted'>[] {
-    return this.events.flatMap((event) => (event.type === 'RenewalStarted' ? [event.data] : []));
-  }
-
-  /** What the auditor says of it, to whom all of it is recorded as of one instant. */
-  get faults(): string[] {
-    return faultsOf(this.events);
-  }
-
-  get state(): OpenAccount {
-    return openAccount(this.events);
-  }
-
-  get plan(): OpenAccount['billing']['plan'] {
-    return this.state.billing.plan;
-  }
-}
 
 const life = (): Life => new Life(opened, keyIssued());
 const onStarter = (): Life => life().does(asks('starter')).pays(AT);
@@ -141,6 +72,25 @@ describe('a first plan', () => {
     asked.declined(ms(AT) + DAY).does(asks('team', '2026-12-02T08:00:00.000Z'));
     expect(asked.claims.at(-1)).toMatchObject({ plan: 'team', periodStart: '2026-12-02T08:00:00.000Z' });
   });
+
+  it.each([true, false])(
+    'asked for once the one before was declined waits for nothing (for good: %s)',
+    (isTerminal) => {
+      const hours = (count: number): number => ms(END) + count * 3_600_000;
+      const again = (count: number): AccountCommand => asks('team', new Date(hours(count)).toISOString());
+      const one = onStarter()
+        .does(looks(END))
+        .declined(hours(1), isTerminal)
+        .does(again(2))
+        .declined(hours(3), isTerminal);
+      one.does(looks(hours(4)), again(5));
+      expect(one.claims.slice(2)).toMatchObject(
+        [2, 5].map((at) => ({ plan: 'team', startedAt: new Date(hours(at)).toISOString() })),
+      );
+      expect(one.events.filter(({ type }) => type === 'PlanChanged').length).toBe(2);
+      expect(one.faults).toEqual([]);
+    },
+  );
 
   it('is one of the catalog, for the product of the account', () => {
     given(opened).refuses(asks('tema'), 'plan_not_found', /no plan "tema" .* it has starter, team/);
