@@ -29,6 +29,12 @@ export class Holds {
   readonly #holds = new PassingMap<RequestId, PlacedHold>();
   readonly #sums = new Map<string, bigint>();
   readonly #ofAccounts = new PassingMap<AccountId, PassingMap<RequestId, PlacedHold>>();
+  #onFreed: ((accountId: AccountId) => void) | null = null;
+
+  /** Who is told as an account's holds fall. */
+  onFreed(listener: (accountId: AccountId) => void): void {
+    this.#onFreed = listener;
+  }
 
   /** Requests that hold something or nothing, but are not settled. */
   get count(): number {
@@ -118,5 +124,6 @@ export class Holds {
       if (sum === 0n) this.#sums.delete(name);
       else this.#sums.set(name, sum);
     }
+    if (difference < 0n) this.#onFreed?.(hold.accountId);
   }
 }

@@ -119,7 +119,9 @@ function orOnceReloaded(
   parts: AdmissionParts,
 ): Admitted | Refusal | Promise<Admitted | Refusal> {
   if (!lacksCredits(result)) return result;
-  const wait = parts.reloadWaits.begin(incoming.caller.accountId, incoming.client);
+  const { caller, client, bytes } = incoming;
+  const refused = { client, bytes: bytes.length, isOnlyHeld: isOnlyHeld(result) };
+  const wait = parts.reloadWaits.begin(caller.accountId, refused);
   return wait === null ? result : onceReloaded(wait, result, incoming, facts, parts);
 }
 
@@ -137,6 +139,7 @@ async function onceReloaded(
       if (incoming.client.hasLeft) return refused;
       const result = refuseAll(parts) ?? (await decide(incoming, facts, parts));
       if (!lacksCredits(result) || !wait.goesOn()) return result;
+      wait.isOnlyHeld = isOnlyHeld(result);
     }
   } finally {
     if (incoming.observed !== null) incoming.observed.reloadWaitMs = wait.ms;
@@ -154,7 +157,12 @@ function decide(
 }
 
 const lacksCredits = (result: Admitted | Refusal): result is Refusal =>
-  result.type === 'refusal' && (result.code === 'insufficient_credits' || result.code === 'trial_expired');
+  result.type === 'refusal' && LACKING.has(result.code);
+
+const LACKING: ReadonlySet<Refusal['code']> = new Set(['insufficient_credits', 'trial_expired', 'plan_ended']);
+
+/** Then it says when to come again. */
+const isOnlyHeld = ({ retryAfterS }: Refusal): boolean => retryAfterS !== undefined;
 
 function admitCandidate(candidate: Candidate, parts: AdmissionParts): Admitted | Refusal | Promise<Admitted | Refusal> {
   const bound = inputTokensBound(candidate.facts.size, candidate.terms.contextWindow);

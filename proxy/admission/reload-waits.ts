@@ -5,42 +5,61 @@ import { isReloading } from '../../ledger/account/decide-reload.ts';
 import { TIMING, type Timing } from '../../ledger/timing.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { CallingClient } from '../calling-client.ts';
+import type { Holds } from '../holds.ts';
 
-/**
- * What leaves a request as it was: what others use, which ends in less credit, and parts of what comes in one append. The
- * credits of a payment follow it: in between there is neither an attempt nor what it has brought.
- */
+/** What others use, which leaves no more credit, and parts of what comes in one append: the credits of a payment follow it. */
 const TELLS_NOTHING: ReadonlySet<AccountEvent['type']> = new Set([
-  ...(['UsageRecorded', 'CreditsDebited', 'CreditsLeased', 'LeaseReleased', 'LeaseNarrowed'] as const),
+  'UsageRecorded',
+  'CreditsDebited',
+  'CreditsLeased',
   'PaymentSucceeded',
 ]);
+/** What other proxies give back. Own holds tell of themselves. */
+const FREES: ReadonlySet<AccountEvent['type']> = new Set(['LeaseReleased', 'LeaseNarrowed']);
 
 interface ReloadWaitsOptions {
   readonly accounts: AccountViews;
+  readonly holds: Pick<Holds, 'onFreed'>;
   readonly clock: () => number;
   /** `autoReload.waitMs` of the configuration; 0 is not at all. */
   readonly waitMs: number;
+  /** Of all bodies, and of those of one account: what waits has a quarter of each at the most. */
+  readonly bodies: { readonly maxBytes: number; readonly maxBytesPerAccount: number };
   /** Somebody waits for what is to be bought: it is begun now where nobody has yet. */
   readonly begin: (accountId: AccountId) => void;
   readonly timing?: Timing;
 }
 
+/** A request that was refused. */
+interface Refused {
+  readonly client: ReloadWait['client'];
+  readonly bytes: number;
+  /** It fits once what is held for others has ended. */
+  readonly isOnlyHeld: boolean;
+}
+
+const BODIES_PART = 4;
+
 /**
  * Requests for which there are no credits, while credits are being bought by themselves (auto-reload). Each waits until an event of
  * its account may have changed that, and is then decided anew by whoever asked; those of one account in the order in which they came.
+ * Where the credits are there, and only held for others, the first is asked as soon as some are free again.
  */
 export class ReloadWaits {
   readonly #options: ReloadWaitsOptions;
   readonly #timing: Timing;
   readonly #waiting = new Map<AccountId, Set<ReloadWait>>();
   #count = 0;
+  #bytes = 0;
 
   constructor(options: ReloadWaitsOptions) {
     this.#options = options;
     this.#timing = options.timing ?? TIMING;
+    options.holds.onFreed((accountId) => this.#freed(accountId));
     options.accounts.onFolded((accountId, event) => {
       const waits = this.#waiting.get(accountId);
       if (waits === undefined || TELLS_NOTHING.has(event.type)) return;
+      if (FREES.has(event.type)) return this.#freed(accountId);
       if (this.#isInVain(accountId, event)) for (const wait of waits) wait.inVain();
       this.#wake(waits);
     });
@@ -50,21 +69,20 @@ export class ReloadWaits {
     return this.#count;
   }
 
-  /** Null where it does not wait: nothing is being bought, too many wait already, its client has left, or nobody is to. */
-  begin(accountId: AccountId, client: ReloadWait['client']): ReloadWait | null {
+  /** Null where it does not wait: nothing is being bought, too much waits already, its client has left, or nobody is to. */
+  begin(accountId: AccountId, refused: Refused): ReloadWait | null {
     const { waitMs, begin } = this.#options;
-    const { reloadWaitingMax, reloadWaitingPerAccountMax } = LIMITS;
-    const ofAccount = this.#waiting.get(accountId) ?? new Set();
-    const hasRoom = this.#count < reloadWaitingMax && ofAccount.size < reloadWaitingPerAccountMax;
-    if (waitMs === 0 || client.hasLeft || !hasRoom || !this.#isWorthwhile(accountId)) return null;
-    const wait = new ReloadWait(client, {
+    if (waitMs === 0 || refused.client.hasLeft) return null;
+    if (!this.#hasRoom(accountId, refused.bytes) || !this.#isWorthwhile(accountId)) return null;
+    const wait = new ReloadWait(refused, {
       waitMs,
       timing: this.#timing,
       isWorthwhile: () => this.#isWorthwhile(accountId),
       end: () => this.#end(accountId, wait),
     });
-    this.#waiting.set(accountId, ofAccount.add(wait));
+    this.#waiting.set(accountId, (this.#waiting.get(accountId) ?? new Set()).add(wait));
     this.#count++;
+    this.#bytes += refused.bytes;
     begin(accountId);
     return wait;
   }
@@ -72,6 +90,25 @@ export class ReloadWaits {
   /** Nothing is admitted any more, and whoever waits is to be told. */
   close(): void {
     for (const ofAccount of this.#waiting.values()) this.#wake(ofAccount);
+  }
+
+  /** Who waits has paid nothing for it yet: it keeps nobody out who has. */
+  #hasRoom(accountId: AccountId, bytes: number): boolean {
+    const { reloadWaitingMax, reloadWaitingPerAccountMax } = LIMITS;
+    const { maxBytes, maxBytesPerAccount } = this.#options.bodies;
+    let [count, ofAccount] = [0, bytes];
+    for (const wait of this.#waiting.get(accountId) ?? []) {
+      count++;
+      ofAccount += wait.bytes;
+    }
+    if (this.#count >= reloadWaitingMax || count >= reloadWaitingPerAccountMax) return false;
+    return this.#bytes + bytes <= maxBytes / BODIES_PART && ofAccount <= maxBytesPerAccount / BODIES_PART;
+  }
+
+  /** The first may fit now. Where it does, whoever is first then is asked as it ends. */
+  #freed(accountId: AccountId): void {
+    const waits = this.#waiting.get(accountId);
+    if (waits !== undefined) [...waits].find(({ isOnlyHeld }) => isOnlyHeld)?.wake();
   }
 
   /** What was waited for was not paid. Another attempt, where one follows, is for who comes then. */
@@ -95,7 +132,9 @@ export class ReloadWaits {
     const ofAccount = this.#waiting.get(accountId);
     if (ofAccount?.delete(wait) !== true) return;
     this.#count--;
+    this.#bytes -= wait.bytes;
     if (ofAccount.size === 0) this.#waiting.delete(accountId);
+    this.#freed(accountId);
   }
 }
 
@@ -109,14 +148,19 @@ interface WaitParts {
 /** The wait of one request. Whoever has begun it ends it. */
 export class ReloadWait {
   readonly client: Pick<CallingClient, 'hasLeft' | 'onceLeft'>;
+  readonly bytes: number;
+  /** As it was refused last. */
+  isOnlyHeld: boolean;
   readonly #parts: WaitParts;
   readonly #begunMs: number;
   readonly #forgetClient: () => void;
   #change = new AbortController();
   #isInVain = false;
 
-  constructor(client: ReloadWait['client'], parts: WaitParts) {
+  constructor({ client, bytes, isOnlyHeld }: Refused, parts: WaitParts) {
     this.client = client;
+    this.bytes = bytes;
+    this.isOnlyHeld = isOnlyHeld;
     this.#parts = parts;
     this.#begunMs = parts.timing.passedMs();
     this.#forgetClient = client.onceLeft(() => this.wake());

@@ -4,11 +4,14 @@ import { microUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { openAttempts } from '../../ledger/account/payments.ts';
+import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, type Callable, post, refusalOf } from '../fixtures/gateway/call.ts';
-import { openAccount } from '../fixtures/gateway/open-account.ts';
+import { type FurtherAccount, openAccount } from '../fixtures/gateway/open-account.ts';
 import { startPost } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { json, wait } from '../upstream/answer.ts';
+import { message } from '../upstream/message.ts';
 import { startUpstream } from '../upstream/upstream.ts';
 
 /** Longer than a test may take. */
@@ -24,10 +27,12 @@ const DEAR = asking('opal-medium', { max_tokens: 30_000 });
 
 /** An account with next to nothing, for which 0.50 USD and what it had are being bought, and a little. */
 async function reloading(gateway: TestGateway, credits = 1_000n) {
-  const account = await openAccount(gateway, { credits });
+  return reloadingOf(gateway, await openAccount(gateway, { credits }), credits);
+}
+
+async function reloadingOf(gateway: TestGateway, account: FurtherAccount, credits: bigint, nowMs = Date.now()) {
   const { accountId } = account;
   const command = (one: AccountCommand) => gateway.command(one, accountId);
-  const nowMs = Date.now();
   const by = 'owner@example.com';
   const method = { customerId: accountId, paymentMethodId: 'mandate-7', brand: 'sepa', last4: '3000' };
   await command({ type: 'SavePaymentMethod', provider: MANUAL, ...method, consentedAtMs: nowMs, by });
@@ -120,6 +125,64 @@ it('of two that wait the first is served where there is enough for one, and the 
   await caller.confirm();
   expect([(await first).status, (await second).status]).toEqual([200, 402]);
   expect(upstream.requests.length).toBe(sent + 1);
+});
+
+it('one for which credits are only held for another waits until some are free, behind whom it is not enough for', async () => {
+  const caller = await reloading(waiting, 500_000n);
+  const [first, last] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const answer = json(message({ model: 'opal-medium' }));
+  const sent = upstream.requests.length;
+  const gates = new Map([
+    [sent, first.promise],
+    [sent + 3, last.promise],
+  ]);
+  upstream.answerWith(({ index }) => [wait(gates.get(index) ?? Promise.resolve()), ...answer]);
+  const holding = send(caller);
+  await upstream.seen(sent);
+  const others = [60_000, 30_000, 30_000].map((max_tokens) =>
+    post(caller, '/v1/messages', asking('opal-medium', { max_tokens })),
+  );
+  await isWaiting(waiting, 3);
+  first.resolve();
+  expect((await holding).status).toBe(200);
+  expect((await Promise.all(others.slice(1))).map(({ status }) => status)).toEqual([200, 200]);
+  await isWaiting(waiting, 1);
+  // With what is given to it there is enough for it, too, but for what another holds.
+  const holdingAgain = send(caller);
+  await upstream.seen(sent + 3);
+  await caller.grant(500_000n);
+  await isWaiting(waiting, 1);
+  last.resolve();
+  expect((await others[0])?.status).toBe(200);
+  expect((await holdingAgain).status).toBe(200);
+});
+
+it('one whose plan was not paid in time waits for what is bought all the same', async () => {
+  const dear = { id: 'dear', label: 'Dear', price: '5.00', credits: '0.02' };
+  const models = [catalogEntry('opal-medium')];
+  const time = { nowMs: Date.parse('2026-05-20T12:00:00.000Z') };
+  const settings = { autoReload: { waitMs: LONG_MS } };
+  const options = { upstreamUrl: upstream.url, settings, catalog: { models, plans: [dear] }, clock: () => time.nowMs };
+  const gateway = endedLater(await startTestGateway(options));
+  const account = await openAccount(gateway, { nowMs: time.nowMs });
+  const terms = () => ({
+    ...{ provider: MANUAL, catalog: gateway.gateway.process.projections.catalog.state, nowMs: time.nowMs },
+  });
+  const asked = { type: 'ChangePlan', plan: 'dear', reason: 'asked for', by: 'operator', ...terms() } as const;
+  await gateway.command(asked, account.accountId);
+  const ended = {
+    type: 'AbandonPayment',
+    attemptId: attemptId('renewal_2026-05-20T12:00:00.000Z'),
+    reason: 'no',
+  } as const;
+  await gateway.command({ ...ended, nowMs: time.nowMs }, account.accountId);
+  time.nowMs += 7 * 86_400_000;
+  await gateway.command({ type: 'StartRenewal', ...terms() }, account.accountId);
+  const caller = await reloadingOf(gateway, account, 0n, time.nowMs);
+  const answer = send(caller);
+  await isWaiting(gateway, 1);
+  await caller.confirm();
+  expect((await answer).status).toBe(200);
 });
 
 it.each([

@@ -128,7 +128,8 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const sealer = gatewaySealer(opened.options, availability);
   const leaseWaits = (): number => fleet?.queue.waiting ?? 0;
   const reloadWaits = new ReloadWaits({
-    ...{ accounts: projections.accounts, clock: options.clock, ...configuration.autoReload },
+    ...{ accounts: projections.accounts, holds, clock: options.clock, ...configuration.autoReload },
+    bodies: configuration.bodies,
     begin: (accountId) => payments.lookAt(accountId),
   });
   const renewal = renewalOf(opened);

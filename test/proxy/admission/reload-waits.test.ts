@@ -1,15 +1,29 @@
 import { expect, it } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { type AccountId, accountId, attemptId, paymentId, revision } from '../../../contracts/ids.ts';
+import {
+  type AccountId,
+  accountId,
+  attemptId,
+  keyId,
+  leaseId,
+  paymentId,
+  proxyId,
+  requestId,
+  revision,
+} from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { type ReloadWait, ReloadWaits } from '../../../proxy/admission/reload-waits.ts';
+import { Holds } from '../../../proxy/holds.ts';
 import { ACCOUNT, granted, keyIssued, ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
 
 const NOW = ms('2026-11-20T10:00:00.000Z');
 const AT = new Date(NOW).toISOString();
 const attempt = attemptId('reload_1');
 const STAYS: ReloadWait['client'] = { hasLeft: false, onceLeft: () => () => undefined };
+
+const REFUSED = { client: STAYS, bytes: 10, isOnlyHeld: false };
+const BODIES = { maxBytes: 1_000_000, maxBytesPerAccount: 100_000 };
 
 const CONFIGURED: readonly AccountEvent[] = [
   {
@@ -46,7 +60,11 @@ const abandoned: AccountEvent = { type: 'PaymentAbandoned', data: { attemptId: a
 function scene(events: readonly AccountEvent[], waitMs = LIMITS.reloadWaitMsMax) {
   const accounts = new AccountViews();
   const begun: string[] = [];
-  const waits = new ReloadWaits({ accounts, clock: () => NOW, waitMs, begin: (accountId) => begun.push(accountId) });
+  const holds = new Holds();
+  const waits = new ReloadWaits({
+    ...{ accounts, holds, bodies: BODIES, clock: () => NOW, waitMs },
+    begin: (accountId) => begun.push(accountId),
+  });
   const foldOf = (account: AccountId, more: readonly AccountEvent[]): void => {
     for (const event of more) accounts.fold(account, revision(accounts.foldedUpTo(account) + 1), event);
   };
@@ -56,9 +74,10 @@ function scene(events: readonly AccountEvent[], waitMs = LIMITS.reloadWaitMsMax)
   /** Another account with the same life. */
   const beginOf = (account: AccountId) => {
     if (accounts.foldedUpTo(account) < 0) foldOf(account, life);
-    return waits.begin(account, STAYS);
+    return waits.begin(account, REFUSED);
   };
-  return { waits, begun, fold, begin: (client = STAYS) => waits.begin(ACCOUNT, client), beginOf };
+  const begin = (more: object = {}) => waits.begin(ACCOUNT, { ...REFUSED, ...more });
+  return { waits, holds, begun, fold, begin, beginOf };
 }
 
 /** Whether a change has come by the next turn of the event loop. */
@@ -82,7 +101,7 @@ it.each([
 
 it('nobody waits for a client that has left', () => {
   const { begin } = scene([...CONFIGURED, started]);
-  expect(begin({ ...STAYS, hasLeft: true })).toBeNull();
+  expect(begin({ client: { ...STAYS, hasLeft: true } })).toBeNull();
 });
 
 it('what the level has begun is begun at once for who waits', () => {
@@ -133,4 +152,58 @@ it('so many wait in all', () => {
   expect(beginOf(accountId('acct_further'))).toBeNull();
   begun[0]?.end();
   expect(beginOf(accountId('acct_further'))).not.toBeNull();
+});
+
+it('what waits has a quarter of the bytes that bodies may have, in all and of one account', () => {
+  const { waits, begin, beginOf } = scene([...CONFIGURED, started]);
+  const ofAccount = BODIES.maxBytesPerAccount / 4;
+  expect(begin({ bytes: ofAccount + 1 })).toBeNull();
+  const first = begin({ bytes: ofAccount });
+  expect([first === null, begin({ bytes: 1 })]).toEqual([false, null]);
+  first?.end();
+  for (let index = 0; index < 10; index++) beginOf(accountId(`acct_${index}`));
+  const begun = Array.from({ length: 10 }, (_, index) =>
+    waits.begin(accountId(`acct_${index}`), { ...REFUSED, bytes: ofAccount - REFUSED.bytes }),
+  );
+  expect(begun.includes(null)).toBe(false);
+  expect(begin({ bytes: 1 })).toBeNull();
+  begun[0]?.end();
+  expect(begin({ bytes: 1 })).not.toBeNull();
+});
+
+const held = {
+  ...{ accountId: ACCOUNT, keyId: keyId('key_1'), month: '2026-11', leaseId: null, startedAtMs: NOW },
+  amount: usd(500_000),
+};
+
+it('the first that lacks only what is held for others is told as some of that is free, the next as that has ended', async () => {
+  const { begin, holds, fold } = scene([...CONFIGURED, started]);
+  holds.place(requestId('req_1'), held);
+  const [poor, first, second] = [begin(), begin({ isOnlyHeld: true }), begin({ isOnlyHeld: true })];
+  if (poor === null || first === null || second === null) throw new Error('they wait');
+  const changes = [poor, first, second].map((wait) => wait.change());
+  const changed = () => Promise.all(changes.map(hasChanged));
+  holds.place(requestId('req_2'), held);
+  expect(await changed()).toEqual([false, false, false]);
+  holds.lower(requestId('req_1'), usd(100));
+  expect(await changed()).toEqual([false, true, false]);
+  changes[1] = first.change();
+  holds.release(requestId('req_1'));
+  expect(await changed()).toEqual([false, true, false]);
+  first.end();
+  expect(await changed()).toEqual([false, true, true]);
+  changes[2] = second.change();
+  fold({
+    type: 'CreditsLeased',
+    data: {
+      ...{ leaseId: leaseId('lease_1'), proxy: proxyId('proxy_1'), amount: usd(500), expiresAt: AT, epoch: 1 },
+      ...{ requestsFrom: null, requestsBefore: null },
+    },
+  });
+  expect(await changed()).toEqual([false, true, false]);
+  fold({
+    type: 'LeaseReleased',
+    data: { proxy: proxyId('proxy_1'), leaseId: leaseId('lease_1'), amount: usd(500) },
+  });
+  expect(await changed()).toEqual([false, true, true]);
 });
