@@ -104,7 +104,13 @@ export const meSchema = z.strictObject({
     expires_at: z.string().nullable(),
     models: z.array(z.string()).nullable(),
   }),
-  month: z.strictObject({ month: z.string(), account: limit, key: limit }),
+  month: z.strictObject({
+    month: z.string(),
+    account: limit,
+    key: limit,
+    /** Of the member whose key it is, and of all of that member's keys; absent where the member has no limit. */
+    member: limit.optional(),
+  }),
 });
 /** As it is sent. */
 export type MeAnswer = z.input<typeof meSchema>;

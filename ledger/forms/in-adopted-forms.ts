@@ -71,7 +71,9 @@ class FormWriter {
     expected: Revision,
     events: readonly ProposedEvent[],
   ): Promise<AppendResult> {
-    const adopted = await this.#whatIsAdopted(events);
+    const known = await this.#whatIsAdopted(events);
+    if (!events.every((event) => this.#isSayable(event, known))) await this.#lookNow(events);
+    const adopted = this.#adopted ?? known;
     const written = events.map((event) => (this.#pending.has(event.type) ? this.#inForm(event, adopted) : event));
     return await this.#log.append(stream, expected, written);
   }
@@ -79,16 +81,27 @@ class FormWriter {
   /** What is known of it, looked up now and then without waiting: adopted is for good, and the older form readable. */
   async #whatIsAdopted(events: readonly ProposedEvent[]): Promise<Forms> {
     const nowMs = this.#options.passedMs();
-    if (this.#adopted === null || nowMs - this.#lookedMs >= FORMS_LIMITS.adoptedLookMs) {
-      this.#lookedMs = nowMs;
-      this.#looking ??= this.#look(events).finally(() => {
-        this.#looking = null;
-      });
-      // A later look that fails leaves what is known.
-      this.#looking.catch(() => undefined);
-    }
+    // A later look that fails leaves what is known.
+    if (this.#adopted === null || nowMs - this.#lookedMs >= FORMS_LIMITS.adoptedLookMs)
+      this.#lookNow(events).catch(() => undefined);
     if (this.#adopted === null) await this.#looking;
     return this.#adopted ?? BASE_FORMS;
+  }
+
+  #lookNow(events: readonly ProposedEvent[]): Promise<void> {
+    this.#lookedMs = this.#options.passedMs();
+    this.#looking ??= this.#look(events).finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  /** What is not may have been adopted since: then it is the consequence of another's event in its new form. */
+  #isSayable(event: ProposedEvent, adopted: Forms): boolean {
+    const version = versionIn(adopted, event.type);
+    const { schemaVersion } = JSON.parse(event.metadata);
+    if (!this.#pending.has(event.type) || schemaVersion <= version) return true;
+    return downcast(event.type as EventType, version, JSON.parse(event.data), this.#options.steps) !== null;
   }
 
   async #look(events: readonly ProposedEvent[]): Promise<void> {

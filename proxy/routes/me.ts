@@ -20,6 +20,7 @@ function meOf({ accountId, account, key }: Caller, { projections, holds, clock }
   const nowMs = clock();
   const month = monthOf(nowMs);
   const { spendLimits } = projections.accounts;
+  const ofMember = spendLimits.ofMember(accountId, key.keyId, month);
   return {
     email: account.email,
     plan: account.plan,
@@ -37,6 +38,7 @@ function meOf({ accountId, account, key }: Caller, { projections, holds, clock }
       month,
       account: limitOf(spendLimits.ofAccount(accountId, month)),
       key: limitOf(spendLimits.ofKey(accountId, key.keyId, month)),
+      ...(ofMember === null ? {} : { member: limitOf(ofMember) }),
     },
   };
 }

@@ -24,6 +24,7 @@ async function site({ environment = { STRIPE_KEY: SECRET_KEY } as Record<string,
   return { server, program, configure };
 }
 
+const EXAMPLE = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
 const PURCHASE = ['credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'p1'];
 const ASK = ['payment', 'ask', 'acct_ada', 'p1'];
 
@@ -156,6 +157,20 @@ it('gateway payment save-method says where its owner agrees, then saves the card
   );
   expect(server.get('pm_saved').customer).toBeNull();
   await expect(program.run(...save, '--id', 'cs_1')).rejects.toThrow(/nothing was agreed to/);
+});
+
+it('gateway account plan says that a first plan waits for a card, and is paid once one is saved', async () => {
+  const { server, program } = await site();
+  await program.run('catalog', 'publish', EXAMPLE);
+  const plan = ['account', 'plan', 'acct_ada', 'starter'];
+  expect(await program.run(...plan)).toMatch(
+    /\nrenewal_\S+: waits for a card\n\nnext: gateway payment save-method acct_ada\nwritten at /,
+  );
+  await program.run('payment', 'save-method', 'acct_ada');
+  server.consent('cs_1');
+  await program.run('payment', 'save-method', 'acct_ada', '--id', 'cs_1');
+  expect(await program.run('payment', 'ask', 'acct_ada')).toMatch(/ paid \(pi_\d+\)\n/);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ plan: 'starter' });
 });
 
 it('a card is removed although Stripe is away, which is told', async () => {

@@ -134,9 +134,10 @@ describe(`${PROXIES} proxy processes on one event store`, () => {
   });
 
   it.each([
-    ['three proxies', {}, [0, 1, 2]],
-    ['one proxy alone', { proxies: 'one' } as const, [0]],
-  ])('pass a limit that is set by no more than the command prints: %s', async (_who, times, indexes) => {
+    ['three proxies', {}, [0, 1, 2], []],
+    ["three proxies, a member's", {}, [0, 1, 2], ['--member', 'fleet@example.com']],
+    ['one proxy alone', { proxies: 'one' } as const, [0], []],
+  ])('pass a limit that is set by no more than the command prints: %s', async (_who, times, indexes, of) => {
     await start(BigInt(FITTING) * WORST_MICRO_USD, times);
     const gate = Promise.withResolvers<void>();
     let reached = 0;
@@ -148,7 +149,9 @@ describe(`${PROXIES} proxy processes on one event store`, () => {
     const targets = await Promise.all(indexes.map((index) => targetOf(serve(index))));
     const before = targets.flatMap((target) => [startPost(target), startPost(target)]);
     await expect.poll(() => reached).toBe(underWay);
-    const set = ['limit', 'set', ACCOUNT, '--usd', '0.000001'];
+    // Commands here begin a ledger in the forms that every program reads.
+    if (of.length > 0) await gatewayCommand(configurationOf(0), 'ledger', 'forms', '--adopt');
+    const set = ['limit', 'set', ACCOUNT, ...of, '--usd', '0.000001'];
     const printed = BigInt(JSON.parse(await gatewayCommand(configurationOf(0), ...set)).setAsideBeforeMicroUsd);
     expect(printed).toBeGreaterThanOrEqual(BigInt(underWay) * WORST_MICRO_USD);
     await expect.poll(() => Promise.all(targets.map(statusOf))).toEqual(targets.map(() => 402));

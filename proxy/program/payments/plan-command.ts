@@ -69,13 +69,15 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
     claim !== undefined && 'attemptId' in claim.data && isAsked(claim.data) ? claim.data.attemptId : null;
   const ask = (attempt: string) => askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt });
   const paid = attemptId === null ? null : await ask(attemptId);
+  const waitsForCard = paid?.outcome.type === 'waits' && provider !== MANUAL && state.billing.payments.method === null;
+  const next = waitsForCard ? `waits for a card\n\nnext: gateway payment save-method ${id}` : null;
   const given: string[] = [];
   for (const attempt of openAttempts(state.billing.payments))
     if (isWithdrawn(state.billing, attempt) && [MANUAL, provider].includes(attempt.provider))
       given.push(`\n${attempt.attemptId}: ${sayOutcome(id, await ask(attempt.attemptId))}`);
   showWritten(context, command, recordedAt, {
     json: { accountId: id, plan: state.plan, billing: state.billing.plan, attemptId, outcome: paid?.outcome ?? null },
-    text: `${id}: ${planInWords(state)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${sayOutcome(id, paid)}`}`,
+    text: `${id}: ${planInWords(state)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(id, paid)}`}`,
   });
 }
 

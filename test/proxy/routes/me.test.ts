@@ -101,11 +101,12 @@ describe('GET /me', () => {
 
   it('follows a limit that is set and taken away', async () => {
     const caller = await openAccount(gateway, { nowMs: NOW, credits: 10n });
-    const set = (id: string | null, limit: bigint | null) =>
+    const set = (id: string | null, limit: bigint | null, member: string | null = null) =>
       gateway.command(
         {
           type: 'SetSpendLimit',
           keyId: id === null ? null : keyId(id),
+          member,
           limit: limit === null ? null : microUsd(limit),
         },
         caller.accountId,
@@ -113,6 +114,12 @@ describe('GET /me', () => {
     await set(null, 7_000n);
     await set(caller.keyId, 6_000n);
     expect(await me(caller)).toMatchObject({ month: { account: { limit: 7_000 }, key: { limit: 6_000 } } });
+    expect((await me(caller)).month).not.toHaveProperty('member');
+    const { email } = await me(caller);
+    await set(null, 8_000n, email.toUpperCase());
+    expect(await me(caller)).toMatchObject({ month: { member: { limit: 8_000, spent: 0 } } });
+    await set(null, null, email);
+    expect((await me(caller)).month).not.toHaveProperty('member');
     await set(null, null);
     await set(caller.keyId, null);
     expect(await me(caller)).toMatchObject({ month: { account: { limit: null }, key: { limit: null } } });
