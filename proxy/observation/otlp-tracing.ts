@@ -25,6 +25,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
+import { ERROR_TABLE } from '../../contracts/errors.ts';
 import { formatExactUsd } from '../../contracts/money.ts';
 import { within } from '../../ledger/within.ts';
 import type { ObservedRequest, RequestSpans } from './observed-request.ts';
@@ -138,8 +139,10 @@ class OtlpRequestSpans implements RequestSpans {
     const { method, routeOptions } = observed.request;
     this.#span.updateName(routeOptions.url === undefined ? method : `${method} ${routeOptions.url}`);
     this.#span.setAttributes(requestAttributes(observed, status));
-    // What a caller has done wrong is no error of a server (HTTP conventions).
-    if (status >= 500) this.#span.setStatus({ code: SpanStatusCode.ERROR });
+    // What a caller has done wrong is no error of a server (HTTP conventions). An answer that was cut has the status that it began with.
+    const { code } = observed;
+    if ((code === null ? status : ERROR_TABLE[code].status) >= 500)
+      this.#span.setStatus({ code: SpanStatusCode.ERROR });
     this.#span.end();
   }
 

@@ -1,49 +1,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { json as bodyOf } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, call, post } from '../fixtures/gateway/call.ts';
 import { freePort } from '../fixtures/processes/processes.ts';
 import { PROGRAM, runForJson, stop } from '../fixtures/processes/run-program.ts';
+import { attributesOf, startCollector } from '../fixtures/span-collector.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { head, write } from '../upstream/answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream } from '../upstream/upstream.ts';
-
-interface OtlpSpan {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly kind: number;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly status: { readonly code: number };
-  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
-}
-
-/** What takes spans by OTLP over HTTP, in JSON. */
-async function startCollector() {
-  const spans: OtlpSpan[] = [];
-  const server = createServer(async (request, response) => {
-    const { resourceSpans } = (await bodyOf(request)) as {
-      resourceSpans: { scopeSpans: { spans: OtlpSpan[] }[] }[];
-    };
-    for (const { scopeSpans } of resourceSpans) for (const scope of scopeSpans) spans.push(...scope.spans);
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces` };
-}
 
 /** `gateway serve` with an upstream, an account that has a key, and spans that go to `otlpUrl`. */
 async function serve(otlpUrl: string) {
@@ -67,9 +37,6 @@ async function serve(otlpUrl: string) {
   const [line] = await once(createInterface(child.stdout), 'line');
   return { child, upstream, url: JSON.parse(String(line)).url as string, key: String(key) };
 }
-
-const attributesOf = ({ attributes }: OtlpSpan) =>
-  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 it('sends a span of each request and of its call, below its caller’s, and the call’s goes to the upstream', async () => {
   const { spans, url: otlpUrl } = await startCollector();
@@ -110,10 +77,12 @@ it('sends a span of each request and of its call, below its caller’s, and the 
   expect(attributesOf(request)).toMatchObject({
     ...{ 'http.request.method': 'POST', 'http.route': '/v1/messages', 'http.response.status_code': 200 },
     ...{ 'gateway.request.id': answered.headers['request-id'], 'gateway.account.id': 'acct_a' },
+    'gateway.key.id': expect.stringMatching(/^key_/),
     ...{ 'gateway.outcome': 'completed', 'gateway.cost_usd': expect.stringMatching(/^0\.000/) },
   });
   expect(BigInt(calling.startTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(request.startTimeUnixNano));
-  expect(BigInt(request.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(calling.endTimeUnixNano));
+  // Each span has its start to the millisecond.
+  expect(BigInt(request.endTimeUnixNano) + 1_000_000n).toBeGreaterThanOrEqual(BigInt(calling.endTimeUnixNano));
   expect(refused.parentSpanId).toBeUndefined();
   expect(attributesOf(refused)).toMatchObject({ 'http.response.status_code': 401, 'error.type': 'invalid_credential' });
   for (const secret of [key, 'sk-svc', 'private matter']) expect(JSON.stringify(spans)).not.toContain(secret);

@@ -6,6 +6,7 @@ import pino from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { ObservedRequest } from '../../../proxy/observation/observed-request.ts';
 import { OtlpTracing } from '../../../proxy/observation/otlp-tracing.ts';
+import { startCollector } from '../../fixtures/span-collector.ts';
 
 const BATCH = 512;
 const WAITING_MAX = 4_096;
@@ -73,3 +74,36 @@ it.each([
       spans.ended(new ObservedRequest(request, 0, spans), 200);
     }
 });
+
+it('a call ends when its upstream was done with it, not with its request; one that nobody has said so of with its request', async () => {
+  const { spans: taken, url: otlpUrl } = await startCollector();
+  const tracing = new OtlpTracing({ otlpUrl, ratio: 1 }, pino({ level: 'silent' }));
+  const spans = tracing.begin({ traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' });
+  const begunMs = performance.now();
+  expect(spans.call('test', 'one').tracestate).toBe('vendor=1');
+  spans.callEnded();
+  const endedMs = performance.now();
+  later();
+  spans.callEnded();
+  spans.call('test', 'two');
+  later();
+  spans.ended(new ObservedRequest(request, 0, spans), 200);
+  await tracing.close();
+  const [one = 0, two = 0] = taken.map(({ startTimeUnixNano: from, endTimeUnixNano: to }) => inMs(to) - inMs(from));
+  expect(one).toBeLessThan(endedMs - begunMs + LATER_MS);
+  expect(two).toBeGreaterThanOrEqual(LATER_MS / 2);
+  expect(taken.map(({ parentSpanId }) => parentSpanId)).toEqual([
+    ...[taken[2]?.spanId, taken[2]?.spanId],
+    'b'.repeat(16),
+  ]);
+});
+
+const LATER_MS = 4;
+
+/** The clock that spans are measured by has gone on by so much. */
+function later(): void {
+  const untilMs = performance.now() + LATER_MS;
+  while (performance.now() < untilMs);
+}
+
+const inMs = (nanoseconds: string): number => Number(BigInt(nanoseconds) / 1_000n) / 1_000;
