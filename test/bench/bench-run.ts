@@ -44,7 +44,8 @@ import { measureDisk } from './weight/disk-bench.ts';
 import { measureExport } from './weight/export-bench.ts';
 import { measureMemory } from './weight/memory-bench.ts';
 import { measureRebuild } from './weight/rebuild-bench.ts';
-import { rebuildFigures, rebuildReport } from './weight/rebuild-figure.ts';
+import { measureRebuildBeside } from './weight/rebuild-beside.ts';
+import { besideFigure, besideReport, rebuildFigures, rebuildReport } from './weight/rebuild-figure.ts';
 import { measureReplay } from './weight/replay-bench.ts';
 import { measureVerify } from './weight/verify-bench.ts';
 import {
@@ -169,6 +170,8 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   if (options.start) say(startReport(figures.starts, options.events));
   const rebuilds = options.rebuild ? rebuildFigures(await measureRebuild(processes, options)) : [];
   say(rebuildReport(rebuilds));
+  const besideRebuild = options.rebuild ? besideFigure(await measureRebuildBeside(processes, options)) : null;
+  if (besideRebuild !== null) say(besideReport(besideRebuild));
   const copy = options.copy ? copyFigure(await measureCopy(processes, options)) : null;
   if (copy !== null) say(copyReport(copy));
   const { verify: verifies, seals } = options.verify
@@ -183,7 +186,7 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   if (memory !== null) say(memoryReport(memory));
   const diskBytesPerRequest = options.disk ? await measureDisk(processes, options) : null;
   if (diskBytesPerRequest !== null) say(`disk: ${diskBytesPerRequest.toFixed(0)} bytes a billed request\n`);
-  return { ...figures, rebuilds, copy, verifies, seals, exports, at, memory, diskBytesPerRequest };
+  return { ...figures, rebuilds, besideRebuild, copy, verifies, seals, exports, at, memory, diskBytesPerRequest };
 }
 
 interface WorkloadsMeasured {

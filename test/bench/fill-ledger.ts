@@ -1,4 +1,4 @@
-import { catalogFileSchema } from '../../contracts/catalog.ts';
+import { type CatalogFile, catalogFileSchema } from '../../contracts/catalog.ts';
 import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
 import { BASE_FORMS } from '../../contracts/event-forms.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
@@ -54,13 +54,13 @@ export const firstAccount = accountId('acct_filled0');
  * A new ledger of accounts with trial, credits and a key, and of billed requests at accounts drawn at random, until there are
  * so many events: what the decider makes of the commands, through the codec, by the log's own appends. Answers how many there are.
  */
-export async function fillLedger(path: string, size: LedgerSize): Promise<number> {
+export async function fillLedger(path: string, size: LedgerSize, catalog: CatalogFile = CATALOG): Promise<number> {
   const log = await openSqliteEventLog({ path });
   try {
     const nowMs = Date.now();
     // Programs of before, which are measured beside this one, serve from it, too.
     await identifyLedger(log, nowMs, recordingBy('gateway', nowMs), BASE_FORMS);
-    await publishCatalog(log, CATALOG, recordingBy('operator', nowMs));
+    await publishCatalog(log, catalog, recordingBy('operator', nowMs));
     const writer = new Writer(log);
     const accounts: Account[] = [];
     for (let index = 0; index < size.accounts; index++) accounts.push(await bear(writer, index));

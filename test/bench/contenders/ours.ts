@@ -25,6 +25,7 @@ export interface Ours extends Contender {
   readonly profileFolder: string;
   /** The file. */
   readonly ledger: string;
+  readonly configuration: string;
   /** How many events it holds. */
   eventsInLedger(): number;
 }
@@ -77,7 +78,7 @@ export async function startOurs(
     ],
     { environment: { BENCH_KEY: 'bench', EVENT_LOOP_PROBE_FILE: probeFile, NODE_ENV: 'production' }, stdout: 'pipe' },
   );
-  const ledger = join(data, 'ledger.db');
+  const ledger = ledgerOfOurs(processes, called);
   const { url } = await readyLine<{ url: string }>(child, processes, called);
   return {
     name,
@@ -90,9 +91,14 @@ export async function startOurs(
     probeFile,
     profileFolder,
     ledger,
+    configuration,
     eventsInLedger: () => countEvents(ledger),
   };
 }
+
+/** Before it is started, too: what is there by then, it has. */
+export const ledgerOfOurs = (processes: Processes, folder: string): string =>
+  join(processes.folder, folder, 'data', 'ledger.db');
 
 export const configurationOf = (data: string, catalog: string, upstreamPort: number) => ({
   listen: { host: '127.0.0.1', port: 0 },

@@ -6,13 +6,10 @@ import { type Ours, startOurs } from '../contenders/ours.ts';
 import { LoadGenerator } from '../load-generator.ts';
 import { readDelay } from '../measure.ts';
 import type { Options } from '../options.ts';
-import { requestBody, requestText } from '../request-body.ts';
+import { payingLoad } from '../paying-load.ts';
 import { HOSTILE_NAMES, type HostileBody } from './hostile-bodies.ts';
 import type { HostileSample } from './hostile-figures.ts';
 import type { HostileCommand, HostileReply } from './hostile-sender.ts';
-
-/** What the paying client sends: far below what the gateway can do alone. */
-const PAYING = { requestsPerS: 200, connections: 16 };
 
 /**
  * The p99 of a paying client alone, beside bodies that go to another process, and beside the same that a key without credits
@@ -75,12 +72,3 @@ async function tell(sender: ChildProcess, command: HostileCommand): Promise<Host
   const [reply] = await replied;
   return reply;
 }
-
-const payingLoad = ({ port, headers }: Ours) => ({
-  port,
-  requests: headers.map((one) => requestText({ port, headers: one }, requestBody('json', 'small'))),
-  connections: PAYING.connections,
-  eventsPerAnswer: 0,
-  countsEventsAsTheyCome: false,
-  requestsPerS: PAYING.requestsPerS,
-});

@@ -31,6 +31,35 @@ export const rebuildFigures = (samples: readonly RebuildSample[]): RebuildFigure
     };
   });
 
+/** One window of a paying client in each company. */
+export interface BesideSample {
+  readonly aloneP99Us: number;
+  /** Beside a rebuild that is none of the gateway's. */
+  readonly otherP99Us: number;
+  readonly besideP99Us: number;
+}
+
+/** Medians; of the ratios within each round. */
+export interface BesideFigure {
+  readonly aloneP99Us: number;
+  readonly p99Ratio: number;
+  /** The same beside the other: what the machine does to it, whatever the gateway does. */
+  readonly otherRatio: number;
+}
+
+export function besideFigure(samples: readonly BesideSample[]): BesideFigure {
+  const over = (value: (sample: BesideSample) => number) => median(samples.map(value));
+  return {
+    aloneP99Us: over(({ aloneP99Us }) => aloneP99Us),
+    p99Ratio: over(({ aloneP99Us, besideP99Us }) => besideP99Us / aloneP99Us),
+    otherRatio: over(({ aloneP99Us, otherP99Us }) => otherP99Us / aloneP99Us),
+  };
+}
+
+export const besideReport = ({ aloneP99Us, p99Ratio, otherRatio }: BesideFigure): string =>
+  `p99 of a paying client: ${(aloneP99Us / 1_000).toFixed(1)} ms, beside a rebuild and its switch ${p99Ratio.toFixed(2)}x; ` +
+  `beside a rebuild of another folder ${otherRatio.toFixed(2)}x\n`;
+
 const BARE = { sqlite: 'bare scan', eventstoredb: 'bare readAll' };
 
 export const rebuildReport = (figures: readonly RebuildFigure[]): string =>

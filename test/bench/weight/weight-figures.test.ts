@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { judge } from '../goals.ts';
 import { copyFigure, copyReport } from './copy-figure.ts';
-import { type RebuildSample, rebuildFigures, rebuildReport } from './rebuild-figure.ts';
+import { besideFigure, besideReport, type RebuildSample, rebuildFigures, rebuildReport } from './rebuild-figure.ts';
 import {
   type AtSample,
   atFigure,
@@ -150,6 +150,15 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
   expect(rebuildReport(rebuilds)).toContain(
     'rebuild of all views from eventstoredb: 4.00 s, bare readAll 2.00 s: 2.00x (CPU 2.50x); at most 0 MB resident',
   );
+  // Each to alone in its own round: the second was slow in all.
+  const besideRebuild = besideFigure([
+    { aloneP99Us: 2_000, otherP99Us: 3_000, besideP99Us: 5_000 },
+    { aloneP99Us: 20_000, otherP99Us: 24_000, besideP99Us: 30_000 },
+    { aloneP99Us: 1_000, otherP99Us: 1_600, besideP99Us: 1_900 },
+  ]);
+  expect(besideReport(besideRebuild)).toBe(
+    'p99 of a paying client: 2.0 ms, beside a rebuild and its switch 1.90x; beside a rebuild of another folder 1.50x\n',
+  );
   const copied = (seconds: number) => ({ events: 100, seconds, peakRssBytes: 1 });
   const copy = copyFigure([
     { appends: copied(1), copy: copied(5) },
@@ -162,6 +171,7 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
     replays: REPLAYS,
     starts,
     rebuilds,
+    besideRebuild,
     copy,
     verifies,
     seals,
@@ -170,7 +180,7 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
     memory: MEMORY,
     diskBytesPerRequest: 1_649,
   };
-  const judged = judge([], { weight }).slice(-22, -1);
+  const judged = judge([], { weight }).slice(-23, -1);
   expect(judged.map(({ title, measured, verdict }) => `${title}: ${measured}, ${verdict}`)).toEqual([
     'views from nothing: time to that of a bare scan: 2.5x, fell short',
     'views from nothing: most that is resident: 700 MB, fell short',
@@ -178,6 +188,7 @@ test('each goal is judged by its own figure, commands by the slowest', () => {
     'rebuild of all views: time to that of a bare scan: 2.5x, fell short',
     'rebuild of all views: most that is resident: 500 MB, reached',
     "rebuild of all views, eventstoredb: time to that of the adapter's bare readAll: 2x, reached",
+    'rebuild of all views and its switch: p99 of a paying client beside it, to alone: 1.9x, reached',
     'copy from log to log: events/s, to what the target takes: 0.25x, reached',
     "verify: events/s, to the bare scan's: 0.25x, fell short",
     'verify: CPU of an event without the start, to that with a tenth of the events: 1.3x, fell short',

@@ -1,7 +1,7 @@
 import Table from 'cli-table3';
 import { median } from '../load/latencies.ts';
 import type { CopyFigure } from './copy-figure.ts';
-import type { RebuildFigure } from './rebuild-figure.ts';
+import type { BesideFigure, RebuildFigure } from './rebuild-figure.ts';
 import type { WholeRun } from './whole-run.ts';
 
 /** Views from nothing and a bare scan of the same file, one after the other. */
@@ -192,6 +192,7 @@ export interface WeightFigures {
   readonly starts: readonly StartSample[];
   /** By log. */
   readonly rebuilds: readonly RebuildFigure[];
+  readonly besideRebuild: BesideFigure | null;
   readonly copy: CopyFigure | null;
   /** By the number of events, ascending. */
   readonly verifies: readonly VerifyFigure[];
@@ -208,6 +209,7 @@ export const NOTHING_WEIGHED: WeightFigures = {
   replays: [],
   starts: [],
   rebuilds: [],
+  besideRebuild: null,
   copy: null,
   verifies: [],
   seals: [],
