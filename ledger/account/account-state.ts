@@ -19,9 +19,10 @@ import { organizationSchema } from './organization-state.ts';
  * again. 3 has brought the exceptions, 4 what has expired of a grant, 5 when requests under a lease start, 6 exceptions
  * that are kept one by one; 7 has no members, which nobody read; 8 has what became of credit beside grants and debits,
  * product and members, whose a key is, and its secret of before; 9 has plans with
- * their periods; 10 has soft limits, limits of members, and the thresholds of each.
+ * their periods; 10 has soft limits, limits of members, and the thresholds of each; 11 when a
+ * payment method was removed.
  */
-export const ACCOUNT_STATE_VERSION = 10;
+export const ACCOUNT_STATE_VERSION = 11;
 
 const ms = z.int();
 

@@ -122,8 +122,9 @@ export function savePaymentMethod(
 ): AccountEvent[] {
   if (payments.method?.paymentMethodId === saved.paymentMethodId && payments.method.provider === saved.provider)
     return [];
-  // A consent of before is told again; a later one stands.
-  if (payments.method !== null && consentedAtMs < payments.method.consentedAtMs) return [];
+  // A consent of before is told again: a later one stands, and one that was withdrawn since does not.
+  const standsFromMs = payments.method?.consentedAtMs ?? payments.methodRemovedAtMs;
+  if (standsFromMs !== null && consentedAtMs < standsFromMs) return [];
   return [{ type: 'PaymentMethodSaved', data: { ...saved, consentedAt: instant(consentedAtMs), by } }];
 }
 

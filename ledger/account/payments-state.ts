@@ -54,10 +54,14 @@ export type ReloadState = z.infer<typeof reload>;
 export const paymentsSchema = z.strictObject({
   /** What may be charged without its owner being there; null is nothing. */
   method: paymentMethod.nullable(),
+  /** When the last one was removed: a consent of before is none any more, however often it is told. Null is never. */
+  methodRemovedAtMs: ms.nullable(),
   attempts: z.record(z.string(), attempt),
   /** Null where it was never configured. */
   reload: reload.nullable(),
 });
 export type PaymentsState = z.infer<typeof paymentsSchema>;
 
-export const NO_PAYMENTS: PaymentsState = Object.freeze({ method: null, attempts: {}, reload: null });
+export const NO_PAYMENTS: PaymentsState = Object.freeze({
+  ...{ method: null, methodRemovedAtMs: null, attempts: {}, reload: null },
+});

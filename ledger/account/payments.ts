@@ -18,7 +18,7 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
       return { ...payments, method: { ...saved, consentedAtMs: Date.parse(consentedAt) } };
     }
     case 'PaymentMethodRemoved':
-      return { ...payments, method: null };
+      return { ...payments, method: null, methodRemovedAtMs: Date.parse(event.data.removedAt) };
     case 'PurchaseStarted':
     case 'AutoReloadStarted': {
       const { amount: credits } = event.data;

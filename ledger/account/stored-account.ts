@@ -68,9 +68,16 @@ const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>>
   7: (account) => ({ ...account, billing: NO_BILLING, ...withoutMembers(account) }),
   8: ({ billing, ...account }) => ({ ...account, billing: withoutPlan(billing as BillingJson) }),
   9: (account) => ({ ...account, spend: { ...(account.spend as object), otherLimits: null } }),
+  // Of a method that was removed before then it is not known: until these rows are rebuilt.
+  10: ({ billing, ...account }) => ({ ...account, billing: withoutRemoval(billing as BillingJson) }),
 };
 
 type BillingJson = AccountJson & { readonly payments: AccountJson };
+
+const withoutRemoval = ({ payments, ...billing }: BillingJson): AccountJson => ({
+  ...billing,
+  payments: { ...payments, methodRemovedAtMs: null },
+});
 
 const withoutPlan = ({ payments, ...billing }: BillingJson): AccountJson => ({
   ...billing,

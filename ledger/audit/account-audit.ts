@@ -35,6 +35,8 @@ import type {
   LeasedData,
   LimitSetData,
   MemberData,
+  MethodRemovedData,
+  MethodSavedData,
   NarrowedData,
   OpenedData,
   PaidData,
@@ -172,9 +174,10 @@ export class AccountAudit {
     SpendLimitSet: ({ books }, event) => setLimit(books, event.data as LimitSetData, event),
     SpendThresholdCrossed: ({ books }, { data }) => takeCrossed(books, data as CrossedData),
     CreditsGranted: ({ books }, event) => takeGrant(books, event.data as GrantData, event),
-    PaymentMethodSaved: ({ books }) => takeMethod(books),
-    PaymentMethodRemoved: ({ books }) => {
+    PaymentMethodSaved: ({ books }, { data }) => takeMethod(books, data as MethodSavedData),
+    PaymentMethodRemoved: ({ books }, { data }) => {
       books.hasMethod = false;
+      books.methodRemovedAt = (data as MethodRemovedData).removedAt;
     },
     PurchaseStarted: ({ books }, { data }) => takePurchase(books, data as PurchaseData),
     PaymentSucceeded: ({ books }, event) => takePaid(books, event.data as PaidData, event),

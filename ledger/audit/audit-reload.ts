@@ -2,7 +2,14 @@ import { takeAttempt, takeOutcome } from './audit-payments.ts';
 import { isUsableAt } from './burn-own.ts';
 import { type AccountBooks, compare, compareAmount, type OwnReload, tell } from './own-account.ts';
 import { instantMs } from './own-times.ts';
-import type { FailedData, ReloadSetData, ReloadStartedData, SkippedData, StoredEvent } from './stored-event.ts';
+import type {
+  FailedData,
+  MethodSavedData,
+  ReloadSetData,
+  ReloadStartedData,
+  SkippedData,
+  StoredEvent,
+} from './stored-event.ts';
 
 /*
  * An auto-reload is begun where no more is left than its threshold, of as many whole cents as bring it to its target, and where
@@ -23,7 +30,12 @@ export function takeReloadSet(books: AccountBooks, said: ReloadSetData): void {
   books.reload = { isOn: said.consentedAt !== null, threshold, target, cap, ...anew() };
 }
 
-export function takeMethod(books: AccountBooks): void {
+export function takeMethod(books: AccountBooks, { paymentMethodId, consentedAt }: MethodSavedData): void {
+  if (!books.hasMethod && consentedAt < books.methodRemovedAt)
+    tell(
+      books,
+      `${paymentMethodId}: saved by the consent of ${consentedAt}, and withdrawn at ${books.methodRemovedAt}`,
+    );
   books.hasMethod = true;
   if (books.reload !== null) Object.assign(books.reload, anew());
 }

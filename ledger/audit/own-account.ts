@@ -226,6 +226,8 @@ export interface AccountBooks {
   readonly reloaded: Map<string, bigint>;
   /** Whether a payment method is saved. */
   hasMethod: boolean;
+  /** When the last one was removed; empty where none was. */
+  methodRemovedAt: string;
   /** Null where nothing has to. */
   following: OwnFollowing | null;
   /** Null where it was never configured. */
@@ -301,6 +303,7 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   returned: new Set(),
   reloaded: new Map(),
   hasMethod: false,
+  methodRemovedAt: '',
   following: null,
   reload: null,
   plan: null,

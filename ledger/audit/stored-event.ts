@@ -153,6 +153,13 @@ export interface PurchaseData {
   readonly price: string;
 }
 
+export interface MethodSavedData {
+  readonly paymentMethodId: string;
+  readonly consentedAt: string;
+}
+export interface MethodRemovedData {
+  readonly removedAt: string;
+}
 export interface PaidData {
   readonly attemptId: string;
   readonly provider: string;

@@ -16,6 +16,7 @@ import {
   usageOf,
   usd,
 } from '../../fixtures/ledger/example-account.ts';
+import { faultsOf } from '../audit/account-faults.ts';
 
 const NOW = ms('2026-11-20T10:00:00.000Z');
 const AT = new Date(NOW).toISOString();
@@ -162,6 +163,8 @@ test('a payment method is saved with consent, replaced by another, and removed o
     type: 'PaymentMethodSaved',
     data: { ...saved, consentedAt: OPENED_AT, by: 'owner' },
   };
+  const savedAt = (at: string): AccountEvent =>
+    ({ ...event, data: { ...event.data, consentedAt: at } }) as AccountEvent;
   given(opened).decides(save, event);
   given(opened, event).decides(save);
   const other = { ...event, data: { ...event.data, paymentMethodId: 'pm_2' } } as AccountEvent;
@@ -176,6 +179,13 @@ test('a payment method is saved with consent, replaced by another, and removed o
   given(opened, event, other).decides(remove, removed);
   given(opened, event, other, removed).decides(remove);
   expect(openAccount([opened, event, other, removed]).billing.payments.method).toBeNull();
+  // What was consented to before it was withdrawn, told once more.
+  given(opened, event, other, removed).decides({ ...save, consentedAtMs: NOW - 1 });
+  given(opened, event, other, removed).decides({ ...save, consentedAtMs: NOW }, savedAt(AT));
+  expect(faultsOf([opened, event, other, removed, savedAt(AT)])).toEqual([]);
+  expect(faultsOf([opened, event, other, removed, event])).toEqual([
+    expect.stringMatching(/pm_1: saved by the consent of .*, and withdrawn at /),
+  ]);
 });
 
 test('an outcome of an attempt that was never begun cannot follow', () => {

@@ -47,6 +47,13 @@ test('an account with a plan is what its text says, and one of before there were
   expect(Object.values(read.payments.attempts)).toMatchObject([{ kind: 'renewal', state: 'paid', period: null }]);
 });
 
+test('an account of before removals of payment methods were kept has none', () => {
+  const { billing, ...others } = JSON.parse(accountText(account));
+  const { methodRemovedAtMs: _removed, ...payments } = billing.payments;
+  const before = accountTextUpcaster(10)?.(JSON.stringify({ ...others, billing: { ...billing, payments } }));
+  expect(accountOfText(before ?? '')).toStrictEqual(account);
+});
+
 test('accounts that have nothing of it share what stands for that', () => {
   const [one, other] = [accountOfText(accountText(account)), accountOfText(accountText(account))];
   expect(one.grants).not.toBe(other.grants);

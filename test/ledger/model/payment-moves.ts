@@ -163,18 +163,23 @@ export const paymentMoves = [
       nowMs: account.nowMs,
     },
   ]),
-  move(2, 'save a method', { which: fc.nat({ max: 3 }) }, ({ which: card }, account) => [
-    {
-      ...{
-        type: 'SavePaymentMethod',
-        provider: 'stripe',
-        customerId: 'cus',
-        paymentMethodId: `pm_${card}`,
-        brand: 'visa',
+  move(
+    2,
+    'save a method',
+    { which: fc.nat({ max: 3 }), agoMs: fc.constantFrom(0, 3_600_000) },
+    ({ which: card, agoMs }, account) => [
+      {
+        ...{
+          type: 'SavePaymentMethod',
+          provider: 'stripe',
+          customerId: 'cus',
+          paymentMethodId: `pm_${card}`,
+          brand: 'visa',
+        },
+        ...{ last4: '4242', consentedAtMs: account.nowMs - agoMs, ...BY },
       },
-      ...{ last4: '4242', consentedAtMs: account.nowMs, ...BY },
-    },
-  ]),
+    ],
+  ),
   move(1, 'remove the method', {}, (_, account) => [{ type: 'RemovePaymentMethod', ...BY, nowMs: account.nowMs }]),
   move(
     2,

@@ -36,6 +36,7 @@ export class PlainPayments {
   readonly attempts: Record<string, PlainAttempt> = {};
   #method: string | null = null;
   #consentedAtMs = 0;
+  #removedAtMs = 0;
   #reload: PlainReload | null = null;
   /** What the last look at auto-reload came to. */
   looked = '';
@@ -64,7 +65,7 @@ export class PlainPayments {
         });
       case 'SavePaymentMethod': {
         const method = `${command.provider} ${command.paymentMethodId}`;
-        const isOlder = this.#method !== null && command.consentedAtMs < this.#consentedAtMs;
+        const isOlder = command.consentedAtMs < (this.#method === null ? this.#removedAtMs : this.#consentedAtMs);
         if (this.#method === method || isOlder) return 'nothing';
         this.#method = method;
         this.#consentedAtMs = command.consentedAtMs;
@@ -73,6 +74,7 @@ export class PlainPayments {
       }
       case 'RemovePaymentMethod': {
         const had = this.#method;
+        if (had !== null) this.#removedAtMs = command.nowMs;
         this.#method = null;
         return had === null ? 'nothing' : 'done';
       }
