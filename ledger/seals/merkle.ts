@@ -80,19 +80,22 @@ export class MerkleTree {
 export class Subtrees {
   readonly trees: Subtree<Digest>[] = [];
   readonly #nodes = new NodeHasher();
+  readonly #leavesMax: number;
   #end: number;
 
-  /** @param first where in the larger tree they begin */
-  constructor(first: number) {
+  /** @param first where in the larger tree they begin @param leavesMax of one of them */
+  constructor(first: number, leavesMax = Number.POSITIVE_INFINITY) {
     this.#end = first;
+    this.#leavesMax = leavesMax;
   }
 
-  append(leaf: Digest): void {
-    this.#end += 1;
-    let last = { root: leaf, leaves: 1 };
+  /** @param root as `MerkleTree.append` takes it */
+  append(root: Digest, leaves = 1): void {
+    this.#end += leaves;
+    let last = { root, leaves };
     for (let left = this.trees.at(-1); left?.leaves === last.leaves; left = this.trees.at(-1)) {
       const both = 2 * last.leaves;
-      if (this.#end % both !== 0) break;
+      if (both > this.#leavesMax || this.#end % both !== 0) break;
       last = { root: this.#nodes.join(left.root, last.root), leaves: both };
       this.trees.pop();
     }

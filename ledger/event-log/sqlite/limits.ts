@@ -28,6 +28,8 @@ export const SQLITE_LIMITS = Object.freeze({
   pageStepEvents: 64,
   /** Of a page that is hashed where it is read, a few milliseconds; and what is handed over is short. */
   leafPageEvents: 2_048,
+  /** How far behind the head whoever seals is, at the most, for what is written to be hashed for it: its hashes take 4 MB. */
+  leavesKeptMax: 65_536,
   /** Pages asked for and not answered yet. */
   pagesWaitingMax: 1_000,
 

@@ -1,7 +1,6 @@
 import {
   EventLogError,
   type LeafPage,
-  type LeavesFrom,
   type ReadAllOptions,
   type ReadStreamOptions,
   type RecordedEvent,
@@ -10,7 +9,7 @@ import { type Position, position, type StreamName } from '../../../contracts/ids
 import { eventOf } from './event-of-row.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import type { LogThread } from './log-thread.ts';
-import type { PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
+import type { LeavesQuery, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';
 import { FileNotInPlaceError } from './while-in-place.ts';
 
 export type ReaderThread = LogThread<ReadMessage, ReadAnswer>;
@@ -85,9 +84,8 @@ export class LogReader {
   }
 
   /** As the port's. */
-  async leaves({ after, limit, ...from }: LeavesFrom): Promise<LeafPage> {
-    const most = Math.min(limit, SQLITE_LIMITS.leafPageEvents);
-    const answer = await this.#ask({ type: 'leaves', after: after ?? 0, limit: most, ...from });
+  async leaves(query: LeavesQuery): Promise<LeafPage> {
+    const answer = await this.#ask(query);
     if (answer.type !== 'leaves') throw unreadable('it answered something else');
     return answer;
   }

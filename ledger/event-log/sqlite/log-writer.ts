@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { type AppendResult, EventLogError, type ProposedEvent } from '../../../contracts/event-log.ts';
+import { type AppendResult, EventLogError, type LeafPage, type ProposedEvent } from '../../../contracts/event-log.ts';
 import type { Revision, StreamName } from '../../../contracts/ids.ts';
 import { charsOf, refuseAppend } from '../append-bounds.ts';
 import { AppendOutbox, type WaitingAppend } from './append-outbox.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import type { LogThread } from './log-thread.ts';
-import type { AppendedGroup, AppendGroup } from './messages.ts';
+import type { AppendedGroup, LeavesQuery, WriteAnswer, WriteMessage } from './messages.ts';
 import { type CommittedAppend, outcomesOf } from './outcomes.ts';
 
-export type WriterThread = LogThread<AppendGroup, AppendedGroup>;
+export type WriterThread = LogThread<WriteMessage, WriteAnswer>;
 
 /** Appends that come during a commit make the next group, one message each way. Never blocks on the disk. */
 export class LogWriter {
@@ -24,13 +24,17 @@ export class LogWriter {
   #timer: NodeJS.Timeout | null = null;
   #end: EventLogError | null = null;
   #onIdle: (() => void) | null = null;
+  #onLeaves: ((page: LeafPage | null) => void) | null = null;
 
   /** @param onCommitted told of what was written, in log order, before the appends resolve */
   constructor(thread: WriterThread, onCommitted: (appends: readonly CommittedAppend[]) => void) {
     this.#thread = thread;
     this.#onCommitted = onCommitted;
     thread.listen(
-      (answer) => this.#take(answer),
+      (answer) => {
+        if (answer.type === 'leaves') this.#takeLeaves(answer.page);
+        else this.#take(answer);
+      },
       (cause) => this.#fail(cause),
     );
   }
@@ -45,6 +49,15 @@ export class LogWriter {
     return new Promise((resolve, reject) => {
       this.#outbox.push({ stream, expected, events, chars, resolve, reject });
       this.#schedule();
+    });
+  }
+
+  /** Of what was written of late, without a look at the file; null where that has to be read, and beside another who asks. */
+  leaves(query: LeavesQuery): Promise<LeafPage | null> {
+    if (this.#end !== null || this.#onLeaves !== null) return Promise.resolve(null);
+    return new Promise((resolve) => {
+      this.#onLeaves = resolve;
+      this.#thread.send(query);
     });
   }
 
@@ -123,6 +136,11 @@ export class LogWriter {
     if (this.#waiting === 0) this.#onIdle?.();
   }
 
+  #takeLeaves(page: LeafPage | null): void {
+    this.#onLeaves?.(page);
+    this.#onLeaves = null;
+  }
+
   /** What was sent may have been written, what was not sent was not. */
   #fail(cause: Error): void {
     this.#end ??= new EventLogError('unavailable', 'the log cannot be written any more', { cause });
@@ -134,6 +152,7 @@ export class LogWriter {
     for (const { reject } of this.#outbox.takeAll()) reject(unavailable);
     this.#inFlight.length = 0;
     this.#waiting = 0;
+    this.#takeLeaves(null);
     this.#onIdle?.();
   }
 }

@@ -31,6 +31,10 @@ export type AppendedGroup =
   | { readonly type: 'committed'; readonly outcomes: readonly number[] }
   | { readonly type: 'failed'; readonly kind: 'unavailable' | 'ambiguous'; readonly message: string };
 
+/** What the writer is sent: it may be asked for leaf hashes of what it has written, too (WrittenLeaves). */
+export type WriteMessage = AppendGroup | LeavesQuery;
+export type WriteAnswer = AppendedGroup | { readonly type: 'leaves'; readonly page: LeafPage | null };
+
 export const APPENDED = 0;
 /** A retry of what was written before. */
 export const REPEATED = 1;

@@ -85,14 +85,14 @@ function readPage(statement: StatementSync, query: PageQuery): { rows: EventRow[
 
 /** The same, and what was hashed of a step is let go of before the next. */
 function readLeaves(statement: StatementSync, query: LeavesQuery, hasher: LeafHasher): LeafPage {
-  const page = new LeafPageOf(query, hasher);
+  const page = new LeafPageOf(query);
   let { after } = query;
   let chars = 0;
   for (let rest = query.limit; rest > 0 && chars < SQLITE_LIMITS.pageCharsMax; ) {
     const limit = Math.min(rest, SQLITE_LIMITS.pageStepEvents);
     const step = statement.all(after, limit) as unknown as EventRow[];
     for (const row of step) {
-      if (!page.add(eventOf(row))) return page.page(false);
+      if (!page.add(eventOf(row), hasher)) return page.page(false);
       chars += row[5].length + row[6].length;
     }
     if (step.length < limit) return page.page(true);

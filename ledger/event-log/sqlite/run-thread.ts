@@ -7,6 +7,8 @@ import type { OpenedFile } from './opened-file.ts';
 
 interface ThreadWork<Message, Answer> {
   readonly answer: (message: Message) => Answer;
+  /** What is to be done when the answer is on its way. */
+  readonly behind?: (message: Message, answer: Answer) => void;
   readonly file: OpenedFile;
   readonly close: () => void;
 }
@@ -26,7 +28,9 @@ export function runThread<Message, Answer>(open: (data: ThreadData) => ThreadWor
       port.close();
     } else {
       assert(work !== null, 'what is asked is asked of an open file');
-      port.postMessage(work.answer(message));
+      const answer = work.answer(message);
+      port.postMessage(answer);
+      work.behind?.(message, answer);
     }
   });
 }

@@ -99,8 +99,11 @@ class SqliteEventLog implements EventLog {
     return this.#subscribers.subscribe(options);
   }
 
-  readLeaves(from: LeavesFrom): Promise<LeafPage> {
-    return this.#reader.leaves(from);
+  /** Close behind the head without the file. */
+  async readLeaves({ after, limit, ...place }: LeavesFrom): Promise<LeafPage> {
+    const most = Math.min(limit, SQLITE_LIMITS.leafPageEvents);
+    const query = { type: 'leaves', after: after ?? 0, limit: most, ...place } as const;
+    return (await this.#writer.leaves(query)) ?? (await this.#reader.leaves(query));
   }
 
   headPosition(): Promise<Position | null> {

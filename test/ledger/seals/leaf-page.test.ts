@@ -23,8 +23,8 @@ test('a page is the leaf hashes of its events, and the trees by which the whole 
   for (let rangeFirst = 0; rangeFirst < 9; rangeFirst++)
     for (let ordinal = rangeFirst; ordinal < 20; ordinal++)
       for (const end of [ordinal, ordinal + 1, ordinal + 7, ordinal + 23]) {
-        const making = new LeafPageOf({ ordinal, rangeFirst }, hasher);
-        for (let at = ordinal; at < end; at++) expect(making.add(eventAt(at))).toBe(true);
+        const making = new LeafPageOf({ ordinal, rangeFirst });
+        for (let at = ordinal; at < end; at++) expect(making.add(eventAt(at), hasher)).toBe(true);
         const page = making.page(true);
         const [whole, range] = [treeOf(0, ordinal), treeOf(rangeFirst, ordinal)];
         for (const { root, leaves } of page.inWhole) whole.append(root as Digest, leaves);
@@ -36,17 +36,20 @@ test('a page is the leaf hashes of its events, and the trees by which the whole 
 });
 
 test('a page of many events has few trees', () => {
-  const making = new LeafPageOf({ ordinal: 77, rangeFirst: 10 }, hasher);
-  for (let at = 77; at < 77 + 2_048; at++) making.add(eventAt(at));
+  const making = new LeafPageOf({ ordinal: 77, rangeFirst: 10 });
+  for (let at = 77; at < 77 + 2_048; at++) making.add(eventAt(at), hasher);
   const { inWhole, inRange } = making.page(false);
   expect(Math.max(inWhole.length, inRange.length)).toBeLessThanOrEqual(2 * 11);
 });
 
 test('a page ends behind an event of the seals, and before one that does not follow in the log', () => {
-  const sealed = new LeafPageOf({ ordinal: 0, rangeFirst: 0 }, hasher);
-  expect([sealed.add(eventAt(0)), sealed.add(eventAt(1, SEALS_STREAM))]).toEqual([true, false]);
+  const sealed = new LeafPageOf({ ordinal: 0, rangeFirst: 0 });
+  expect([sealed.add(eventAt(0), hasher), sealed.add(eventAt(1, SEALS_STREAM), hasher)]).toEqual([true, false]);
   expect(sealed.page(false)).toMatchObject({ leaves: leafAt(0), firstPosition: 100, seal: eventAt(1, SEALS_STREAM) });
-  const gap = new LeafPageOf({ ordinal: 0, rangeFirst: 0 }, hasher);
-  expect([gap.add(eventAt(0)), gap.add({ ...eventAt(1), position: position(102) })]).toEqual([true, false]);
+  const gap = new LeafPageOf({ ordinal: 0, rangeFirst: 0 });
+  expect([gap.add(eventAt(0), hasher), gap.add({ ...eventAt(1), position: position(102) }, hasher)]).toEqual([
+    true,
+    false,
+  ]);
   expect(gap.page(false)).toMatchObject({ leaves: leafAt(0), seal: null, isEnd: false });
 });

@@ -123,6 +123,7 @@ describe('the end of a thread', () => {
     openPlainly(path).exec('BEGIN IMMEDIATE');
     const sent = log.append(newStream(), NO_STREAM, events(1));
     const settled = Promise.allSettled([sent]);
+    const leaves = log.readLeaves?.({ after: null, ordinal: 0, rangeFirst: 0, limit: 1 });
     for (let turns = 0; turns < 3; turns++) await nextTurn();
     const unsent = Promise.allSettled([log.append(newStream(), NO_STREAM, events(1))]);
     await kill(writer);
@@ -130,6 +131,8 @@ describe('the end of a thread', () => {
     expect(await settled).toMatchObject([{ reason: { kind: 'ambiguous' } }]);
     expect(await unsent).toMatchObject([{ reason: { kind: 'unavailable' } }]);
     await expect(log.append(newStream(), NO_STREAM, events(1))).rejects.toMatchObject({ kind: 'unavailable' });
+    // The file can be read still.
+    expect(await leaves).toMatchObject({ leaves: '', isEnd: true });
     await log.close();
   });
 
