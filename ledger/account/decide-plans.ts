@@ -34,7 +34,7 @@ export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount)
         ? 'plan: the catalog has no plans for the product of the account'
         : `plan: the catalog has no plan ${JSON.stringify(id)} for the account; it has ${sold.map((one) => one.id).join(', ')}`,
     );
-  if (current !== null && (current.next?.plan ?? current.plan) === id) return payNow(command, state, current);
+  if (current !== null && askedFor(current) === id) return payNow(command, state, current);
   const open = openAttempts(state.billing.payments).find(({ period }) => period !== null);
   if (open !== undefined && current?.plan !== id)
     return commandRefused(
@@ -66,6 +66,10 @@ function wayOut({ accountId, billing }: OpenAccount, attempt: PaymentAttempt): s
     ? `gateway account plan ${accountId} ${NO_PLAN}`
     : `gateway payment decline ${accountId}`;
 }
+
+/** As the period ends; null where a dearer plan that was asked for since may be instead of it. */
+const askedFor = ({ plan, next }: PlanState): string | null =>
+  next === null ? plan : next.unlessPaid === null ? next.plan : null;
 
 /** Asked for again: nothing, but where it is to be paid, and no attempt is open, another one begins without a wait. */
 function payNow(command: CommandOf<'ChangePlan'>, state: OpenAccount, plan: PlanState): AccountEvent[] {
@@ -185,9 +189,9 @@ const asked = (
 
 /** What is paid for goes on until its end. */
 function ending(command: CommandOf<'ChangePlan'>, current: PlanState): AccountEvent[] {
-  const { period, anchorMs, next } = current;
+  const { period, anchorMs } = current;
   if (period === null || command.nowMs >= period.endMs) return [ended(current, 'cancelled', command.nowMs)];
-  if (next?.plan === NO_PLAN) return [];
+  if (askedFor(current) === NO_PLAN) return [];
   return [asked(command, { effectiveAtMs: period.endMs, anchorMs, endMs: period.endMs })];
 }
 

@@ -17,8 +17,8 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
         ? { ...state, plan: event.data.plan }
         : { ...state, billing: { ...state.billing, plan: changed(plan, event.data.plan, event.data.terms) } };
     case 'RenewalStarted': {
-      const claimed = event.data.kind === 'renewal' ? withClaim(state, event.data) : state;
-      return event.data.price === 0n ? withPaidPeriod(claimed, event.data.kind, paidPeriodOf(event.data)) : claimed;
+      const claimed = event.data.kind === 'renewal' ? withClaim(state, event.data) : withUpgrade(state, event.data);
+      return event.data.price === 0n ? withPaidPeriod(claimed, event.data, paidPeriodOf(event.data)) : claimed;
     }
     case 'PlanEnded': {
       const { plan: ended, reason, at } = event.data;
@@ -28,7 +28,7 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
     case 'PaymentSucceeded': {
       const attempt = attemptOf(payments, event.data.attemptId);
       if (attempt === undefined || attempt.period === null || !isAwaited(state.billing, attempt)) return state;
-      return withPaidPeriod(state, attempt.kind, attempt.period);
+      return withPaidPeriod(state, attempt, attempt.period);
     }
     case 'PaymentFailed':
     case 'PaymentAbandoned': {
@@ -106,8 +106,16 @@ function changed(before: PlanState | null, plan: string, terms: Terms): PlanStat
       ...{ due: null, next: null },
     };
   if (before === null) return null;
-  const isLater = plan === NO_PLAN || (plan !== before.plan && effectiveAtMs >= (before.period?.endMs ?? 0));
-  return { ...before, next: isLater ? { plan, effectiveAtMs } : null };
+  if (plan === before.plan) return { ...before, next: null };
+  const isLater = plan === NO_PLAN || effectiveAtMs >= (before.period?.endMs ?? 0);
+  return isLater ? { ...before, next: { plan, effectiveAtMs, unlessPaid: null } } : before;
+}
+
+/** What was asked for before a dearer plan holds until that is paid. */
+function withUpgrade(state: OpenAccount, { attemptId }: EventData<'RenewalStarted'>): OpenAccount {
+  const { plan } = state.billing;
+  if (plan === null || plan.next === null) return state;
+  return { ...state, billing: { ...state.billing, plan: { ...plan, next: { ...plan.next, unlessPaid: attemptId } } } };
 }
 
 function withClaim(state: OpenAccount, claim: EventData<'RenewalStarted'>): OpenAccount {
@@ -119,13 +127,21 @@ function withClaim(state: OpenAccount, claim: EventData<'RenewalStarted'>): Open
   return { ...state, billing: { ...state.billing, plan: { ...plan, due } } };
 }
 
-function withPaidPeriod(state: OpenAccount, kind: PaymentAttempt['kind'], paid: PaidPeriod): OpenAccount {
+function withPaidPeriod(
+  state: OpenAccount,
+  { attemptId, kind }: Pick<PaymentAttempt, 'attemptId' | 'kind'>,
+  paid: PaidPeriod,
+): OpenAccount {
   const before = state.billing.plan;
   if (before === null) throw new Error(`a period of ${paid.plan}, which the account has not`);
   const { startMs, endMs, ...terms } = paid;
-  const next = before.next !== null && before.next.effectiveAtMs <= startMs ? null : before.next;
+  const isOver =
+    kind === 'renewal' ? (before.next?.effectiveAtMs ?? startMs) <= startMs : before.next?.unlessPaid === attemptId;
+  const next = isOver ? null : before.next;
   const plan =
-    kind === 'renewal' ? { ...before, ...terms, period: { startMs, endMs }, due: null, next } : { ...before, ...terms };
+    kind === 'renewal'
+      ? { ...before, ...terms, period: { startMs, endMs }, due: null, next }
+      : { ...before, ...terms, next };
   return { ...state, plan: paid.plan, billing: { ...state.billing, plan, endedPlan: null } };
 }
 

@@ -70,6 +70,7 @@ const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>>
   9: (account) => ({ ...account, spend: { ...(account.spend as object), otherLimits: null } }),
   // Of a method that was removed before then it is not known: until these rows are rebuilt.
   10: ({ billing, ...account }) => ({ ...account, billing: withoutRemoval(billing as BillingJson) }),
+  11: ({ billing, ...account }) => ({ ...account, billing: ofPlanWithNext(billing as BillingJson) }),
 };
 
 type BillingJson = AccountJson & { readonly payments: AccountJson };
@@ -78,6 +79,13 @@ const withoutRemoval = ({ payments, ...billing }: BillingJson): AccountJson => (
   ...billing,
   payments: { ...payments, methodRemovedAtMs: null },
 });
+
+/** What was asked for before a dearer plan was forgotten then. */
+function ofPlanWithNext(billing: BillingJson): AccountJson {
+  const plan = (billing.plan ?? null) as AccountJson | null;
+  if (plan === null || plan.next === null) return billing;
+  return { ...billing, plan: { ...plan, next: { ...(plan.next as object), unlessPaid: null } } };
+}
 
 const withoutPlan = ({ payments, ...billing }: BillingJson): AccountJson => ({
   ...billing,

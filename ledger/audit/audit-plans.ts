@@ -32,7 +32,8 @@ export function takePlanChanged(books: AccountBooks, { plan, terms = null }: Pla
       ...{ plan, version: catalogVersion, anchorAt, paidUntil: '', overdraft: 0n },
       ...{ upgradedFrom: '', due: null, wanted: null },
     };
-  else before.wanted = plan !== before.plan && effectiveAt >= before.paidUntil ? { plan, from: effectiveAt } : null;
+  else if (plan === before.plan) before.wanted = null;
+  else if (effectiveAt >= before.paidUntil) before.wanted = { plan, from: effectiveAt };
 }
 
 export function takeRenewal(books: AccountBooks, claim: RenewalData, event: StoredEvent): void {
@@ -59,7 +60,7 @@ export function takeRenewal(books: AccountBooks, claim: RenewalData, event: Stor
     takeAttempt(books, attemptId, { kind, provider, credits, price, month: null, period });
     return;
   }
-  takePeriod(own, kind, period);
+  takePeriod(own, claim, period);
   const fields = { grantId: attemptId, source: 'plan', amount: claim.credits, costBasis: '0', expiresAt: periodEnd };
   const commandId = event.metadata?.commandId;
   books.following = { type: 'CreditsGranted', fields, commandId, name: attemptId, told: 'begun, and nothing granted' };
@@ -111,6 +112,7 @@ function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData)
 function auditUpgrade(books: AccountBooks, own: OwnPlanState, claim: RenewalData): void {
   const { attemptId, plan, catalogVersion, periodStart, periodEnd } = claim;
   compare(books, `${attemptId}: the end of its period`, periodEnd, own.paidUntil);
+  if (own.wanted !== null) own.wanted.unlessPaid = attemptId;
   const [before, after] = [books.planOf(own.version, own.plan), books.planOf(catalogVersion, plan)];
   if (before === null || after === null) return;
   const from = beginsIn(own.anchorAt, monthsAfter(periodEnd, -1));

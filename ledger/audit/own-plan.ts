@@ -21,8 +21,8 @@ export interface OwnPlanState {
   upgradedFrom: string;
   /** The period that is to be paid, as far as that was begun. */
   due: OwnDuePeriod | null;
-  /** What was asked for later; '' is the end. */
-  wanted: { readonly plan: string; readonly from: string } | null;
+  /** What was asked for later; '' is the end. A dearer plan that was asked for after it is instead of it once its attempt is paid. */
+  wanted: { readonly plan: string; readonly from: string; unlessPaid?: string } | null;
 }
 
 /** One that is to be paid, and its newest attempt. */
@@ -56,10 +56,17 @@ export const isOfPlan = (own: OwnPlanState, kind: string, { plan, from, until }:
     : own.paidUntil === until && from > own.upgradedFrom;
 
 /** It is paid, and so in force. */
-export function takePeriod(own: OwnPlanState, kind: string, period: OwnPaidPeriod): void {
+export function takePeriod(
+  own: OwnPlanState,
+  { attemptId, kind }: { readonly attemptId: string; readonly kind: string },
+  period: OwnPaidPeriod,
+): void {
   const { plan, version, from, until, overdraft } = period;
   Object.assign(own, { plan, version, overdraft });
-  if (kind !== 'renewal') return void Object.assign(own, { upgradedFrom: from });
+  if (kind !== 'renewal') {
+    if (own.wanted?.unlessPaid === attemptId) own.wanted = null;
+    return void Object.assign(own, { upgradedFrom: from });
+  }
   if (own.wanted !== null && own.due !== null && own.wanted.from <= own.due.from) own.wanted = null;
   Object.assign(own, { paidUntil: until, upgradedFrom: '', due: null });
 }

@@ -1,19 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { EventData } from '../../../contracts/events.ts';
-import { paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { spendable } from '../../../ledger/account/leases.ts';
-import { overdraftOf } from '../../../ledger/account/plans.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { keyIssued, ms, opened, record, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import { ms, opened, record, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
 import { catalogOf, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
-import { AT, asks, catalog, Life, looks, online } from './plan-life.ts';
-
-const END = '2026-12-30T10:00:00.000Z';
-const DAY = 24 * 3_600_000;
-
-const life = (): Life => new Life(opened, keyIssued());
-const onStarter = (): Life => life().does(asks('starter')).pays(AT);
+import { AT, asks, catalog, DAY, END, Life, life, looks, online, onStarter } from './plan-life.ts';
 
 describe('a first plan', () => {
   it('is claimed as it is asked for, and in force with its credits once it is paid', () => {
@@ -225,105 +216,6 @@ describe('a renewal', () => {
     expect(after.does(looks('2027-02-01T00:00:00.000Z')).claims.at(-1)).toMatchObject({
       periodStart: '2027-01-30T10:00:00.000Z',
     });
-  });
-});
-
-describe('another plan', () => {
-  const MID = '2026-12-15T10:00:00.000Z';
-
-  it('that is dearer and gives more is in force once its difference for the rest of the period is paid', () => {
-    const one = onStarter().does(asks('team', MID));
-    expect(one.claims[1]).toMatchObject({
-      ...{ attemptId: `upgrade_${MID}`, kind: 'upgrade', plan: 'team', price: 90_000_000n, credits: 117_500_000n },
-      ...{ periodStart: MID, periodEnd: END },
-    });
-    expect([one.state.plan, overdraftOf(one.state)]).toEqual(['starter', 0n]);
-    one.pays(MID, 'upgrade');
-    expect([one.state.plan, overdraftOf(one.state)]).toEqual(['team', 20_000_000n]);
-    expect(one.plan).toMatchObject({ period: { startMs: ms(AT), endMs: ms(END) } });
-    expect(one.events.at(-1)).toMatchObject({ data: { source: 'plan', amount: 117_500_000n, expiresAt: END } });
-    expect(one.does(looks(END)).claims[2]).toMatchObject({ plan: 'team', price: 200_000_000n });
-    expect(one.faults).toEqual([]);
-  });
-
-  it('whose difference is declined leaves the plan that there is', () => {
-    const one = onStarter().does(asks('team', MID)).declined(ms(MID));
-    expect(one.state.plan).toBe('starter');
-    expect(one.does(looks(END)).claims[2]).toMatchObject({ plan: 'starter', kind: 'renewal' });
-  });
-
-  it('asked for before one that is paid is credit as bought, where it turns out to be paid after all', () => {
-    const both = (): Life =>
-      onStarter().does(asks('team', MID)).declined(ms(MID)).does(asks('big', '2026-12-16T10:00:00.000Z'));
-    const { attemptId: first, provider, price: amount } = both().claims[1] as EventData<'RenewalStarted'>;
-    const paidLate: AccountCommand = {
-      ...{ type: 'RecordPayment', attemptId: first, provider, paymentId: paymentId('pi_first'), amount },
-      ...{ paidAtMs: ms(MID), nowMs: ms('2026-12-17T10:00:00.000Z') },
-    };
-    const one = both().pays('2026-12-16T10:00:00.000Z').does(paidLate);
-    expect([one.state.plan, overdraftOf(one.state)]).toEqual(['big', 50_000_000n]);
-    expect(one.events.at(-1)).toMatchObject({ data: { source: 'purchase', amount: 117_500_000n, expiresAt: null } });
-    expect(one.faults).toEqual([]);
-    const inTurn = both().does(paidLate);
-    expect(inTurn.state.plan).toBe('team');
-    expect(inTurn.pays('2026-12-17T11:00:00.000Z').state.plan).toBe('big');
-    expect(inTurn.faults).toEqual([]);
-  });
-
-  it('whose difference nobody has paid as the period ends does not keep the plan from being renewed', () => {
-    const one = onStarter().does(asks('team', MID), looks(END));
-    expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', kind: 'renewal' });
-  });
-
-  it('that is cheaper is renewed in place of the one before, and may be taken back until then', () => {
-    const onTeam = (): Life => life().does(asks('team')).pays(AT);
-    const one = onTeam().does(asks('starter', MID));
-    expect(one.claims.length).toBe(1);
-    expect(one.state.plan).toBe('team');
-    one.does(looks(END)).pays(END, 'later');
-    expect([one.state.plan, one.plan?.next, overdraftOf(one.state)]).toEqual(['starter', null, 0n]);
-    expect(one.faults).toEqual([]);
-    const back = onTeam().does(asks('starter', MID), asks('team', MID), looks(END));
-    expect(back.claims.at(-1)).toMatchObject({ plan: 'team' });
-  });
-
-  it('is renewed as its own product has it, whatever another product sells by its id', () => {
-    const other = { ...STARTER, product: 'other', price: usd(900_000_000) };
-    const both = { version: 2, plans: new Map([...catalog.plans, [2, [other]]]) };
-    const one = onStarter().does({ ...looks(END), catalog: both });
-    expect(one.claims.at(-1)).toMatchObject({ catalogVersion: 1, price: 20_000_000n });
-  });
-
-  it('asked for while one is to be paid is what the period is of, once it is begun: what was paid for the other is credit as bought', () => {
-    const one = onStarter().does(looks(END)).declined(ms(END), true).does(asks('team', END), asks('team', END));
-    one.does({
-      ...{ type: 'SavePaymentMethod', provider: 'manual', customerId: 'c', paymentMethodId: 'pm', brand: 'visa' },
-      ...{ last4: '4242', consentedAtMs: ms(END), by: 'owner@example.com' },
-    });
-    one.does(looks(ms(END) + DAY));
-    expect(one.claims.map(({ plan }) => plan)).toEqual(['starter', 'starter', 'team']);
-    const { attemptId: first, provider, price: amount } = one.claims[1] as EventData<'RenewalStarted'>;
-    const paid = { paymentId: paymentId('pi_first'), amount, paidAtMs: ms(END), nowMs: ms(END) + DAY };
-    one.does({ type: 'RecordPayment', attemptId: first, provider, ...paid });
-    expect(one.events.at(-1)).toMatchObject({ data: { source: 'purchase', expiresAt: null } });
-    one.pays('2027-01-01T00:00:00.000Z', 'team');
-    expect([one.state.plan, one.plan?.next, one.plan?.due]).toEqual(['team', null, null]);
-    expect(one.events.at(-1)).toMatchObject({ data: { source: 'plan', amount: 260_000_000n } });
-    expect(one.faults).toEqual([]);
-  });
-
-  it('none ends the one there is as its period does, or at once', () => {
-    const one = onStarter().does(asks('none', MID));
-    given(...one.events).decides(asks('none', MID));
-    expect(one.state.plan).toBe('starter');
-    one.does(looks(END));
-    expect(one.events.at(-1)).toEqual({ type: 'PlanEnded', data: { plan: 'starter', reason: 'cancelled', at: END } });
-    expect(one.claims.length).toBe(1);
-    const now = onStarter().does({ type: 'EndPlan', nowMs: ms(MID) });
-    expect(now.state).toMatchObject({ plan: 'trial', balance: 25_000_000n });
-    given(...now.events).refuses({ type: 'EndPlan', nowMs: ms(MID) }, 'plan_not_found');
-    expect(now.does(asks('team', MID)).claims.at(-1)).toMatchObject({ periodStart: MID });
-    expect(now.faults).toEqual([]);
   });
 });
 

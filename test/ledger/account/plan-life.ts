@@ -3,7 +3,7 @@ import { attemptId, paymentId } from '../../../contracts/ids.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { ms, openAccount } from '../../fixtures/ledger/example-account.ts';
+import { keyIssued, ms, openAccount, opened } from '../../fixtures/ledger/example-account.ts';
 import { BIG, catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 
@@ -76,3 +76,9 @@ export class Life {
     return this.state.billing.plan;
   }
 }
+
+export const END = '2026-12-30T10:00:00.000Z';
+export const DAY = 24 * 3_600_000;
+
+export const life = (): Life => new Life(opened, keyIssued());
+export const onStarter = (): Life => life().does(asks('starter')).pays(AT);

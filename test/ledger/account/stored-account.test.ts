@@ -4,8 +4,9 @@ import { microUsd } from '../../../contracts/money.ts';
 import { INITIAL_SPEND, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { NO_EXCEPTIONS } from '../../../ledger/account/exceptions-state.ts';
 import { accountOfText, accountText, accountTextUpcaster } from '../../../ledger/account/stored-account.ts';
-import { granted, keyIssued, openAccount, opened, requestOf } from '../../fixtures/ledger/example-account.ts';
-import { subscribed } from '../../fixtures/ledger/example-plan-events.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import { granted, keyIssued, ms, openAccount, opened, requestOf } from '../../fixtures/ledger/example-account.ts';
+import { catalogOf, subscribed, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 
 const ONE = microUsd(1n);
 const LEASE: OpenAccount['leases'][string] = {
@@ -52,6 +53,19 @@ test('an account of before removals of payment methods were kept has none', () =
   const { methodRemovedAtMs: _removed, ...payments } = billing.payments;
   const before = accountTextUpcaster(10)?.(JSON.stringify({ ...others, billing: { ...billing, payments } }));
   expect(accountOfText(before ?? '')).toStrictEqual(account);
+});
+
+test('what an account of before has asked for as its period ends is over with nothing else', () => {
+  const end = { type: 'ChangePlan', plan: 'none', provider: 'stripe', catalog: catalogOf(TEAM) } as const;
+  const events = [opened, ...subscribed('team')];
+  const asked = given(...events).decided({ ...end, reason: 'x', by: 'x', nowMs: ms('2026-11-21T00:00:00.000Z') });
+  const after = openAccount([...events, ...asked]);
+  const { billing, ...others } = JSON.parse(accountText(after));
+  const { unlessPaid: _, ...next } = billing.plan.next;
+  const before = JSON.stringify({ ...others, billing: { ...billing, plan: { ...billing.plan, next } } });
+  expect(accountTextUpcaster(11)?.(before)).toBe(accountText(after));
+  for (const one of [openAccount(events), account])
+    expect(accountTextUpcaster(11)?.(accountText(one))).toBe(accountText(one));
 });
 
 test('accounts that have nothing of it share what stands for that', () => {
