@@ -231,7 +231,7 @@ function stillPaid(state: OpenAccount, grantId: string): bigint {
   const attempt = Object.values(state.billing.payments.attempts).find(
     (one) => one.state === 'paid' && one.paymentId !== null && grantOfPayment(one.paymentId) === grantId,
   );
-  const paid = attempt === undefined ? revoked : revoked - creditsGone(attempt);
+  const paid = attempt === undefined ? revoked : revoked - creditsGone(state.billing, attempt);
   return paid > 0n ? paid : 0n;
 }
 

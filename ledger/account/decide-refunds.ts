@@ -6,7 +6,7 @@ import { type CommandOf, type CommandRefusal, commandRefused } from './commands.
 import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
 import { evolve } from './evolve.ts';
-import { creditsGone, isOfReturn, paidBy } from './payments.ts';
+import { creditsGone, isOfReturn, paidBy, refundedOf } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -19,7 +19,7 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   const known = attempt.refunds.find((one) => one.refundId === refundId);
   if (known !== undefined) return sameAmount(known.amount, amount, refundId);
   if (isTaken(state, refundId)) return idTaken(refundId);
-  const refunded = attempt.refunds.reduce((sum, one) => sum + one.amount, 0n);
+  const refunded = refundedOf(state.billing, attempt);
   if (amount <= 0n || refunded + amount > attempt.price)
     return commandRefused(
       'invalid_amount',
@@ -88,7 +88,7 @@ function comesBack(
   // An id alone does not say whose credits were taken.
   const grantId = grantOfPayment(paymentId);
   const kept = state.billing.revocations.filter((one) => one.grantId === grantId && one.cause === 'dispute');
-  let most = attempt.credits - revocableOf(state, grantId) - creditsGone(attempt, disputeId);
+  let most = attempt.credits - revocableOf(state, grantId) - creditsGone(state.billing, attempt, disputeId);
   return ids.flatMap((id) => {
     const of = kept.find(({ revocationId }) => revocationId === id);
     const left = of === undefined ? 0n : of.amount - of.restored;

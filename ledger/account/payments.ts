@@ -68,12 +68,21 @@ export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentA
  *
  * @param but a dispute that is being won
  */
-export function creditsGone({ credits, price, refunds, disputes }: PaymentAttempt, but: string | null = null): bigint {
+export function creditsGone(billing: Revoked, attempt: PaymentAttempt, but: string | null = null): bigint {
+  const { credits, price, disputes } = attempt;
   const partOf = (amount: bigint): bigint => (credits * amount) / price;
   const lost = disputes.filter(({ disputeId, outcome }) => outcome !== 'won' && disputeId !== but);
-  const refunded = partOf(refunds.reduce((sum, { amount }) => sum + amount, 0n));
-  return lost.reduce((sum, { amount }) => sum + partOf(amount), refunded);
+  return lost.reduce((sum, { amount }) => sum + partOf(amount), partOf(refundedOf(billing, attempt)));
 }
+
+type Revoked = Pick<BillingState, 'revocations'>;
+
+/** How much of a payment's money is with who paid it: of a refund whose credits were restored, since it failed, that part is back. */
+export const refundedOf = ({ revocations }: Revoked, { refunds }: Pick<PaymentAttempt, 'refunds'>): bigint =>
+  refunds.reduce((sum, { refundId, amount }) => {
+    const taken = revocations.find((one) => one.revocationId === refundId && one.cause === 'refund');
+    return sum + amount - (taken === undefined ? 0n : (amount * taken.restored) / taken.amount);
+  }, 0n);
 
 /** Whether it is the id of a refund or a dispute, of whichever payment. */
 export const isOfReturn = ({ attempts }: PaymentsState, id: string): boolean =>

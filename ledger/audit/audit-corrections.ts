@@ -31,7 +31,7 @@ export function takeRevoked(books: AccountBooks, revoked: RevokedGrantData): voi
   grant.held += taken;
   books.uncovered += uncovered;
   books.removed += amount;
-  books.revocations.set(revocationId, { grantId, cause, uncovered, taken });
+  books.revocations.set(revocationId, { grantId, cause, amount: uncovered + taken, uncovered, taken });
   books.revoked.set(grantId, before + uncovered + taken);
   followBalance(books, revocationId, revoked.balanceAfter);
 }
@@ -53,7 +53,7 @@ export function takeRestored(books: AccountBooks, restored: RestoredData): void 
   if (amount > owing + taken)
     tell(books, `${restorationId}: gives back of ${revocationId}`, amount, `at most ${owing + taken}`, 'micro-USD');
   const attempt = grantId.startsWith('payment_') ? books.paid.get(grantId.slice('payment_'.length)) : undefined;
-  const paidFor = attempt === undefined ? amount : (books.revoked.get(grantId) ?? 0n) - gone(attempt);
+  const paidFor = attempt === undefined ? amount : (books.revoked.get(grantId) ?? 0n) - gone(books, attempt);
   if (!OWING.includes(cause) && amount > paidFor)
     tell(books, `${restorationId}: gives back of what is paid for`, amount, `at most ${paidFor}`, 'micro-USD');
   const uncovered = amount < owing ? amount : owing;

@@ -24,7 +24,7 @@ export function takeAttempt(
   for (const openId of openAttempts)
     if (attempts.get(openId)?.kind === begun.kind && openId !== attemptId)
       tell(books, `${attemptId}: begun while ${openId} is open`);
-  attempts.set(attemptId, { ...begun, paidBy: null, refunded: 0n, returned: new Map(), disputed: new Map() });
+  attempts.set(attemptId, { ...begun, paidBy: null, refunds: new Map(), returned: new Map(), disputed: new Map() });
   openAttempts.add(attemptId);
   countReload(books, begun, begun.price);
 }

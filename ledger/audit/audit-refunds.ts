@@ -14,11 +14,12 @@ export function takeRefund(
   const attempt = paidBy(books, paymentId, refundId);
   if (attempt === undefined) return;
   if (books.returned.has(refundId)) tell(books, `${refundId}: refunded twice`);
-  const before = attempt.refunded;
-  attempt.refunded += BigInt(amount);
-  if (amount === '0' || attempt.refunded > attempt.price)
+  const before = refunded(books, attempt);
+  const after = before + BigInt(amount);
+  attempt.refunds.set(refundId, BigInt(amount));
+  if (amount === '0' || after > attempt.price)
     tell(books, `${refundId}: refunds of ${paymentId}`, amount, `at most ${attempt.price - before}`, 'micro-USD');
-  const part = partOf(attempt, attempt.refunded) - partOf(attempt, before);
+  const part = partOf(attempt, after) - partOf(attempt, before);
   expectRevoked(books, attempt, { paymentId, id: refundId, cause: 'refund', part, event });
 }
 
@@ -43,7 +44,7 @@ export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData
   if (attempt === undefined || outcome === 'lost') return;
   attempt.disputed.delete(disputeId);
   const others = [...attempt.returned].flatMap(([id, ended]) => (ended === 'won' && id !== disputeId ? [id] : []));
-  let most = (books.revoked.get(`payment_${paymentId}`) ?? 0n) - gone(attempt);
+  let most = (books.revoked.get(`payment_${paymentId}`) ?? 0n) - gone(books, attempt);
   const what = {
     type: 'GrantRestored',
     name: disputeId,
@@ -70,9 +71,22 @@ function leftOf(books: AccountBooks, id: string, paymentId: string): bigint {
 }
 
 /** The credits for which no money is left: of refunds, and of disputes that were not won. */
-export function gone(attempt: OwnAttempt): bigint {
-  const { refunded, disputed } = attempt;
-  return [...disputed.values()].reduce((all, amount) => all + partOf(attempt, amount), partOf(attempt, refunded));
+export function gone(books: AccountBooks, attempt: OwnAttempt): bigint {
+  const ofRefunds = partOf(attempt, refunded(books, attempt));
+  return [...attempt.disputed.values()].reduce((all, amount) => all + partOf(attempt, amount), ofRefunds);
+}
+
+/** In money: less what came back of refunds whose credits were restored. */
+function refunded(books: AccountBooks, { refunds }: OwnAttempt): bigint {
+  let all = 0n;
+  for (const [id, amount] of refunds) {
+    const revocation = books.revocations.get(id);
+    all += amount;
+    if (revocation?.cause !== 'refund' || revocation.amount === 0n) continue;
+    const back = revocation.amount - revocation.uncovered - revocation.taken;
+    all -= (amount * back) / revocation.amount;
+  }
+  return all;
 }
 
 interface Returned {

@@ -121,6 +121,7 @@ export interface PendingReversal {
 export interface OwnRevocation {
   readonly grantId: string;
   readonly cause: string;
+  readonly amount: bigint;
   uncovered: bigint;
   taken: bigint;
 }
@@ -137,7 +138,7 @@ export interface OwnAttempt {
   readonly period: OwnPaidPeriod | null;
   /** Of the claim of a reload; null of what is not of its monthly cap. */
   readonly month: string | null;
-  refunded: bigint;
+  readonly refunds: Map<string, bigint>;
   /** Refunds and disputes, with how each ended. */
   readonly returned: Map<string, string>;
   /** What disputes that were not won are about. */

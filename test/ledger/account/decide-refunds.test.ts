@@ -177,6 +177,28 @@ describe('a dispute', () => {
   });
 });
 
+test('a refund that failed, and was restored, is made again: what came back of its money is there to go back', () => {
+  const restored = (amount: number | null): AccountEvent[] =>
+    lived(lived(paid, refund(12)), {
+      ...{ type: 'RestoreGrant', restorationId: 'rs', revocationId: 're_12', reason: 're_12 failed', ...SAID },
+      amount: amount === null ? null : usd(amount),
+    });
+  given(...lived(paid, refund(12))).refuses(refund(20), 'invalid_amount');
+  const again = lived(restored(null), refund(20));
+  expect(balanceOf(again)).toBe(0n);
+  given(...again).refuses(refund(1), 'invalid_amount', /20\.00|0\.00002/);
+  expect(balanceOf(lived(restored(3), refund(11)))).toBe(0n);
+  given(...restored(3)).refuses(refund(12, { refundId: 're_2' }), 'invalid_amount');
+  // What was revoked otherwise meanwhile is paid for again, too.
+  const revoked = lived(restored(null), {
+    ...{ type: 'RevokeGrant', revocationId: 'rv', grantId: grantId('payment_pi_1'), amount: usd(20), ...SAID },
+    ...{ cause: 'administration', paymentId: null, reason: 'by hand' },
+  } as AccountCommand);
+  const back = { type: 'RestoreGrant', restorationId: 'rs_2', revocationId: 'rv', amount: null, reason: 'x', ...SAID };
+  expect(balanceOf(lived(revoked, back as AccountCommand))).toBe(20n);
+  expect(balanceOf(lived(revoked, dispute(20), close('won')))).toBe(0n);
+});
+
 describe('an id of a refund or a dispute', () => {
   const OTHER = { paymentId: paymentId('pi_2') };
   const second = attemptId('purchase_2');

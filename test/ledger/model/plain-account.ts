@@ -211,7 +211,7 @@ export class PlainAccount extends PlainMoney {
     if (attempt === undefined) return 'refused';
     const known = attempt.refunds[refundId];
     if (known !== undefined) return known === amount ? 'nothing' : 'refused';
-    const before = Object.values(attempt.refunds).reduce((sum, one) => sum + one, 0n);
+    const before = this.#refunded(attempt.refunds);
     if (this.#isKnown(refundId) || amount <= 0n || before + amount > attempt.price) return 'refused';
     attempt.refunds[refundId] = amount;
     this.#takeBack({ paymentId, id: refundId, cause: 'refund', amount, before, nowMs });
@@ -285,13 +285,24 @@ export class PlainAccount extends PlainMoney {
     return revocation === undefined ? 0n : revocation.owed + revocation.taken;
   }
 
+  /** The money that is gone: that of a refund whose credits came back has come back, too. */
+  #refunded(refunds: Readonly<Record<string, bigint>>): bigint {
+    let gone = 0n;
+    for (const [id, amount] of Object.entries(refunds)) {
+      const revocation = this.#revocations[id];
+      const back = revocation === undefined ? 0n : revocation.amount - revocation.owed - revocation.taken;
+      gone += revocation === undefined ? amount : amount - (amount * back) / revocation.amount;
+    }
+    return gone;
+  }
+
   /** Of what was revoked of a grant, that for which there is money still; null where nobody paid for it. */
   #stillPaid(grantId: string): bigint | null {
     const grant = this.find(grantId);
     const attempt = this.payments.paidBy(grantId.replace('payment_', ''));
     if (grant === undefined || attempt === undefined) return null;
     const { credits, price, refunds, disputes } = attempt;
-    let gone = (credits * Object.values(refunds).reduce((sum, one) => sum + one, 0n)) / price;
+    let gone = (credits * this.#refunded(refunds)) / price;
     for (const one of Object.values(disputes)) if (one.outcome !== 'won') gone += (credits * one.amount) / price;
     const left = grant.amount - this.#revocable(grant) - gone;
     return left > 0n ? left : 0n;
