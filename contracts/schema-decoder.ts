@@ -44,7 +44,7 @@ function decodeBy(schema: z.core.$ZodType): Decode {
       }
       case 'pipe': {
         // What comes out is not looked at.
-        if (!('reverseTransform' in def) || !isAny('bigint', def.out)) break;
+        if (!('reverseTransform' in def) || !(isAny('bigint', def.out) || def.out._zod.def.type === 'custom')) break;
         const [decode, transform] = [decodeBy(def.in), def.transform as (value: unknown) => unknown];
         return (value: never) => transform(decode(value));
       }

@@ -29,7 +29,7 @@ function encodeBy(schema: z.core.$ZodType): Encode | null {
     case 'nullable':
       return within(def.innerType, (encode) => (value: never) => (value === null ? null : encode(value)));
     case 'pipe':
-      if ('reverseTransform' in def) return def.reverseTransform as unknown as Encode;
+      if ('reverseTransform' in def) return encodeThrough(def.reverseTransform as unknown as Encode, def.in);
       break;
     case 'string':
     case 'number':
@@ -43,6 +43,12 @@ function encodeBy(schema: z.core.$ZodType): Encode | null {
 function within(schema: z.core.$ZodType, encodeAll: (encode: Encode) => Encode): Encode | null {
   const encode = encodeBy(schema);
   return encode === null ? null : encodeAll(encode);
+}
+
+/** What comes out of it may have fields of its own to encode. */
+function encodeThrough(reverse: Encode, into: z.core.$ZodType): Encode {
+  const encode = encodeBy(into);
+  return encode === null ? reverse : (value: never) => encode(reverse(value) as never);
 }
 
 function objectBy(shape: Readonly<Record<string, z.core.$ZodType>>): Encode {

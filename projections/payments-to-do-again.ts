@@ -1,5 +1,5 @@
 import type { AccountState } from '../ledger/account/account-state.ts';
-import { NO_PAYMENTS } from '../ledger/account/payments-state.ts';
+import { NO_PAYMENTS, paymentsSchema } from '../ledger/account/payments-state.ts';
 import type { KnownAccount, KnownPayments } from './known-accounts.ts';
 
 type KnownAttempt = KnownPayments['attempts'][string];
@@ -48,11 +48,7 @@ export function missingPayments(
 
 /** As views have it. */
 function paymentsIn(state: AccountState): KnownPayments {
-  const { attempts, ...rest } = state.type === 'open' ? state.billing.payments : NO_PAYMENTS;
-  const text = JSON.stringify({ ...rest, attempts }, (_name, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  );
-  return JSON.parse(text) as KnownPayments;
+  return paymentsSchema.encode(state.type === 'open' ? state.billing.payments : NO_PAYMENTS);
 }
 
 const methodOf = ({ method }: KnownPayments) =>

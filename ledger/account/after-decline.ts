@@ -2,8 +2,8 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { CommandOf } from './commands.ts';
-import { isOpen } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
+import { isOpen } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { isAwaited, newestRenewal } from './plans.ts';
 

@@ -5,8 +5,9 @@ import type { OpenAccount } from './account-state.ts';
 import { afterDecline } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
-import { attemptOf, isOpen, openAttempts } from './payments.ts';
+import { attemptOf, openAttempts } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
+import { isOpen } from './payments-state.ts';
 import { isAwaited } from './plans.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;

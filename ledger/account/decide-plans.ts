@@ -10,7 +10,7 @@ import { PAID_PRIORITY } from './decide-payments.ts';
 import { evolve } from './evolve.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { isWithdrawn } from './method-for.ts';
-import { openAttempts } from './payments.ts';
+import { attemptOf, openAttempts } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { DAY_MS, type Period, periodAt } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
@@ -206,7 +206,7 @@ const withoutPlan = (): CommandRefusal => commandRefused('plan_not_found', 'plan
 function unused({ billing: { payments } }: OpenAccount, id: string): AttemptId {
   for (let at = 1; ; at++) {
     const candidate = at === 1 ? id : `${id}_${at}`;
-    if (!Object.hasOwn(payments.attempts, candidate)) return attemptId(candidate);
+    if (attemptOf(payments, candidate) === undefined) return attemptId(candidate);
   }
 }
 

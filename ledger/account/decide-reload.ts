@@ -4,6 +4,7 @@ import { CENT, LEAST_CHARGE } from '../../contracts/plan.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { usableCredits } from './grants.ts';
+import { entryOf } from './keyed-tree.ts';
 import { monthOf } from './month.ts';
 import { openAttempts } from './payments.ts';
 import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
@@ -93,15 +94,7 @@ function whyNot(
 }
 
 /** What a month has, by the claims: paid, or open. */
-export const reloadedIn = ({ attempts }: PaymentsState, month: string): MicroUsd =>
-  microUsd(
-    sumOf(
-      Object.values(attempts).filter(
-        ({ kind, state, startedAtMs }) =>
-          kind === 'reload' && state !== 'failed' && state !== 'abandoned' && monthOf(startedAtMs) === month,
-      ),
-    ),
-  );
+export const reloadedIn = ({ reloaded }: PaymentsState, month: string): MicroUsd => entryOf(reloaded, month) ?? NOTHING;
 
 const sumOf = (attempts: readonly PaymentAttempt[]): bigint => attempts.reduce((sum, { price }) => sum + price, 0n);
 

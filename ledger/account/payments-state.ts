@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { attemptIdField, microUsdField, paymentIdField } from '../../contracts/event-fields.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { entriesOf, entryOf, type KeyedTree, withEntry, withoutEntry } from './keyed-tree.ts';
+import { monthOf } from './month.ts';
 import { paidPeriodSchema } from './plan-state.ts';
 
 const ms = z.int();
@@ -50,8 +53,7 @@ const reload = z.strictObject({
 });
 export type ReloadState = z.infer<typeof reload>;
 
-/** What an account has paid, and is about to pay. */
-export const paymentsSchema = z.strictObject({
+const storedPayments = z.strictObject({
   /** What may be charged without its owner being there; null is nothing. */
   method: paymentMethod.nullable(),
   /** When the last one was removed: a consent of before is none any more, however often it is told. Null is never. */
@@ -60,8 +62,54 @@ export const paymentsSchema = z.strictObject({
   /** Null where it was never configured. */
   reload: reload.nullable(),
 });
-export type PaymentsState = z.infer<typeof paymentsSchema>;
+
+/** What an account has paid, and is about to pay. Of attempts there may be any number: no event copies them, no debit looks at each. */
+export type PaymentsState = Omit<z.output<typeof storedPayments>, 'attempts'> & {
+  /** By id. */
+  readonly attempts: KeyedTree<PaymentAttempt>;
+  /** Those of which it is still to be found out what becomes of them. */
+  readonly open: KeyedTree<PaymentAttempt>;
+  /** What was bought by auto-reload, or may have been, by the calendar month (UTC) in which it was begun. */
+  readonly reloaded: KeyedTree<MicroUsd>;
+};
 
 export const NO_PAYMENTS: PaymentsState = Object.freeze({
-  ...{ method: null, methodRemovedAtMs: null, attempts: {}, reload: null },
+  ...{ method: null, methodRemovedAtMs: null, reload: null },
+  ...{ attempts: null, open: null, reloaded: null },
 });
+
+/** What follows of the attempts is not stored. */
+export const paymentsSchema = z.codec(storedPayments, z.custom<PaymentsState>(), {
+  decode: ({ attempts, ...others }) =>
+    Object.values(attempts).reduce<PaymentsState>(withAttempt, { ...NO_PAYMENTS, ...others }),
+  encode: ({ attempts, open: _open, reloaded: _reloaded, ...kept }) => ({
+    ...kept,
+    attempts: Object.fromEntries(entriesOf(attempts)),
+  }),
+});
+
+/** Whether what becomes of it is still to be found out. */
+export const isOpen = ({ state }: Pick<PaymentAttempt, 'state'>): boolean =>
+  state === 'open' || state === 'action required';
+
+/** With an attempt that is begun, or as it stands now. */
+export function withAttempt(payments: PaymentsState, attempt: PaymentAttempt): PaymentsState {
+  const { attemptId, startedAtMs } = attempt;
+  const month = monthOf(startedAtMs);
+  const before = entryOf(payments.attempts, attemptId);
+  const sum = entryOf(payments.reloaded, month) ?? 0n;
+  const reloaded = sum + reloadedBy(attempt) - (before === undefined ? 0n : reloadedBy(before));
+  return {
+    ...payments,
+    attempts: withEntry(payments.attempts, attemptId, attempt),
+    open: isOpen(attempt) ? withEntry(payments.open, attemptId, attempt) : withoutEntry(payments.open, attemptId),
+    reloaded:
+      reloaded === 0n
+        ? withoutEntry(payments.reloaded, month)
+        : withEntry(payments.reloaded, month, microUsd(reloaded)),
+  };
+}
+
+/** Paid, or open. */
+const reloadedBy = ({ kind, state, price }: PaymentAttempt): bigint =>
+  kind === 'reload' && state !== 'failed' && state !== 'abandoned' ? price : 0n;

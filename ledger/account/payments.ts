@@ -1,6 +1,7 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import type { BillingState } from './billing-state.ts';
-import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
+import { entryOf, valuesOf } from './keyed-tree.ts';
+import { type PaymentAttempt, type PaymentsState, withAttempt } from './payments-state.ts';
 import { type PaidPeriod, paidPeriodOf } from './plan-state.ts';
 import { evolveReload } from './reload.ts';
 
@@ -57,11 +58,15 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
 }
 
 export const attemptOf = ({ attempts }: PaymentsState, attemptId: string): PaymentAttempt | undefined =>
-  Object.hasOwn(attempts, attemptId) ? attempts[attemptId] : undefined;
+  entryOf(attempts, attemptId);
+
+/** In the order in which they were begun. */
+export const allAttempts = ({ attempts }: PaymentsState): PaymentAttempt[] =>
+  [...valuesOf(attempts)].sort((one, other) => one.startedAtMs - other.startedAtMs);
 
 /** The attempt that a payment has paid. */
-export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentAttempt | undefined =>
-  Object.values(attempts).find((one) => one.state === 'paid' && one.paymentId === paymentId);
+export const paidBy = (payments: PaymentsState, paymentId: string): PaymentAttempt | undefined =>
+  allAttempts(payments).find((one) => one.state === 'paid' && one.paymentId === paymentId);
 
 /**
  * Of what a payment bought, the part whose money has gone back: refunds, and disputes that were not won; together it may be more.
@@ -85,17 +90,13 @@ export const refundedOf = ({ revocations }: Revoked, { refunds }: Pick<PaymentAt
   }, 0n);
 
 /** Whether it is the id of a refund or a dispute, of whichever payment. */
-export const isOfReturn = ({ attempts }: PaymentsState, id: string): boolean =>
-  Object.values(attempts).some(
+export const isOfReturn = (payments: PaymentsState, id: string): boolean =>
+  allAttempts(payments).some(
     ({ refunds, disputes }) =>
       refunds.some(({ refundId }) => refundId === id) || disputes.some(({ disputeId }) => disputeId === id),
   );
 
-/** Whether what becomes of it is still to be found out. */
-export const isOpen = ({ state }: Pick<PaymentAttempt, 'state'>): boolean =>
-  state === 'open' || state === 'action required';
-
-export const openAttempts = ({ attempts }: PaymentsState): PaymentAttempt[] => Object.values(attempts).filter(isOpen);
+export const openAttempts = ({ open }: PaymentsState): PaymentAttempt[] => [...valuesOf(open)];
 
 type Claim = Pick<EventData<'RenewalStarted'>, 'attemptId' | 'provider' | 'credits' | 'price' | 'startedAt'>;
 
@@ -106,11 +107,6 @@ const begun = (
 ): PaymentAttempt => ({
   ...{ attemptId, kind, provider, credits, price, startedAtMs: Date.parse(startedAt), period },
   ...{ state: 'open', paymentId: null, refunds: [], disputes: [] },
-});
-
-const withAttempt = (payments: PaymentsState, attempt: PaymentAttempt): PaymentsState => ({
-  ...payments,
-  attempts: { ...payments.attempts, [attempt.attemptId]: attempt },
 });
 
 function withPaid(

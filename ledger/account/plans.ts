@@ -4,7 +4,7 @@ import { type CatalogPlan, NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts
 import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { BillingState } from './billing-state.ts';
-import { attemptOf, openAttempts } from './payments.ts';
+import { allAttempts, attemptOf, openAttempts } from './payments.ts';
 import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
 import { type PaidPeriod, type PlanState, paidPeriodOf } from './plan-state.ts';
 
@@ -77,7 +77,7 @@ export function isAwaited(
     return (
       plan.due?.startMs === period.startMs && newestRenewal(payments, period.startMs)?.period?.plan === period.plan
     );
-  const isPaidLater = Object.values(payments.attempts).some(
+  const isPaidLater = allAttempts(payments).some(
     (one) =>
       one.attemptId !== attemptId &&
       one.kind === 'upgrade' &&
@@ -89,11 +89,8 @@ export function isAwaited(
 }
 
 /** Of a period: its newest attempt. */
-export const newestRenewal = ({ attempts }: PaymentsState, startMs: number): PaymentAttempt | undefined =>
-  Object.values(attempts)
-    .filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs)
-    .toSorted((one, other) => one.startedAtMs - other.startedAtMs)
-    .at(-1);
+export const newestRenewal = (payments: PaymentsState, startMs: number): PaymentAttempt | undefined =>
+  allAttempts(payments).findLast(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs);
 
 type Terms = NonNullable<EventData<'PlanChanged'>['terms']>;
 

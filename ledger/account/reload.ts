@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import { entryOf } from './keyed-tree.ts';
 import type { PaymentsState, ReloadState } from './payments-state.ts';
 
 /** How auto-reload stands after an event, of which `payments` has the rest already. */
@@ -35,4 +36,5 @@ export function evolveReload(payments: PaymentsState, event: AccountEvent): Relo
 /** As nothing has been in vain yet. */
 const ANEW = { declines: 0, nextAttemptAtMs: null, paused: null, skipped: null } as const;
 
-const isReload = ({ attempts }: PaymentsState, attemptId: string): boolean => attempts[attemptId]?.kind === 'reload';
+const isReload = ({ attempts }: PaymentsState, attemptId: string): boolean =>
+  entryOf(attempts, attemptId)?.kind === 'reload';

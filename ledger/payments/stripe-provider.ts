@@ -1,8 +1,8 @@
 import Stripe from 'stripe';
 import type { AccountId, LedgerId } from '../../contracts/ids.ts';
 import type { StripeConfiguration, StripeSecrets } from '../../contracts/payments-configuration.ts';
-import { isOpen } from '../account/payments.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
+import { isOpen } from '../account/payments-state.ts';
 import {
   type AccountFacts,
   type AskedPayment,

@@ -2,6 +2,7 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { isReloading } from '../../ledger/account/decide-reload.ts';
+import { attemptOf } from '../../ledger/account/payments.ts';
 import { TIMING, type Timing } from '../../ledger/timing.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { CallingClient } from '../calling-client.ts';
@@ -115,7 +116,7 @@ export class ReloadWaits {
   #isInVain(accountId: AccountId, { type, data }: AccountEvent): boolean {
     if (type !== 'PaymentFailed' && type !== 'PaymentAbandoned') return false;
     const { state } = this.#options.accounts.read(accountId);
-    return state.type === 'open' && state.billing.payments.attempts[data.attemptId]?.kind === 'reload';
+    return state.type === 'open' && attemptOf(state.billing.payments, data.attemptId)?.kind === 'reload';
   }
 
   #wake(waits: Iterable<ReloadWait>): void {

@@ -2,10 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { balanceField, grantIdField, laneField, microUsdField, requestIdField } from '../../contracts/event-fields.ts';
+import { microUsd } from '../../contracts/money.ts';
 import { textDecoderOf } from '../../contracts/schema-decoder.ts';
 import { changedAt, placesIn } from '../fixtures/changed-at.ts';
 
+const among = z.codec(z.strictObject({ one: microUsdField }), z.custom<object>(), {
+  decode: ({ one }) => ({ another: one }),
+  encode: () => ({ one: microUsd(0n) }),
+});
 const schema = z.strictObject({
+  among,
   lane: laneField,
   kind: z.literal('open'),
   name: z.string(),
@@ -20,6 +26,7 @@ const schema = z.strictObject({
   months: z.record(z.string(), z.strictObject({ keys: z.record(z.string(), microUsdField) })),
 });
 const EXAMPLE = {
+  among: { one: '5' },
   lane: 'fast',
   kind: 'open',
   name: '',

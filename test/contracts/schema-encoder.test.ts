@@ -2,8 +2,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { laneField, microUsdField, picoUsdField } from '../../contracts/event-fields.ts';
+import { microUsd } from '../../contracts/money.ts';
 import { encoderOf } from '../../contracts/schema-encoder.ts';
 
+/** Something whose form in memory is another than the one stored. */
+const among = z.codec(z.strictObject({ one: microUsdField }), z.custom<bigint>(), {
+  decode: ({ one }) => one,
+  encode: (one) => ({ one: microUsd(one) }),
+});
 const amount = fc.bigInt({ min: 0n, max: 10n ** 30n });
 const schema = z.strictObject({
   lane: laneField,
@@ -12,6 +18,7 @@ const schema = z.strictObject({
   at: z.int().nullable(),
   models: z.array(z.string()).nullable(),
   balance: microUsdField,
+  among,
   limit: picoUsdField.nullable(),
   grants: z.array(z.strictObject({ id: z.string(), amount: microUsdField })),
   months: z.record(
@@ -26,7 +33,12 @@ const values = fc.record({
       fc.record({ crossed: fc.array(fc.string()), keys: fc.dictionary(fc.string(), amount) }),
     ),
   },
-  ...{ grants: fc.array(fc.record({ amount, id: fc.string() })), limit: fc.option(amount), balance: amount },
+  ...{
+    grants: fc.array(fc.record({ amount, id: fc.string() })),
+    limit: fc.option(amount),
+    balance: amount,
+    among: amount,
+  },
   ...{
     models: fc.option(fc.array(fc.string())),
     at: fc.option(fc.nat()),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { accountId, attemptId, paymentId } from '../../contracts/ids.ts';
-import { NO_PAYMENTS, type PaymentAttempt } from '../../ledger/account/payments-state.ts';
+import { NO_PAYMENTS, type PaymentAttempt, withAttempt } from '../../ledger/account/payments-state.ts';
 import { OpenPayments } from '../../projections/open-payments.ts';
 import { ms, usd } from '../fixtures/ledger/example-account.ts';
 
@@ -40,8 +40,8 @@ it('counts what is begun and not decided, by provider, with the oldest', () => {
 
 it('has what stands open in a restored account, and follows what it is told to have and to forget', () => {
   const open = new OpenPayments();
-  const attempts = { a: stored('a', 'open'), b: stored('b', 'action required'), c: stored('c', 'paid') };
-  open.addFrom(ADA, { ...NO_PAYMENTS, attempts });
+  const attempts = [stored('a', 'open'), stored('b', 'action required'), stored('c', 'paid')];
+  open.addFrom(ADA, attempts.reduce(withAttempt, NO_PAYMENTS));
   const other = new OpenPayments();
   other.adopt(open);
   expect(found(other)).toEqual({ stripe: { count: 2, oldestMs: ms(ONE) } });

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { formatUsd } from '../../../contracts/money.ts';
-import { isOpen } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
+import { isOpen } from '../../../ledger/account/payments-state.ts';
 import { takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
 import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';

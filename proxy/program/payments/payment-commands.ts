@@ -5,7 +5,7 @@ import { formatUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { type AccountCommand, accountNotFound } from '../../../ledger/account/commands.ts';
-import { openAttempts } from '../../../ledger/account/payments.ts';
+import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { assertMayRead, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
@@ -30,7 +30,7 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
         const { state } = balance.read(only);
         assertMayRead(context, only, 'ListPayments', state);
         if (state.type === 'unopened') throw refusedAs(only, accountNotFound());
-        return Object.values(state.billing.payments.attempts).map((attempt) => ({ accountId: only, attempt }));
+        return allAttempts(state.billing.payments).map((attempt) => ({ accountId: only, attempt }));
       });
       await showRows(context, command, rows, ROW);
     });

@@ -3,6 +3,7 @@ import type { AccountEvent } from '../../../contracts/events.ts';
 import { attemptId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
+import { attemptOf } from '../../../ledger/account/payments.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   grant,
@@ -111,7 +112,7 @@ describe('a payment', () => {
     const account = openAccount([...owing, started, ...paid]);
     expect(account).toMatchObject({ balance: 15n, uncovered: 0n });
     expect(account.grants).toMatchObject([{ grantId: 'payment_pi_1', remaining: 15n, costBasis: 18n }]);
-    expect(account.billing.payments.attempts).toMatchObject({ purchase_1: { state: 'paid', paymentId: 'pi_1' } });
+    expect(attemptOf(account.billing.payments, 'purchase_1')).toMatchObject({ state: 'paid', paymentId: 'pi_1' });
   });
 
   test('counts once, however often and after whatever it is told', () => {

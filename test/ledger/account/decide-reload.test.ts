@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { attemptId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import { decide } from '../../../ledger/account/decide.ts';
 import { isReloading } from '../../../ledger/account/decide-reload.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
@@ -55,6 +56,17 @@ const started = (life: readonly AccountEvent[], id: string, nowMs = NOW) => {
 };
 
 describe('auto-reload', () => {
+  test('is decided without a look at each attempt that there ever was', () => {
+    const state = openAccount(low);
+    const attempts = () => {
+      throw new Error('all are looked at');
+    };
+    const payments = Object.defineProperty({ ...state.billing.payments }, 'attempts', { get: attempts });
+    const unlooked = { ...state, billing: { ...state.billing, payments } };
+    expect(decide(reload('r1'), unlooked)).toMatchObject([{ type: 'AutoReloadStarted' }]);
+    expect(isReloading(unlooked, NOW)).toBe(true);
+  });
+
   test('buys what brings the account to its target at once, where the level is at the threshold or below', () => {
     expect(started(low, 'r1')).toMatchObject({
       amount: 15_000_000n,

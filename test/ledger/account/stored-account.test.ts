@@ -1,11 +1,21 @@
 import { expect, test } from 'vitest';
-import { keyId, leaseId, proxyId } from '../../../contracts/ids.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import { attemptId, keyId, leaseId, proxyId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { INITIAL_SPEND, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { NO_EXCEPTIONS } from '../../../ledger/account/exceptions-state.ts';
+import { allAttempts } from '../../../ledger/account/payments.ts';
 import { accountOfText, accountText, accountTextUpcaster } from '../../../ledger/account/stored-account.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { granted, keyIssued, ms, openAccount, opened, requestOf } from '../../fixtures/ledger/example-account.ts';
+import {
+  granted,
+  keyIssued,
+  ms,
+  OPENED_AT,
+  openAccount,
+  opened,
+  requestOf,
+} from '../../fixtures/ledger/example-account.ts';
 import { catalogOf, subscribed, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 
 const ONE = microUsd(1n);
@@ -45,7 +55,23 @@ test('an account with a plan is what its text says, and one of before there were
   );
   const { billing: read } = accountOfText(before ?? '');
   expect([read.plan, read.endedPlan]).toEqual([null, null]);
-  expect(Object.values(read.payments.attempts)).toMatchObject([{ kind: 'renewal', state: 'paid', period: null }]);
+  expect(allAttempts(read.payments)).toMatchObject([{ kind: 'renewal', state: 'paid', period: null }]);
+});
+
+test('attempts are read in whatever order they are stored', () => {
+  const begun = (id: string): AccountEvent => ({
+    type: 'PurchaseStarted',
+    data: {
+      ...{ attemptId: attemptId(id), provider: 'manual', amount: ONE, price: ONE, by: 'x' },
+      startedAt: OPENED_AT,
+    },
+  });
+  const state = openAccount([opened, ...['b', 'c', 'a'].map(begun)]);
+  const stored = JSON.parse(accountText(state));
+  expect(Object.keys(stored.billing.payments.attempts)).toEqual(['a', 'b', 'c']);
+  const { a, b, c } = stored.billing.payments.attempts;
+  stored.billing.payments.attempts = { b, c, a };
+  expect(accountOfText(JSON.stringify(stored))).toStrictEqual(state);
 });
 
 test('an account of before removals of payment methods were kept has none', () => {

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
+import { accountOfText, accountText } from '../../../ledger/account/stored-account.ts';
 import { payingHistories, planHistories } from '../model/histories.ts';
 import { eachEvent, inAnyHistory, sum } from './in-any-history.ts';
 
@@ -85,6 +87,17 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
           granted.set(data.grantId.slice(8), data.amount);
       }
       expect(granted).toEqual(paid);
+      const { payments } = account.open.billing;
+      const ids = [...attempts].flatMap(([id, { isOpen }]) => (isOpen ? [id] : []));
+      expect([...entriesOf(payments.open)].map(([id]) => id)).toEqual(ids.toSorted());
+      const counted = [...attempts.values()].filter((one) => one.isReload && one.counts);
+      const byMonth = Object.groupBy(counted, ({ month }) => month);
+      expect([...entriesOf(payments.reloaded)]).toEqual(
+        Object.entries(byMonth)
+          .toSorted()
+          .map(([month, ofMonth = []]) => [month, sum(ofMonth.map(({ price }) => price))]),
+      );
+      expect(accountOfText(accountText(account.open)).billing).toStrictEqual(account.open.billing);
     },
     payingHistories,
   );

@@ -9,7 +9,7 @@ import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, readAccountEvents } from '../../../ledger/account/load-account.ts';
-import { openAttempts } from '../../../ledger/account/payments.ts';
+import { attemptOf, openAttempts } from '../../../ledger/account/payments.ts';
 import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
 import type { PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
 import { pursuePayments } from '../../../ledger/payments/pursue-payments.ts';
@@ -52,7 +52,7 @@ async function told(log: EventLog, bank: Bank): Promise<void> {
   const { state } = await loadAccount(log, ACCOUNT);
   if (state.type === 'unopened') throw new Error('it is open');
   for (const [key, paid] of [...bank.charges, ...bank.charges]) {
-    const price = state.billing.payments.attempts[key]?.price ?? usd(0);
+    const price = attemptOf(state.billing.payments, key)?.price ?? usd(0);
     const command: AccountCommand = {
       ...{ type: 'RecordPayment', attemptId: attemptId(key), provider: 'stripe', paymentId: paid, amount: price },
       ...{ paidAtMs: NOW, nowMs: NOW },

@@ -9,7 +9,7 @@ import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, readAccountEvents } from '../../../ledger/account/load-account.ts';
-import { openAttempts } from '../../../ledger/account/payments.ts';
+import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
 import { periodAt } from '../../../ledger/account/plan-periods.ts';
 import { describeFault } from '../../../ledger/audit/fault.ts';
 import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
@@ -119,7 +119,7 @@ it('no interleaving of two renewers, of answers of the bank, of outages of any l
         const grants = events.flatMap(({ type, data }) => (type === 'CreditsGranted' ? [data.grantId] : []));
         expect(grants.toSorted()).toEqual([...bank.charges.values()].map((id) => `payment_${id}`).toSorted());
         // Each period is paid once by its renewal, whole periods follow one another, and each is one of the plan.
-        const paid = Object.values(state.billing.payments.attempts).filter((one) => one.state === 'paid');
+        const paid = allAttempts(state.billing.payments).filter((one) => one.state === 'paid');
         const renewals = paid.flatMap(({ kind, period }) => (kind === 'renewal' && period !== null ? [period] : []));
         const starts = renewals.map(({ startMs }) => startMs).toSorted((one, other) => one - other);
         expect(new Set(starts).size).toBe(starts.length);
