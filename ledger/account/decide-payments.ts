@@ -5,7 +5,7 @@ import type { OpenAccount } from './account-state.ts';
 import { afterDecline } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
-import { attemptOf, openAttempts } from './payments.ts';
+import { attemptOf, openAttempts, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { isOpen } from './payments-state.ts';
 import { isAwaited } from './plans.ts';
@@ -66,6 +66,12 @@ export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAc
     return commandRefused(
       'payment_differs',
       `attempt ${attemptId} is about ${formatUsd(attempt.price)} USD at ${attempt.provider}, and ${paymentId} is ${formatUsd(amount)} USD at ${provider}: refund that`,
+    );
+  const other = paidBy(state.billing.payments, paymentId);
+  if (other !== undefined)
+    return commandRefused(
+      'payment_differs',
+      `payment: ${paymentId} has paid ${other.attemptId}, and pays nothing else`,
     );
   const granted = grantOfPayment(paymentId);
   if (state.grants.some((grant) => grant.grantId === granted))

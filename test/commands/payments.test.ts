@@ -40,6 +40,12 @@ it('gateway credits purchase begins a payment once, and payment confirm grants i
   expect(await list()).toEqual([]);
   expect(await list('acct_ada')).toMatchObject([{ state: 'paid', paymentId: 'transfer 42' }]);
   await expect(program.run('payment', 'confirm', 'acct_ada')).rejects.toMatchObject(refused(/no payment is open/));
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '5', '--id', 'invoice-2');
+  await expect(program.run(...confirm.with(3, 'invoice-2'))).rejects.toMatchObject(
+    refused(/^acct_ada: --payment: transfer 42 has paid invoice-1, and pays nothing else$/),
+  );
+  expect(await balance()).toBe('20000000');
+  await program.run('payment', 'decline', 'acct_ada', '--reason', 'typed twice');
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
   expect(await program.run('ledger', 'replay', 'acct_ada')).toMatch(/transfer/);
 });

@@ -16,6 +16,7 @@ const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['expiresAt', '--expires'],
   ['id', '--id'],
   ['reason', '--reason'],
+  ['payment', '--payment'],
   ['overlap', '--overlap'],
   ['thresholds', '--thresholds'],
   ['target', '--target-usd'],
