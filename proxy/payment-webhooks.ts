@@ -6,6 +6,7 @@ import { catchUpAccount, unlessAside } from '../ledger/account/account-repositor
 import type { AccountCommand } from '../ledger/account/commands.ts';
 import { unrestored } from '../ledger/account/corrections.ts';
 import { type CommandResult, executeOnRepository } from '../ledger/account/execute-command.ts';
+import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import { type TellingProvider, UnprovenError } from '../ledger/payments/payment-provider.ts';
 import { recordFacts } from '../ledger/payments/record-facts.ts';
 import { recordingBy } from '../ledger/recording-by.ts';
@@ -14,6 +15,8 @@ import type { AccountViews } from '../projections/account-views.ts';
 interface WebhooksOptions {
   readonly log: EventLog;
   readonly accounts: AccountViews;
+  /** Whose accounts it hears of: what is told of others, their own gateways hear. */
+  readonly product: string;
   readonly provider: TellingProvider;
   readonly clock: () => number;
   /** Whether anything final may be written now. */
@@ -36,7 +39,7 @@ const ACTOR = 'payments';
  * What a provider tells by itself. Its message is proven, and then only says what to ask the provider about: what that answers is
  * written down, each once, in any order, however often it is told.
  *
- *   200   it stands in the log; or it never concerns an account of this ledger, however often it is told
+ *   200   it stands in the log; or it never concerns an account of this ledger and product, however often it is told
  *   400   nobody has proven that it is the provider's
  *   409   it concerns an account here, and was refused: told again it shows among the provider's failed deliveries, too
  *   503   it could not be looked into, or written down, now
@@ -70,6 +73,7 @@ export class PaymentWebhooks {
       const known = await provider.factsOf(notice);
       if (known === null) return NOTHING;
       const { accountId, facts, failedRefunds } = known;
+      if (!(await this.#takesMoneyOf(accountId))) return NOTHING;
       const nowMs = this.#options.clock();
       const run = (command: AccountCommand) => this.#run(accountId, command);
       const refusals = await recordFacts(facts, { provider: provider.name, actor: ACTOR, nowMs, run });
@@ -86,6 +90,12 @@ export class PaymentWebhooks {
       logger.warn({ err: error }, 'a webhook could not be looked into, or written down; it is told again');
       return LATER;
     }
+  }
+
+  async #takesMoneyOf(accountId: AccountId): Promise<boolean> {
+    const { accounts, product } = this.#options;
+    if (accounts.read(accountId).state.type === 'unopened') await this.#catchUp(accountId);
+    return takesMoneyOf(product, accounts.read(accountId).state);
   }
 
   /** Credits of money that never went back are taken still: nobody but an operator knows whether it is sent another way. */
@@ -109,10 +119,15 @@ export class PaymentWebhooks {
     const run = () => executeOnRepository(log, accounts, accountId, command, SYSTEM, recordingBy(ACTOR, clock()));
     const result = await run();
     if (result.type === 'done') return result;
-    await unlessAside(accounts, accountId, () => catchUpAccount(log, accounts, accountId));
+    await this.#catchUp(accountId);
     return run();
+  }
+
+  #catchUp(accountId: AccountId): Promise<void> {
+    const { log, accounts } = this.#options;
+    return unlessAside(accounts, accountId, () => catchUpAccount(log, accounts, accountId));
   }
 }
 
-const NOTHING: WebhookAnswer = { status: 200, says: 'nothing of this ledger' };
+const NOTHING: WebhookAnswer = { status: 200, says: 'nothing of this ledger and product' };
 const LATER: WebhookAnswer = { status: 503, says: 'not now; tell it again' };

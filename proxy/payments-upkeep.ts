@@ -4,6 +4,7 @@ import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { KnownPlans } from '../ledger/catalog/known-plans.ts';
+import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import type { PaymentProvider } from '../ledger/payments/payment-provider.ts';
 import { pursuePayments } from '../ledger/payments/pursue-payments.ts';
 import type { AccountViews } from '../projections/account-views.ts';
@@ -142,9 +143,7 @@ export class PaymentsUpkeep {
 
   #isLookedAfter(accountId: AccountId): boolean {
     const { accounts, product } = this.#options;
-    if (accounts.whyAside(accountId) !== null) return false;
-    const { state } = accounts.read(accountId);
-    return state.type !== 'open' || state.organization.product === product;
+    return accounts.whyAside(accountId) === null && takesMoneyOf(product, accounts.read(accountId).state);
   }
 }
 

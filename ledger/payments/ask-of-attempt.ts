@@ -1,6 +1,6 @@
 import type { AccountId } from '../../contracts/ids.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
-import type { OpenAccount } from '../account/account-state.ts';
+import type { AccountState, OpenAccount } from '../account/account-state.ts';
 import { isWithdrawn, methodFor } from '../account/method-for.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
 import { MANUAL_PROVIDER } from './manual-provider.ts';
@@ -15,6 +15,10 @@ export function askOfAttempt(
   const asked = { accountId, attempt, method: methodFor(state, attempt) };
   return isWithdrawn(state.billing, attempt) ? provider.withdraw(asked) : provider.ask(asked);
 }
+
+/** Whether a gateway, or a command, of a product takes an account's money: each product may have a provider of its own, and nobody else asks that. */
+export const takesMoneyOf = (product: string, state: AccountState): boolean =>
+  state.type === 'unopened' || state.organization.product === product;
 
 /** Who has taken it: the one that is configured, or an operator. Null where another was configured then. */
 export function takerOf({ provider: name }: PaymentAttempt, configured: PaymentProvider): PaymentProvider | null {

@@ -127,6 +127,26 @@ describe('--as', () => {
   });
 });
 
+/** Also those of other groups from which money is asked for, or not any more. */
+const OF_PAYMENTS = /^payment (?!list)|^credits (purchase|auto-reload)|^account plan/;
+
+it('each command of payments is refused of an account of another product, whose money another configuration takes', async () => {
+  const open = ['account', 'open', '--email', 'ada@example.com', '--product', 'other', '--id', 'acct_other'];
+  await program.run(...open);
+  const names = commands.map(([name]) => name).filter((name) => OF_PAYMENTS.test(name));
+  expect(names.length).toBe(11);
+  for (const name of names) {
+    const [, ...args] = COMMANDS[name] ?? [];
+    expect(await said(...name.split(' '), 'acct_other', ...args), name).toEqual({
+      exitCode: EXIT.refused,
+      message: expect.stringMatching(
+        /^acct_other: its product is other, and this configuration is of gateway: --config/,
+      ),
+    });
+  }
+  expect(await program.json('payment', 'list', 'acct_other')).toEqual([]);
+});
+
 it('a member issues keys of its own, sees them alone, and finds no others', async () => {
   const own = ['--as', EMAILS.member];
   const { keyId: mine } = await program.json('key', 'issue', 'acct_ada', '--name', 'mine', ...own);

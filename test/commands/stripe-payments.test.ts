@@ -15,8 +15,11 @@ async function site({ environment = { STRIPE_KEY: SECRET_KEY } as Record<string,
   const server = endedLater(await StripeServer.start());
   const program = endedLater(await programInProcess());
   const stripe = { secretKeyEnv: 'STRIPE_KEY', successUrl: 'https://app.example/paid', baseUrl: server.url };
-  const configure = (provider: string): void =>
-    writeFileSync(program.file, JSON.stringify({ data: dirname(program.file), payments: { provider, stripe } }));
+  const configure = (provider: string, product = 'gateway'): void =>
+    writeFileSync(
+      program.file,
+      JSON.stringify({ product, data: dirname(program.file), payments: { provider, stripe } }),
+    );
   configure('stripe');
   Object.assign(program.context.environment, environment);
   await identifyLedger(program.log, Date.now(), recordingBy('gateway', Date.now()));
@@ -39,6 +42,18 @@ it('gateway credits purchase says at which page of Stripe it is paid, once, and 
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '20000000' });
   expect(server.all('checkout.session').length).toBe(1);
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
+it('one of an account of another product is neither asked for nor made by the provider of this one', async () => {
+  const { server, program, configure } = await site();
+  await program.run(...PURCHASE);
+  const asked = server.asked.length;
+  configure('stripe', 'other');
+  for (const command of [ASK, PURCHASE, ['payment', 'decline', 'acct_ada', '--reason', 'x']])
+    await expect(program.run(...command)).rejects.toThrow(
+      'acct_ada: its product is gateway, and this configuration is of other: --config names the one that says who takes its money',
+    );
+  expect(server.asked.length).toBe(asked);
 });
 
 it('a purchase whose page has expired is over, and another may begin', async () => {

@@ -386,7 +386,7 @@ it('no more than a few messages are looked into at once; the others are told aga
     factsOf: () => gate.promise,
   } as unknown as TellingProvider;
   const parts = { log: new MemoryEventLog(), accounts: new AccountViews(), clock: Date.now, mayWrite: () => true };
-  const webhooks = new PaymentWebhooks({ ...parts, provider, logger: pino({ level: 'silent' }) });
+  const webhooks = new PaymentWebhooks({ ...parts, product: 'gateway', provider, logger: pino({ level: 'silent' }) });
   const heard = Array.from({ length: 17 }, () => webhooks.hear(Buffer.from('{}'), ''));
   gate.resolve(null);
   expect((await Promise.all(heard)).map(({ status }) => status)).toEqual([...Array(16).fill(200), 503]);

@@ -15,7 +15,8 @@ import { ACCOUNT, keyIssued, opened, usd } from '../fixtures/ledger/example-acco
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { STARTED_MS, stripeScene } from '../fixtures/stripe/stripe-example.ts';
 
-it('a payment that another gateway began, and that is told of before the views know it, is granted', async () => {
+/** A purchase that another gateway has begun and that is paid, and the views as they were before it, and before its account. */
+async function scene() {
   const { server, time, provider } = await stripeScene();
   const log = new MemoryEventLog();
   const write = (...events: AccountEvent[]): void =>
@@ -42,10 +43,22 @@ it('a payment that another gateway began, and that is told of before the views k
   const paid = server.events.findLast(({ type }) => type === 'payment_intent.succeeded');
   if (paid === undefined) throw new Error('Stripe tells of no payment');
   const { body, signature } = server.signed(paid);
-  const parts = { log, accounts: behind, provider, clock, mayWrite: () => true, logger: pino({ level: 'silent' }) };
-  const answer = await new PaymentWebhooks(parts).hear(Buffer.from(body), signature);
-  expect(answer.status).toBe(200);
-  expect(log.events.map(({ type }) => type).slice(2)).toEqual([
-    ...['PurchaseStarted', 'PaymentSucceeded', 'CreditsGranted'],
-  ]);
+  const parts = { log, provider, clock, mayWrite: () => true, logger: pino({ level: 'silent' }) };
+  const hear = async (accounts: AccountViews, product: string): Promise<number> => {
+    const { status } = await new PaymentWebhooks({ ...parts, accounts, product }).hear(Buffer.from(body), signature);
+    return status;
+  };
+  return { behind, hear, written: () => log.events.map(({ type }) => type).slice(2) };
+}
+
+it('a payment that another gateway began, and that is told of before the views know it, is granted', async () => {
+  const { behind, hear, written } = await scene();
+  expect(await hear(behind, 'gateway')).toBe(200);
+  expect(written()).toEqual(['PurchaseStarted', 'PaymentSucceeded', 'CreditsGranted']);
+});
+
+it('a payment of an account of another product is heard once, and left to its own gateways, also before the views know it', async () => {
+  const { behind, hear, written } = await scene();
+  for (const accounts of [behind, new AccountViews()]) expect(await hear(accounts, 'other')).toBe(200);
+  expect(written()).toEqual(['PurchaseStarted']);
 });

@@ -1,4 +1,3 @@
-import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
@@ -16,9 +15,10 @@ import {
   type TellingProvider,
 } from '../../../ledger/payments/payment-provider.ts';
 import { recordFacts } from '../../../ledger/payments/record-facts.ts';
-import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
+import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
+import { type ProvidedLog, readPayer } from './read-payer.ts';
 
 export interface NamedAttempt {
   readonly accountId: AccountId;
@@ -29,10 +29,10 @@ export interface NamedAttempt {
 /** @throws CommandError where there is none, or not one alone is open */
 export async function findAttempt(
   context: CommandContext,
-  log: EventLog,
+  provided: ProvidedLog,
   { accountId, attemptId }: NamedAttempt,
 ): Promise<PaymentAttempt> {
-  const { state } = await readAccount(context, log, accountId, 'ListPayments');
+  const state = await readPayer(context, provided, accountId, 'ListPayments');
   return attemptNamed(state.billing.payments, { accountId, attemptId });
 }
 
@@ -68,16 +68,11 @@ export const providerFor = async (
   { provider }: PaymentAttempt,
 ): Promise<PaymentProvider> => (provider === MANUAL ? MANUAL_PROVIDER : configuredProvider(context, provided));
 
-interface ProvidedLog {
-  readonly log: EventLog;
-  readonly configuration: Configuration;
-}
-
 /** Asks the provider what became of an attempt, or to begin it, and writes that down. @throws CommandError */
 export async function askProvider(context: CommandContext, provided: ProvidedLog, named: NamedAttempt): Promise<Asked> {
   const { log } = provided;
   const { accountId } = named;
-  const { state } = await readAccount(context, log, accountId, 'ListPayments');
+  const state = await readPayer(context, provided, accountId, 'ListPayments');
   const attempt = attemptNamed(state.billing.payments, named);
   const { attemptId, provider: name } = attempt;
   const configured = await providerFor(context, provided, attempt);

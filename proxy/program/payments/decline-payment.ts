@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
-import type { EventLog } from '../../../contracts/event-log.ts';
 import { formatUsd } from '../../../contracts/money.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isOpen } from '../../../ledger/account/payments-state.ts';
 import { takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
-import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
+import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 import {
@@ -16,6 +15,7 @@ import {
   sayOutcome,
   untold,
 } from './ask-provider.ts';
+import { type ProvidedLog, readPayer } from './read-payer.ts';
 
 /** Ends a payment: first at its provider, where that is the one that is configured; what was paid by then counts. @throws CommandError */
 export async function declinePayment(
@@ -25,10 +25,11 @@ export async function declinePayment(
 ): Promise<void> {
   await withEventLog(context, command, async (log, configuration) => {
     const { accountId } = named;
-    const { state } = await readAccount(context, log, accountId, 'AbandonPayment');
+    const provided = { log, configuration };
+    const state = await readPayer(context, provided, accountId, 'AbandonPayment');
     const attempt = attemptNamed(state.billing.payments, named);
     const { attemptId, credits } = attempt;
-    const configured = await providerFor(context, { log, configuration }, attempt);
+    const configured = await providerFor(context, provided, attempt);
     const taker = isOpen(attempt) ? takerOf(attempt, configured) : null;
     const told = await taker?.withdraw({ accountId, attempt, method: null }).catch((error: unknown) => {
       throw untold(accountId, attemptId, error);
@@ -45,7 +46,7 @@ export async function declinePayment(
       const facts = [{ type: 'attempt', attemptId, outcome } as const];
       recordedAt = await recordAs(context, log, { accountId, provider: attempt.provider, facts });
     }
-    await refuseIfPaid(context, log, { accountId, attemptId });
+    await refuseIfPaid(context, provided, { accountId, attemptId });
     const unasked = isOpen(attempt) && taker === null;
     showWritten(context, command, recordedAt, {
       json: { accountId, attemptId, outcome },
@@ -58,8 +59,8 @@ const notAsked = ({ provider }: PaymentAttempt): string =>
   `\n\n${provider} was not asked, as the configuration names another provider: end it there, too; what is paid there all the same counts once ${provider} is configured and asked`;
 
 /** What was paid is not declined any more. @throws CommandError */
-async function refuseIfPaid(context: CommandContext, log: EventLog, named: NamedAttempt): Promise<void> {
-  const { attemptId, state, paymentId: paid } = await findAttempt(context, log, named);
+async function refuseIfPaid(context: CommandContext, provided: ProvidedLog, named: NamedAttempt): Promise<void> {
+  const { attemptId, state, paymentId: paid } = await findAttempt(context, provided, named);
   if (state !== 'paid') return;
   const { accountId: id } = named;
   throw new CommandError(

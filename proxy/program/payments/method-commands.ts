@@ -1,16 +1,15 @@
 import type { Command } from 'commander';
-import type { Configuration } from '../../../contracts/configuration.ts';
-import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { nameOfActor } from '../../../contracts/permissions.ts';
 import type { PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { isTelling, type TellingProvider } from '../../../ledger/payments/payment-provider.ts';
-import { assertMayRead, readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
+import { assertMayRead, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { show, showWritten } from '../show.ts';
 import { configuredProvider, recordAs } from './ask-provider.ts';
+import { type ProvidedLog, readPayer } from './read-payer.ts';
 
 interface MethodOptions {
   readonly id?: string;
@@ -54,16 +53,15 @@ export function addMethodCommands(payment: Command, context: CommandContext): vo
     );
 }
 
-interface Call {
+interface Call extends ProvidedLog {
   readonly id: AccountId;
-  readonly log: EventLog;
-  readonly configuration: Configuration;
   readonly command: Command;
   readonly context: CommandContext;
 }
 
 async function saveByHand({ id: paymentMethodId, brand, last4 }: MethodOptions, call: Call): Promise<void> {
   const { id, log, context } = call;
+  await methodNow(call);
   if (paymentMethodId === undefined || brand === undefined || last4 === undefined)
     throw new CommandError('say --id, --brand and --last4', EXIT.usage);
   if (last4.length !== 4) throw new CommandError('--last4: expected four characters', EXIT.usage);
@@ -122,8 +120,8 @@ async function remove(call: Call): Promise<void> {
 }
 
 /** @throws CommandError for who may not change it */
-async function methodNow({ id, log, context }: Call): Promise<PaymentsState['method']> {
-  const { state } = await readAccount(context, log, id, 'ListPayments');
+async function methodNow({ id, context, ...provided }: Call): Promise<PaymentsState['method']> {
+  const state = await readPayer(context, provided, id, 'ListPayments');
   assertMayRead(context, id, 'SavePaymentMethod', state);
   return state.billing.payments.method;
 }

@@ -89,9 +89,9 @@ async function confirm(
   named: NamedAttempt,
   given: string | undefined,
 ): Promise<void> {
-  await withEventLog(context, command, async (log) => {
+  await withEventLog(context, command, async (log, configuration) => {
     const { accountId: id } = named;
-    const attempt = await findAttempt(context, log, named);
+    const attempt = await findAttempt(context, { log, configuration }, named);
     const { attemptId, provider, price, credits } = attempt;
     if (provider !== MANUAL)
       throw new CommandError(

@@ -1,6 +1,4 @@
 import type { Command } from 'commander';
-import type { Configuration } from '../../../contracts/configuration.ts';
-import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { NO_PLAN } from '../../../contracts/plan.ts';
@@ -16,6 +14,7 @@ import { accountArgument, nameArgument, reasonArgument } from '../command-argume
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 import { askProvider, configuredProvider, sayOutcome } from './ask-provider.ts';
+import { type ProvidedLog, readPayer } from './read-payer.ts';
 
 interface PlanOptions {
   readonly reason: string;
@@ -45,9 +44,7 @@ export function addAccountPlanCommand(account: Command, context: CommandContext)
     });
 }
 
-interface Call {
-  readonly log: EventLog;
-  readonly configuration: Configuration;
+interface Call extends ProvidedLog {
   readonly command: Command;
   readonly context: CommandContext;
 }
@@ -57,6 +54,7 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
   const nowMs = context.clock();
   const { actor: by } = recordingOf(context);
   const catalog = await loadCatalog(log);
+  await readPayer(context, { log, configuration }, id, now === true ? 'EndPlan' : 'ChangePlan');
   // Before anything is claimed: its secrets may be missing.
   const { name: provider } = await configuredProvider(context, { log, configuration });
   const asked: AccountCommand =

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import type { Configuration } from '../../../contracts/configuration.ts';
-import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, type AttemptId, attemptId } from '../../../contracts/ids.ts';
 import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
@@ -9,6 +7,7 @@ import { accountArgument, attemptArgument, usdArgument } from '../command-argume
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 import { askProvider, configuredProvider, sayOutcome } from './ask-provider.ts';
+import { type ProvidedLog, readPayer } from './read-payer.ts';
 
 interface PurchaseOptions {
   readonly usd: MicroUsd;
@@ -40,9 +39,7 @@ export function addPurchaseCommand(credits: Command, context: CommandContext): v
     );
 }
 
-interface Call {
-  readonly log: EventLog;
-  readonly configuration: Configuration;
+interface Call extends ProvidedLog {
   readonly command: Command;
   readonly context: CommandContext;
 }
@@ -52,6 +49,7 @@ async function purchase(id: AccountId, { usd, priceUsd, id: given }: PurchaseOpt
   const attempt = given ?? attemptId(`purchase_${randomBytes(8).toString('hex')}`);
   const { actor: by } = recordingOf(context);
   const price = priceUsd ?? usd;
+  await readPayer(context, { log, configuration }, id, 'StartPurchase');
   // Before anything is claimed: its secrets may be missing.
   const { name: provider } = await configuredProvider(context, { log, configuration });
   const begun = { attemptId: attempt, provider, amount: usd, price, by, nowMs: context.clock() };

@@ -5,10 +5,11 @@ import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { paidBy } from '../../../ledger/account/payments.ts';
-import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
+import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
+import { readPayer } from './read-payer.ts';
 
 interface ReturnOptions {
   readonly usd: MicroUsd;
@@ -94,9 +95,9 @@ async function run(
   what: string,
   commandOf: (said: Said) => AccountCommand,
 ): Promise<void> {
-  await withEventLog(context, command, async (log) => {
+  await withEventLog(context, command, async (log, configuration) => {
     const payment = paymentId(named);
-    const { state } = await readAccount(context, log, id, 'ListPayments');
+    const state = await readPayer(context, { log, configuration }, id, 'ListPayments');
     const attempt = paidBy(state.billing.payments, payment);
     if (attempt !== undefined && attempt.provider !== MANUAL)
       throw new CommandError(`${id}: ${named} is of ${attempt.provider}, which tells it itself`, EXIT.refused);

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
-import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
+import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
+import { readPayer } from './read-payer.ts';
 
 interface ReloadOptions {
   readonly thresholdUsd?: MicroUsd;
@@ -30,8 +31,8 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
       '\nExamples:\n  gateway credits auto-reload acct_demo --threshold-usd 5 --target-usd 20 --monthly-cap-usd 100 --consent\n  gateway credits auto-reload acct_demo --off',
     )
     .action(async (id: AccountId, options: ReloadOptions, command: Command) =>
-      withEventLog(context, command, async (log) => {
-        const { state } = await readAccount(context, log, id, 'ListPayments');
+      withEventLog(context, command, async (log, configuration) => {
+        const state = await readPayer(context, { log, configuration }, id, 'ListPayments');
         const { reload } = state.billing.payments;
         const threshold = options.thresholdUsd ?? reload?.threshold;
         const target = options.targetUsd ?? reload?.target;

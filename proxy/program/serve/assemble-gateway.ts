@@ -343,11 +343,11 @@ function webhooksOf(
   { availability }: BuiltParts,
 ): PaymentWebhooks | null {
   const { configuration, log, clock, logger } = options;
-  const { payments } = configuration;
+  const { payments, product } = configuration;
   if (payments.provider === 'manual' || payments.stripe.places.webhookSecrets.length === 0 || !isTelling(provider))
     return null;
   const mayWrite = (): boolean => availability.refuse() === null;
-  return new PaymentWebhooks({ log, accounts: projections.accounts, provider, clock, mayWrite, logger });
+  return new PaymentWebhooks({ log, accounts: projections.accounts, product, provider, clock, mayWrite, logger });
 }
 
 function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: BuiltParts): ExpirySweeper {

@@ -97,7 +97,7 @@ it('no interleaving of Stripe’s answers, faults, messages in any order, refund
         const process = async (through: EventLog) => {
           const accounts = new AccountViews();
           await catchUpAccount(log, accounts, ACCOUNT);
-          return { log: through, accounts, provider, clock: () => time.nowMs };
+          return { log: through, accounts, product: 'gateway', provider, clock: () => time.nowMs };
         };
         const pursue = async (through: EventLog): Promise<void> =>
           pursuePayments(ACCOUNT, {

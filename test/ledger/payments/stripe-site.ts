@@ -39,7 +39,7 @@ export async function runSite({ data, url, message, at }: Site): Promise<number 
   });
   const accounts = new AccountViews();
   await catchUpAccount(log, accounts, ACCOUNT);
-  const parts = { log: told, accounts, provider, clock: Date.now };
+  const parts = { log: told, accounts, product: 'gateway', provider, clock: Date.now };
   const onUnknown = (error: unknown): void => {
     throw error;
   };
