@@ -20,9 +20,10 @@ import { organizationSchema } from './organization-state.ts';
  * that are kept one by one; 7 has no members, which nobody read; 8 has what became of credit beside grants and debits,
  * product and members, whose a key is, and its secret of before; 9 has plans with
  * their periods; 10 has soft limits, limits of members, and the thresholds of each; 11 when a
- * payment method was removed; 12 keeps what was asked for before a dearer plan until that is paid.
+ * payment method was removed; 12 keeps what was asked for before a dearer plan until that is paid; 13 counts reloads that
+ * were given up among those that were declined.
  */
-export const ACCOUNT_STATE_VERSION = 12;
+export const ACCOUNT_STATE_VERSION = 13;
 
 const ms = z.int();
 

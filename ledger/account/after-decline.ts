@@ -6,12 +6,12 @@ import type { PaymentAttempt } from './payments-state.ts';
 import { isOpen } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { isAwaited, newestRenewal } from './plans.ts';
+import { isConsented, waitAfter } from './reload.ts';
 
-const HOUR_MS = 3_600_000;
-/** After the first decline, the second, the third; the next one pauses. */
-const RELOAD_AGAIN_MS = [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS] as const;
-/** The same of a period of a plan; after the next one it waits for another payment method, or for the end of its grace. */
+/** Of a period of a plan, after the first decline, the second, the third; after the next one it waits for another payment method, or for the end of its grace. */
 const RENEWAL_AGAIN_MS = [DAY_MS, 2 * DAY_MS, 4 * DAY_MS] as const;
+
+const GIVEN_UP = 'given_up';
 
 interface AfterDecline {
   /** Null is never. */
@@ -27,10 +27,21 @@ export function afterDecline(
 ): AfterDecline {
   const { reload } = billing.payments;
   const isReload = attempt.kind === 'reload' && reload !== null;
-  const waits = isReload ? RELOAD_AGAIN_MS[reload.declines] : waitOfRenewal(attempt, billing);
+  const waits = isReload ? waitAfter(reload) : waitOfRenewal(attempt, billing);
   if (waits !== undefined && !isTerminal) return { nextAttemptAt: instant(nowMs + waits), pause: [] };
   const paused: AccountEvent = { type: 'AutoReloadPaused', data: { reason: code, at: instant(nowMs) } };
   return { nextAttemptAt: null, pause: isReload ? [paused] : [] };
+}
+
+/** The same where nothing was charged and the attempt was given up: it waits as after a decline, and says so only by a pause. */
+export function afterGivenUp(
+  attempt: PaymentAttempt,
+  { payments: { reload } }: OpenAccount['billing'],
+  nowMs: number,
+): AccountEvent[] {
+  if (attempt.kind !== 'reload' || reload === null || !isConsented(reload, attempt) || waitAfter(reload) !== undefined)
+    return [];
+  return [{ type: 'AutoReloadPaused', data: { reason: GIVEN_UP, at: instant(nowMs) } }];
 }
 
 /**

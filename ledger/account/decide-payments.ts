@@ -2,7 +2,7 @@ import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type GrantId, grantId, type PaymentId } from '../../contracts/ids.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
-import { afterDecline } from './after-decline.ts';
+import { afterDecline, afterGivenUp } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { attemptOf, openAttempts, paidBy } from './payments.ts';
@@ -121,7 +121,10 @@ export const abandonPayment = (
   { attemptId, reason, nowMs }: CommandOf<'AbandonPayment'>,
   state: OpenAccount,
 ): Decision =>
-  whileOpen(state, attemptId, () => [{ type: 'PaymentAbandoned', data: { attemptId, reason, at: instant(nowMs) } }]);
+  whileOpen(state, attemptId, (attempt) => [
+    { type: 'PaymentAbandoned', data: { attemptId, reason, at: instant(nowMs) } },
+    ...afterGivenUp(attempt, state.billing, nowMs),
+  ]);
 
 export function savePaymentMethod(
   { type: _type, consentedAtMs, by, ...saved }: CommandOf<'SavePaymentMethod'>,

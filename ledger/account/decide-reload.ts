@@ -84,7 +84,7 @@ function whyNot(
   reload: ReloadState,
   { amount, monthTotal, pending, nowMs }: Level,
 ): EventData<'AutoReloadSkipped'>['reason'] | null {
-  if (reload.consentedAtMs === null) return 'disabled';
+  if (reload.consentedAtMs === null || nowMs < reload.consentedAtMs) return 'disabled';
   if (suspended !== null) return 'suspended';
   if (reload.paused !== null) return 'paused';
   if (pending > 0n || isPlanPaying(billing, nowMs)) return 'pending';

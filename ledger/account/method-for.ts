@@ -1,6 +1,7 @@
 import type { OpenAccount } from './account-state.ts';
 import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
 import { isAwaited } from './plans.ts';
+import { isConsented } from './reload.ts';
 
 /**
  * What may be charged for an attempt now, without its owner being there. Null where nothing is, or where the attempt is not
@@ -20,5 +21,5 @@ export function isWithdrawn(billing: OpenAccount['billing'], attempt: PaymentAtt
   const next = billing.plan?.next ?? null;
   if (attempt.kind === 'upgrade' && next !== null && next.unlessPaid !== attempt.attemptId) return true;
   if (attempt.kind !== 'reload') return !isAwaited(billing, attempt);
-  return (billing.payments.reload?.consentedAtMs ?? null) === null;
+  return !isConsented(billing.payments.reload, attempt);
 }

@@ -1,6 +1,10 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import { entryOf } from './keyed-tree.ts';
-import type { PaymentsState, ReloadState } from './payments-state.ts';
+import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
+
+const HOUR_MS = 3_600_000;
+/** After the first attempt that was declined or given up, the second, the third; the next one pauses. */
+const RELOAD_AGAIN_MS = [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS] as const;
 
 /** How auto-reload stands after an event, of which `payments` has the rest already. */
 export function evolveReload(payments: PaymentsState, event: AccountEvent): ReloadState | null {
@@ -28,10 +32,25 @@ export function evolveReload(payments: PaymentsState, event: AccountEvent): Relo
       const nextAttemptAtMs = nextAttemptAt === null ? null : Date.parse(nextAttemptAt);
       return { ...reload, declines: reload.declines + 1, nextAttemptAtMs };
     }
+    case 'PaymentAbandoned': {
+      const attempt = entryOf(payments.attempts, event.data.attemptId);
+      if (attempt?.kind !== 'reload' || !isConsented(reload, attempt)) return reload;
+      const nextAttemptAtMs = Date.parse(event.data.at) + (waitAfter(reload) ?? RELOAD_AGAIN_MS[2]);
+      return { ...reload, declines: reload.declines + 1, nextAttemptAtMs };
+    }
     default:
       return reload;
   }
 }
+
+/** Whether it was begun by the consent that stands: not by one for other terms, of before. */
+export const isConsented = (
+  reload: Pick<ReloadState, 'consentedAtMs'> | null,
+  { startedAtMs }: Pick<PaymentAttempt, 'startedAtMs'>,
+): boolean => reload !== null && reload.consentedAtMs !== null && startedAtMs >= reload.consentedAtMs;
+
+/** After one more that brought nothing, in milliseconds; undefined is a pause. */
+export const waitAfter = ({ declines }: ReloadState): number | undefined => RELOAD_AGAIN_MS[declines];
 
 /** As nothing has been in vain yet. */
 const ANEW = { declines: 0, nextAttemptAtMs: null, paused: null, skipped: null } as const;

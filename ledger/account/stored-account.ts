@@ -65,12 +65,19 @@ type AccountJson = Readonly<Record<string, unknown>>;
  */
 const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>> = {
   6: ({ members: _, ...account }) => account,
-  7: (account) => ({ ...account, billing: NO_BILLING, ...withoutMembers(account) }),
+  7: (account) => ({ ...account, billing: NO_BILLING_OF_8, ...withoutMembers(account) }),
   8: ({ billing, ...account }) => ({ ...account, billing: withoutPlan(billing as BillingJson) }),
   9: (account) => ({ ...account, spend: { ...(account.spend as object), otherLimits: null } }),
   // Of a method that was removed before then it is not known: until these rows are rebuilt.
   10: ({ billing, ...account }) => ({ ...account, billing: withoutRemoval(billing as BillingJson) }),
   11: ({ billing, ...account }) => ({ ...account, billing: ofPlanWithNext(billing as BillingJson) }),
+  // What was given up before then is not counted, either.
+  12: (account) => account,
+};
+
+const NO_BILLING_OF_8: BillingJson = {
+  ...{ revocations: [], reversals: [], adjustments: [], statement: null },
+  payments: { method: null, attempts: {}, reload: null },
 };
 
 type BillingJson = AccountJson & { readonly payments: AccountJson };

@@ -9,7 +9,15 @@ import { changeRole, removeMember, rotateKey, takeMember } from './audit-members
 import { auditFollowing, takeOutcome, takePaid, takePurchase } from './audit-payments.ts';
 import { takePlanChanged, takePlanEnded, takeRenewal } from './audit-plans.ts';
 import { takeDispute, takeDisputeClosed, takeRefund } from './audit-refunds.ts';
-import { takeFailed, takeMethod, takePaused, takeReload, takeReloadSet, takeSkipped } from './audit-reload.ts';
+import {
+  takeFailed,
+  takeGivenUp,
+  takeMethod,
+  takePaused,
+  takeReload,
+  takeReloadSet,
+  takeSkipped,
+} from './audit-reload.ts';
 import { auditRequest, auditUnpriced } from './audit-request.ts';
 import { countForStatement, takeStatement } from './audit-statements.ts';
 import { auditViews, type SeenFigures } from './audit-views.ts';
@@ -29,6 +37,7 @@ import type {
   DroppedData,
   ExpiredData,
   FailedData,
+  GivenUpData,
   GrantData,
   IssuedData,
   LateData,
@@ -190,7 +199,7 @@ export class AccountAudit {
     AutoReloadSkipped: ({ books }, { data }) => takeSkipped(books, data as SkippedData),
     AutoReloadPaused: ({ books }) => takePaused(books),
     PaymentActionRequired: ({ books }, { data }) => takeOutcome(books, data as UnpaidData, { isOver: false }),
-    PaymentAbandoned: ({ books }, { data }) => takeOutcome(books, data as UnpaidData, { isOver: true }),
+    PaymentAbandoned: ({ books }, event) => takeGivenUp(books, event.data as GivenUpData, event),
     CreditsExpired: ({ books }, event) => takeExpired(books, event.data as ExpiredData, recordedMs(event)),
     CreditsReinstated: ({ books }, event) => takeReinstated(books, event.data as ReinstatedData, recordedMs(event)),
     GrantRevoked: ({ books }, { data }) => takeRevoked(books, data as RevokedGrantData),

@@ -16,7 +16,7 @@ export function takePurchase(books: AccountBooks, { attemptId, provider, amount,
 export function takeAttempt(
   books: AccountBooks,
   attemptId: string,
-  begun: Pick<OwnAttempt, 'kind' | 'provider' | 'credits' | 'price' | 'month' | 'period'>,
+  begun: Pick<OwnAttempt, 'kind' | 'provider' | 'credits' | 'price' | 'month' | 'period' | 'startedAt'>,
 ): void {
   const { attempts, openAttempts } = books;
   if (begun.credits === 0n || begun.price === 0n) tell(books, `${attemptId}: a payment of nothing, or for nothing`);

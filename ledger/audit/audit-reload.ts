@@ -4,6 +4,7 @@ import { type AccountBooks, compare, compareAmount, type OwnReload, tell } from 
 import { instantMs } from './own-times.ts';
 import type {
   FailedData,
+  GivenUpData,
   MethodSavedData,
   ReloadSetData,
   ReloadStartedData,
@@ -27,7 +28,7 @@ export function takeReloadSet(books: AccountBooks, said: ReloadSetData): void {
   const [threshold, target, cap] = [BigInt(said.threshold), BigInt(said.target), BigInt(said.monthlyCap)];
   if (target <= threshold) tell(books, 'auto-reload: its target is not above its threshold');
   if (cap < target - threshold) tell(books, 'auto-reload: its cap is less than a single reload');
-  books.reload = { isOn: said.consentedAt !== null, threshold, target, cap, ...anew() };
+  books.reload = { consentedAt: said.consentedAt, threshold, target, cap, ...anew() };
 }
 
 export function takeMethod(books: AccountBooks, { paymentMethodId, consentedAt }: MethodSavedData): void {
@@ -65,6 +66,7 @@ export function takeReload(books: AccountBooks, started: ReloadStartedData): voi
     credits: BigInt(amount),
     price: BigInt(price),
     month,
+    startedAt,
     period: null,
   });
 }
@@ -101,6 +103,27 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   if (waitMs !== undefined) return;
   const what = { name: attemptId, told: 'failed for good, and auto-reload is not paused' };
   books.following = { type: 'AutoReloadPaused', fields: { reason: code }, commandId: metadata?.commandId, ...what };
+}
+
+/** One of terms that stand no more says nothing of those that do; another waits as after a decline. */
+export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata }: StoredEvent): void {
+  takeOutcome(books, given, { isOver: true });
+  const { attemptId, at } = given;
+  const { reload } = books;
+  const startedAt = books.attempts.get(attemptId)?.startedAt;
+  if (startedAt === undefined || reload === null || reload.consentedAt === null || startedAt < reload.consentedAt)
+    return;
+  const waitMs = WAITS_MS[reload.declines];
+  reload.declines += 1;
+  reload.retryAt = new Date(instantMs(at) + (waitMs ?? 4 * HOUR_MS)).toISOString();
+  if (waitMs !== undefined) return;
+  const what = { name: attemptId, told: 'given up once more, and auto-reload is not paused' };
+  books.following = {
+    type: 'AutoReloadPaused',
+    fields: { reason: 'given_up' },
+    commandId: metadata?.commandId,
+    ...what,
+  };
 }
 
 export function takePaused(books: AccountBooks): void {
@@ -141,13 +164,13 @@ function levelAt(
 /** The first of what is against another reload; null where nothing is. */
 function whyNot(
   { life, hasMethod, reloaded, plan }: AccountBooks,
-  { isOn, threshold, cap, isPaused, retryAt }: OwnReload,
+  { consentedAt, threshold, cap, isPaused, retryAt }: OwnReload,
   { free, pending, hasPlanAttempt, wanted }: Level,
   at: string,
 ): string | null {
   if (free + pending > threshold)
     return `${free + pending} micro-USD are left, of a threshold of ${threshold} micro-USD`;
-  if (!isOn) return 'disabled';
+  if (consentedAt === null || at < consentedAt) return 'disabled';
   if (life.isSuspended) return 'suspended';
   if (isPaused) return 'paused';
   if (pending > 0n || hasPlanAttempt || isDue(plan, at)) return 'pending';

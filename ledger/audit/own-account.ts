@@ -138,6 +138,8 @@ export interface OwnAttempt {
   readonly period: OwnPaidPeriod | null;
   /** Of the claim of a reload; null of what is not of its monthly cap. */
   readonly month: string | null;
+  /** Of a reload. */
+  readonly startedAt?: string;
   readonly refunds: Map<string, bigint>;
   /** Refunds and disputes, with how each ended. */
   readonly returned: Map<string, string>;
@@ -160,7 +162,8 @@ export interface OwnFollowing {
 }
 
 export interface OwnReload {
-  readonly isOn: boolean;
+  /** Null is off. */
+  readonly consentedAt: string | null;
   readonly threshold: bigint;
   readonly target: bigint;
   readonly cap: bigint;

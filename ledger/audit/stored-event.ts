@@ -174,6 +174,10 @@ export interface FailedData extends UnpaidData {
   readonly nextAttemptAt: string | null;
 }
 
+export interface GivenUpData extends UnpaidData {
+  readonly at: string;
+}
+
 export interface RefundedData {
   readonly paymentId: string;
   readonly refundId: string;

@@ -4,6 +4,8 @@ import { attemptId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { isReloading } from '../../../ledger/account/decide-reload.ts';
+import { methodFor } from '../../../ledger/account/method-for.ts';
+import { attemptOf } from '../../../ledger/account/payments.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   granted,
@@ -39,6 +41,9 @@ const pay = (id: string, amount: number): AccountCommand => ({
 });
 const fail = (id: string, nowMs = NOW, isTerminal = false): AccountCommand => ({
   ...{ type: 'RecordPaymentFailure', attemptId: attemptId(id), code: 'card_declined', isTerminal, nowMs },
+});
+const giveUp = (id: string, nowMs: number): AccountCommand => ({
+  ...{ type: 'AbandonPayment', attemptId: attemptId(id), reason: 'declined by hand', nowMs },
 });
 const skipped = (reason: string, nowMs = NOW) =>
   ({ type: 'AutoReloadSkipped', data: { reason, at: at(nowMs) } }) as AccountEvent;
@@ -120,6 +125,48 @@ describe('auto-reload', () => {
     for (const lift of [configure(), save('pm_2')])
       expect(started(lived(life, lift), 'y', nowMs)).toHaveProperty('amount');
     given(...lived(life, save('pm_1'))).decides(reload('x', nowMs), skipped('paused', nowMs));
+  });
+
+  test('waits as long where nothing was charged and the attempt was given up, and is paused by the fourth', () => {
+    let life = low;
+    for (const [id, agoMs, next] of [
+      ['r1', 0, HOUR],
+      ['r2', HOUR, 3 * HOUR],
+      ['r3', 3 * HOUR, 7 * HOUR],
+    ] as const) {
+      life = lived(life, reload(id, NOW + agoMs), giveUp(id, NOW + agoMs));
+      given(...life).decides(reload('early', NOW + next - 1), skipped('backoff', NOW + next - 1));
+    }
+    const begun = given(...low).decided(reload('early', NOW));
+    expect(faultsOf([...lived(low, reload('r1'), giveUp('r1', NOW)), ...begun])).toEqual([
+      'early: begun, and none may be: backoff',
+    ]);
+    life = lived(life, reload('r4', NOW + 7 * HOUR));
+    const [, paused] = given(...life).decided(giveUp('r4', NOW + 7 * HOUR));
+    expect(paused).toEqual({ type: 'AutoReloadPaused', data: { reason: 'given_up', at: at(NOW + 7 * HOUR) } });
+    life = lived(life, giveUp('r4', NOW + 7 * HOUR));
+    given(...life).decides(reload('r5', NOW + 99 * HOUR), skipped('paused', NOW + 99 * HOUR));
+    expect(faultsOf(life)).toEqual([]);
+    expect(faultsOf(life.slice(0, -1))).toContainEqual(
+      expect.stringMatching(/r4: given up once more, and auto-reload is/),
+    );
+  });
+
+  test('is, once other terms are consented to, of those alone: an attempt of before is not charged, nor counted', () => {
+    const lower = configure({ target: usd(10_000_000), monthlyCap: usd(10_000_000), consentedAtMs: NOW + HOUR });
+    const before = lived(low, reload('r1'), lower);
+    const { billing } = openAccount(before);
+    expect(billing.payments.method).not.toBeNull();
+    const attempt = attemptOf(billing.payments, 'r1');
+    expect(attempt && methodFor(openAccount(before), attempt)).toBeNull();
+    expect(attempt && methodFor(openAccount(lived(low, reload('r1'))), attempt)).not.toBeNull();
+    const givenUp = lived(before, giveUp('r1', NOW + HOUR), reload('r2', NOW + HOUR));
+    expect(givenUp.at(-1)).toMatchObject({ type: 'AutoReloadStarted', data: { attemptId: 'r2', price: 5_000_000n } });
+    expect(faultsOf(givenUp)).toEqual([]);
+    // By a clock that is behind that of whoever has consented.
+    const early = lived(low, lower, reload('r2', NOW + HOUR - 1));
+    expect(early.at(-1)).toEqual(skipped('disabled', NOW + HOUR - 1));
+    expect(faultsOf(early)).toEqual([]);
   });
 
   test('is paused at once by a decline that no other try can mend, and a success makes the next decline the first', () => {

@@ -10,6 +10,7 @@ interface Begun {
   readonly amount: bigint;
   readonly price: bigint;
   readonly month: string;
+  readonly startedAt: string;
   readonly isReload: boolean;
   isOpen: boolean;
   /** Neither failed nor given up, or paid all the same. */
@@ -25,13 +26,12 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
       const attempts = new Map<string, Begun>();
       const paid = new Map<string, bigint>();
       const granted = new Map<string, bigint>();
-      let terms = { cap: 0n, target: 0n, threshold: 0n };
+      let terms = { cap: 0n, target: 0n, threshold: 0n, consentedAt: null as string | null };
       let [declines, notBeforeMs, isPaused] = [0, 0, false];
       for (const { event, atMs, before } of eachEvent(account)) {
         const { type, data } = event;
         const attempt = 'attemptId' in data ? attempts.get(data.attemptId) : undefined;
-        if (type === 'AutoReloadConfigured')
-          terms = { cap: data.monthlyCap, target: data.target, threshold: data.threshold };
+        if (type === 'AutoReloadConfigured') terms = { ...data, cap: data.monthlyCap };
         if (type === 'AutoReloadConfigured' || type === 'PaymentMethodSaved')
           [declines, notBeforeMs, isPaused] = [0, 0, false];
         if (type === 'AutoReloadPaused') isPaused = true;
@@ -60,6 +60,7 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
             amount: data.amount,
             price: data.price,
             month,
+            startedAt: data.startedAt,
             isReload,
             isOpen: true,
             counts: true,
@@ -69,12 +70,16 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
           expect(attempt?.isOpen).toBe(true);
           if (attempt !== undefined) Object.assign(attempt, { isOpen: false, counts: false });
         }
-        if (type === 'PaymentFailed' && attempt?.isReload === true) {
+        // One that was given up counts as long as its terms stand.
+        const isOfTerms = terms.consentedAt !== null && (attempt?.startedAt ?? '') >= terms.consentedAt;
+        const isInVain = type === 'PaymentFailed' || (type === 'PaymentAbandoned' && isOfTerms);
+        if (isInVain && attempt?.isReload === true) {
           declines += 1;
-          notBeforeMs = data.isTerminal || declines > 3 ? 0 : atMs + HOUR_MS * 2 ** (declines - 1);
           // The fourth in a row is the last, and one that is final.
-          const last = data.isTerminal || declines > 3;
-          expect(data.nextAttemptAt).toBe(last ? null : new Date(notBeforeMs).toISOString());
+          const last = declines > 3 || (type === 'PaymentFailed' && data.isTerminal);
+          notBeforeMs = last ? 0 : atMs + HOUR_MS * 2 ** (declines - 1);
+          if (type === 'PaymentFailed')
+            expect(data.nextAttemptAt).toBe(last ? null : new Date(notBeforeMs).toISOString());
         }
         if (type === 'PaymentSucceeded') {
           expect(paid.has(data.paymentId)).toBe(false);

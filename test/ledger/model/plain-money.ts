@@ -207,8 +207,9 @@ export class PlainMoney {
       }
       const lease = type === 'LeaseReleased' ? this.#leases[data.leaseId] : undefined;
       if (lease !== undefined && type === 'LeaseReleased') lease.amount -= data.amount;
+      // One that is taken anew under the id of one that has ended begins anew.
+      this.#dropUsedUp();
     }
-    this.#dropUsedUp();
     return decided.length > 0 ? 'done' : 'nothing';
   }
 

@@ -8,6 +8,7 @@ interface PlainAttempt {
   readonly provider: string;
   readonly credits: bigint;
   readonly price: bigint;
+  readonly startedMs: number;
   readonly month: string;
   state: 'open' | 'waits' | 'failed' | 'abandoned' | 'paid';
   payment: string | null;
@@ -19,7 +20,8 @@ interface PlainReload {
   readonly threshold: bigint;
   readonly target: bigint;
   readonly cap: bigint;
-  readonly isOn: boolean;
+  /** Null is off. */
+  readonly consentedMs: number | null;
   declines: number;
   notBeforeMs: number;
   isPaused: boolean;
@@ -61,6 +63,8 @@ export class PlainPayments {
       case 'AbandonPayment':
         return this.#unlessOver(command.attemptId, (attempt) => {
           attempt.state = 'abandoned';
+          const isOfTerms = attempt.startedMs >= (this.#reload?.consentedMs ?? Number.POSITIVE_INFINITY);
+          if (attempt.isReload && isOfTerms) this.#inVain(command.nowMs, false);
           return 'done';
         });
       case 'SavePaymentMethod': {
@@ -124,26 +128,27 @@ export class PlainPayments {
     const ofMonth = sum(
       reloads.filter((one) => one.month === month && one.state !== 'failed' && one.state !== 'abandoned'),
     );
-    const why = !reload.isOn
-      ? 'disabled'
-      : isSuspended
-        ? 'suspended'
-        : reload.isPaused
-          ? 'paused'
-          : pending > 0n
-            ? 'pending'
-            : nowMs < reload.notBeforeMs
-              ? 'backoff'
-              : this.#method === null
-                ? 'no_payment_method'
-                : ofMonth + amount > reload.cap
-                  ? 'cap'
-                  : null;
+    const why =
+      reload.consentedMs === null || nowMs < reload.consentedMs
+        ? 'disabled'
+        : isSuspended
+          ? 'suspended'
+          : reload.isPaused
+            ? 'paused'
+            : pending > 0n
+              ? 'pending'
+              : nowMs < reload.notBeforeMs
+                ? 'backoff'
+                : this.#method === null
+                  ? 'no_payment_method'
+                  : ofMonth + amount > reload.cap
+                    ? 'cap'
+                    : null;
     if (why !== null && why === reload.skipped) return 'nothing';
     this.looked = why ?? `starts ${amount}`;
     reload.skipped = why;
     if (why === null)
-      this.attempts[attemptId] = { ...begun(month), isReload: true, provider, credits: amount, price: amount };
+      this.attempts[attemptId] = { ...begun(nowMs), isReload: true, provider, credits: amount, price: amount };
     return 'done';
   }
 
@@ -157,8 +162,7 @@ export class PlainPayments {
     }
     const all = Object.values(this.attempts);
     if (all.some((one) => !one.isReload && (one.state === 'open' || one.state === 'waits'))) return 'refused';
-    const month = new Date(nowMs).toISOString().slice(0, 7);
-    this.attempts[attemptId] = { ...begun(month), isReload: false, provider, credits: amount, price };
+    this.attempts[attemptId] = { ...begun(nowMs), isReload: false, provider, credits: amount, price };
     return 'done';
   }
 
@@ -170,22 +174,27 @@ export class PlainPayments {
 
   #fail(attempt: PlainAttempt, { isTerminal, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
     attempt.state = 'failed';
+    if (attempt.isReload) this.#inVain(nowMs, isTerminal);
+    return 'done';
+  }
+
+  #inVain(nowMs: number, isForGood: boolean): void {
     const reload = this.#reload;
-    if (!attempt.isReload || reload === null) return 'done';
+    if (reload === null) return;
     reload.declines += 1;
-    const isLast = isTerminal || reload.declines > 3;
+    const isLast = isForGood || reload.declines > 3;
     if (isLast) reload.isPaused = true;
     reload.notBeforeMs = isLast ? 0 : nowMs + HOUR_MS * 2 ** (reload.declines - 1);
-    return 'done';
   }
 
   #configure({ threshold, target, monthlyCap: cap, consentedAtMs }: Of<'ConfigureAutoReload'>): Verdict {
     if (target - threshold < HALF_A_DOLLAR || cap < target - threshold) return 'refused';
-    const isOn = consentedAtMs !== null;
     const before = this.#reload;
     const isSame = before?.threshold === threshold && before.target === target && before.cap === cap;
-    if (before !== null && isSame && before.isOn === isOn && !before.isPaused) return 'nothing';
-    this.#reload = { threshold, target, cap, isOn, declines: 0, notBeforeMs: 0, isPaused: false, skipped: null };
+    if (before !== null && isSame && (before.consentedMs === null) === (consentedAtMs === null) && !before.isPaused)
+      return 'nothing';
+    const anew = { declines: 0, notBeforeMs: 0, isPaused: false, skipped: null };
+    this.#reload = { threshold, target, cap, consentedMs: consentedAtMs, ...anew };
     return 'done';
   }
 
@@ -195,6 +204,13 @@ export class PlainPayments {
   }
 }
 
-const begun = (month: string) => ({ month, state: 'open' as const, payment: null, refunds: {}, disputes: {} });
+const begun = (startedMs: number) => ({
+  startedMs,
+  month: new Date(startedMs).toISOString().slice(0, 7),
+  state: 'open' as const,
+  payment: null,
+  refunds: {},
+  disputes: {},
+});
 
 const sum = (attempts: readonly PlainAttempt[]): bigint => attempts.reduce((all, { price }) => all + price, 0n);
