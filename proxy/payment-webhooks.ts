@@ -32,6 +32,7 @@ export interface WebhookAnswer {
 }
 
 const AT_ONCE_MAX = 16;
+const UNPROVEN_TOLD_MS = 60_000;
 /** As it stands in events, as with what the gateway asks of by itself. */
 const ACTOR = 'payments';
 
@@ -47,6 +48,9 @@ const ACTOR = 'payments';
 export class PaymentWebhooks {
   readonly #options: WebhooksOptions;
   readonly #underWay = new Set<Promise<WebhookAnswer>>();
+  /** Messages that nobody has proven, since one was told of. */
+  #unproven = 0;
+  #unprovenToldMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
@@ -84,7 +88,7 @@ export class PaymentWebhooks {
       return { status: 409, says: 'refused; the log of the gateway says why' };
     } catch (error) {
       if (error instanceof UnprovenError) {
-        logger.warn({ reason: error.message }, 'a webhook is not proven to be the payment provider’s');
+        this.#tellUnproven(error.message);
         return { status: 400, says: error.message };
       }
       logger.warn({ err: error }, 'a webhook could not be looked into, or written down; it is told again');
@@ -96,6 +100,20 @@ export class PaymentWebhooks {
     const { accounts, product } = this.#options;
     if (accounts.read(accountId).state.type === 'unopened') await this.#catchUp(accountId);
     return takesMoneyOf(product, accounts.read(accountId).state);
+  }
+
+  /** Whoever reaches the place may send any number. */
+  #tellUnproven(reason: string): void {
+    const { clock, logger } = this.#options;
+    const nowMs = clock();
+    this.#unproven++;
+    if (Math.abs(nowMs - this.#unprovenToldMs) < UNPROVEN_TOLD_MS) return;
+    logger.warn(
+      { reason, count: this.#unproven },
+      'webhooks are not proven to be the payment provider’s: so many since this was told last',
+    );
+    this.#unproven = 0;
+    this.#unprovenToldMs = nowMs;
   }
 
   /** Credits of money that never went back are taken still: nobody but an operator knows whether it is sent another way. */
