@@ -12,6 +12,7 @@ function project(name: string, isolate: boolean): TestProjectInlineConfiguration
       root: ROOT,
       include: TEST_FILES.filter((file) => runsApart(file) === isolate),
       isolate,
+      setupFiles: 'test/properties.ts',
       pool: 'forks',
       // MiB: with the little that Node begins with, a tenth of the time would go to collecting garbage.
       execArgv: ['--min-semi-space-size=16'],

@@ -24,7 +24,6 @@ import { deepFrozen } from '../../fixtures/deep-frozen.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { openAccount } from '../../fixtures/ledger/example-account.ts';
 import { live, lives, type TimedStep } from '../../fixtures/ledger/random-life.ts';
-import { runs } from '../../fixtures/property-runs.ts';
 import { type Commands, fleetHistories, lived } from '../model/histories.ts';
 
 const RUNS = { numRuns: 150 };
@@ -41,7 +40,7 @@ describe('in any life of an account', () => {
           expect(textOf(fold(events.slice(cut), snapshot))).toBe(whole);
         }
       }),
-      runs(40),
+      { numRuns: 40 },
     );
   });
 

@@ -8,7 +8,6 @@ import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { usageOf } from '../../fixtures/ledger/example-account.ts';
 import { PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
-import { runs } from '../../fixtures/property-runs.ts';
 import { type Commands, histories, lived } from '../model/histories.ts';
 
 /** After any history of an account. */
@@ -73,7 +72,7 @@ test('invariant 14: corrections: a usage and its correction, whole or part by pa
         expect(decide({ type: 'ReverseDebit', ...again, ...SAID, nowMs }, now)).toMatchObject({ type: 'refused' });
       },
     ),
-    runs(150),
+    { numRuns: 150 },
   );
 });
 
@@ -112,7 +111,7 @@ test('invariant 14: corrections: a part that is corrected is what the debit took
         several += due.length > 1 ? 1 : 0;
       },
     ),
-    runs(150),
+    { numRuns: 150 },
   );
   expect(several).toBeGreaterThan(5);
 });
@@ -142,6 +141,6 @@ test('invariant 14: corrections: what is granted, revoked or adjusted and undone
       expect([without.balance, again.balance]).toEqual([account.balance - 1n, account.balance]);
       expect(moneyOf(again)).toEqual(moneyOf(account));
     }),
-    runs(100),
+    { numRuns: 100 },
   );
 });

@@ -16,7 +16,6 @@ import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import { ACCOUNT, grant, granted, keyIssued, ms, opened } from '../../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { promptPause } from '../../fixtures/ledger/prompt-pauses.ts';
-import { runs } from '../../fixtures/property-runs.ts';
 import { eachEvent, inAnyHistory, sum } from './in-any-history.ts';
 
 /** Whoever gives one of these gives it an id. What of them is so much, and could be another amount. */
@@ -103,7 +102,7 @@ describe('invariant 8: idempotency', () => {
           ]);
         },
       ),
-      runs(25),
+      { numRuns: 25 },
     );
   });
 });
@@ -174,7 +173,7 @@ it('invariant 10: concurrency: of many that ask at once for what a few can have,
         expect(sum(got)).toBe(more > 0 ? BigInt(fits * 10 + 9) : BigInt(fits * 10));
       },
     ),
-    runs(40),
+    { numRuns: 40 },
   );
 });
 

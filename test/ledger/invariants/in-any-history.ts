@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { INITIAL_ACCOUNT, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
-import { runs } from '../../fixtures/property-runs.ts';
 import { type Commands, fleetHistories, lived } from '../model/histories.ts';
 import type { RealAccount } from '../model/real-account.ts';
 
@@ -14,7 +13,7 @@ export function inAnyHistory(
 ): void {
   fc.assert(
     fc.property(histories, (commands: Commands) => check(lived(commands))),
-    runs(numRuns),
+    { numRuns },
   );
 }
 

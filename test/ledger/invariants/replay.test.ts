@@ -10,7 +10,6 @@ import { ACCOUNT } from '../../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 import { inTurnsThroughout, passing } from '../../fixtures/ledger/turns.ts';
-import { runs } from '../../fixtures/property-runs.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { dump, viewsFile } from '../../projections/example-ledger.ts';
 import { caughtUp, head } from '../../projections/started-projections.ts';
@@ -35,7 +34,7 @@ describe('invariant 6: replay', () => {
         });
         expect(stdout.trimEnd().split('\n')).toEqual(lives.map(foldedTexts));
       }),
-      { ...runs(1), endOnFailure: true },
+      { numRuns: 1, endOnFailure: true },
     );
   });
 });
@@ -61,6 +60,6 @@ it('invariant 7: rebuild: views that are deleted and made anew have the same row
       await (await caughtUp(log, path)).close();
       expect(dump(path)).toEqual(before);
     }),
-    { ...runs(2), endOnFailure: true },
+    { numRuns: 2, endOnFailure: true },
   );
 });

@@ -6,7 +6,6 @@ import { authorize, decideAs } from '../../../ledger/account/authorize.ts';
 import { loadAccount, readAccountEvents } from '../../../ledger/account/load-account.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { newLedger } from '../../fixtures/ledger/new-ledger.ts';
-import { runs } from '../../fixtures/property-runs.ts';
 import type { RealAccount } from '../model/real-account.ts';
 import { appendsOf, ledgers, livedTogether } from './several-accounts.ts';
 
@@ -52,7 +51,7 @@ it('invariant 22: tenancy: on one log each account has its own events and rows a
       }
       expect((await loadAccount(log, accountId('acct_another'))).state).toEqual(INITIAL_ACCOUNT);
     }),
-    { ...runs(2), endOnFailure: true },
+    { numRuns: 2, endOnFailure: true },
   );
 });
 

@@ -7,7 +7,6 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import { usageOf } from '../../fixtures/ledger/example-account.ts';
 import { PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
-import { runs } from '../../fixtures/property-runs.ts';
 import { type Commands, histories, lived, monthlyHistories } from '../model/histories.ts';
 import type { RealAccount } from '../model/real-account.ts';
 import { eachEvent, inAnyHistory, movedBy } from './in-any-history.ts';
@@ -62,7 +61,7 @@ describe('in any history', () => {
           expect(paidBy(end - 1, end + late, account)).toBe(0n);
         },
       ),
-      runs(100),
+      { numRuns: 100 },
     );
   });
 

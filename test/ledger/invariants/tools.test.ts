@@ -15,7 +15,6 @@ import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 import { programInProcess } from '../../fixtures/processes/program-in-process.ts';
-import { runs } from '../../fixtures/property-runs.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { type Commands, histories, lived, planHistories } from '../model/histories.ts';
 import type { RealAccount } from '../model/real-account.ts';
@@ -38,7 +37,7 @@ it.each([
         /: the balance falls to -| expired while it was under way|the catalog 1\b.* has none/.test(fault);
       expect(accountBooks('acme', stored, LIFE_PRICES).faults.filter((fault) => !isUnruly(fault))).toEqual([]);
     }),
-    runs(150),
+    { numRuns: 150 },
   );
 });
 
@@ -116,7 +115,7 @@ describe('invariant 21: export: with every kind of event, and in any history', (
         await program.run('ledger', 'export', '--format', format, ...more, '--out', file);
         await check(file, accounts);
       }),
-      { ...runs(1), endOnFailure: true },
+      { numRuns: 1, endOnFailure: true },
     );
 
   it.skipIf(!HAS_HLEDGER)('it passes hledger’s strict checks, and its balances are those of the accounts', () =>

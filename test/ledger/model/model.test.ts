@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { runs } from '../../fixtures/property-runs.ts';
 import {
   type Commands,
   fleetHistories,
@@ -30,7 +29,7 @@ it.each([
         else if (decision.length > 0) done.add(command.type);
       }
     }),
-    runs(500),
+    { numRuns: 500 },
   );
   expect(done.size).toBe(types);
   expect([...done].filter((type) => !refused.has(type) && !NEVER_REFUSED.has(type))).toEqual([]);
@@ -44,6 +43,6 @@ it.each([
     fc.property(all, (commands: Commands) => {
       expect(lived(commands, { plain: plainAccount() }).tried.length).toBeGreaterThan(0);
     }),
-    runs(200),
+    { numRuns: 200 },
   );
 });
