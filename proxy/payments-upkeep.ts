@@ -114,8 +114,6 @@ export class PaymentsUpkeep {
     // Not in the turn of the fold that has told of it: all of its views have taken the event then.
     const work = Promise.resolve().then(() => this.#pursue(accountId, one));
     const done = work.finally(() => {
-      this.#underWay.delete(accountId);
-      this.#beginQueued();
       this.#done.delete(done);
     });
     this.#done.add(done);
@@ -138,6 +136,10 @@ export class PaymentsUpkeep {
         { err: error, accountId },
         'the payments of an account could not be looked after; it is tried again',
       );
+    } finally {
+      // In one step with the last look at `again`.
+      this.#underWay.delete(accountId);
+      this.#beginQueued();
     }
   }
 

@@ -285,3 +285,20 @@ it('all are looked at in several turns, so that requests go on meanwhile, and on
   expect(beganOfTurns.reduce((sum, began) => sum + began, 0)).toBe(ids.length);
   expect(Math.max(...beganOfTurns)).toBeLessThanOrEqual(paymentLooksPerTurn);
 });
+
+it('who asks as it ends is looked after all the same, at whatever step of it', async () => {
+  const catalog = catalogOf(STARTER);
+  const asking = { plan: 'starter', provider: 'stripe', catalog, reason: 'as asked for', by: 'operator', nowMs: NOW };
+  for (let steps = 0; steps < 24; steps++) {
+    const { run, asked, outcomes, made, upkeep } = await scene(catalog);
+    await run({ type: 'ChangePlan', ...asking });
+    outcomes.push({ ...paid('pi_1'), amount: STARTER.price } as PaymentOutcome);
+    await upkeep.look();
+    upkeep.lookAt(ACCOUNT);
+    for (let step = 0; step < steps; step++) await null;
+    made.nowMs = ms('2026-12-20T10:00:00.000Z');
+    upkeep.lookAt(ACCOUNT);
+    await upkeep.whenIdle();
+    expect(asked.length, `${steps} steps`).toBe(2);
+  }
+});
