@@ -6,11 +6,14 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { accountStream, attemptId } from '../../../contracts/ids.ts';
 import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
-import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, readAccountEvents } from '../../../ledger/account/load-account.ts';
-import { openAttempts } from '../../../ledger/account/payments.ts';
+import { attemptOf, openAttempts } from '../../../ledger/account/payments.ts';
 import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
+import type { AskedPayment, PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
 import { pursuePayments } from '../../../ledger/payments/pursue-payments.ts';
+import { commandOfOutcome } from '../../../ledger/payments/record-outcome.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { TIMING } from '../../../ledger/timing.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
@@ -29,14 +32,17 @@ const FIRST = 1_000_000n;
 const CENT = 10_000n;
 const SAID = { consentedAtMs: STARTED_MS, by: 'owner@example.com' };
 
+const CONFIGURE: CommandOf<'ConfigureAutoReload'> = {
+  ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000) },
+  ...{ monthlyCap: usd(60_000_000), ...SAID },
+};
+const OPERATOR = { type: 'operator', name: 'test' } as const;
+
 function life(): AccountEvent[] {
   const events = [opened, keyIssued(), granted('g', Number(FIRST))];
   const commands: AccountCommand[] = [
     { type: 'SavePaymentMethod', ...cardOf('pm_ok'), ...SAID },
-    {
-      ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000) },
-      ...{ monthlyCap: usd(60_000_000), ...SAID },
-    },
+    CONFIGURE,
     {
       ...{ type: 'StartPurchase', attemptId: attemptId('bought'), provider: 'stripe', amount: usd(8_000_000) },
       ...{ price: usd(8_000_000), by: 'owner@example.com', nowMs: STARTED_MS },
@@ -81,9 +87,10 @@ function owed(server: StripeServer): bigint {
 }
 
 const FAULTS: readonly StripeFault[] = ['none', 'none', 'breaks', 'broken', 'busy', 'under way'];
-const WORK = ['pursue', 'tell', 'pay', 'refund', 'dispute', 'win'] as const;
+const ENDS = ['consent no more', 'decline'] as const;
+const WORK = ['pursue', 'pursue', 'pursue', 'tell', 'pay', 'refund', 'dispute', 'win', ...ENDS] as const;
 
-it('no interleaving of Stripe’s answers, faults, messages in any order, refunds and disputes charges or grants twice, or loses money', async () => {
+it('no interleaving of Stripe’s answers, faults, messages in any order, refunds, disputes, and ends of what is open charges or grants twice, or loses money', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.scheduler(),
@@ -99,11 +106,17 @@ it('no interleaving of Stripe’s answers, faults, messages in any order, refund
           await catchUpAccount(log, accounts, ACCOUNT);
           return { log: through, accounts, product: 'gateway', provider, clock: () => time.nowMs };
         };
-        const pursue = async (through: EventLog): Promise<void> =>
+        const pursue = async (through: EventLog, from: PaymentProvider = provider): Promise<void> =>
           pursuePayments(ACCOUNT, {
             ...{ ...(await process(through)), catalog: () => EMPTY_CATALOG, asksOpen: true, timing },
-            onUnknown: () => undefined,
+            ...{ provider: from, onUnknown: () => undefined },
           });
+        /** What it asks goes out when the scheduler lets it: much may have happened since it was to be asked. */
+        const ask = (word: 'ask' | 'withdraw') => async (one: AskedPayment) => {
+          await scheduler.schedule(Promise.resolve());
+          return provider[word](one);
+        };
+        const slowly: PaymentProvider = { name: provider.name, ask: ask('ask'), withdraw: ask('withdraw') };
         /** The newest first, and the oldest again. */
         const tell = async (through: EventLog): Promise<number[]> => {
           const logger = pino({ level: 'silent' });
@@ -115,11 +128,28 @@ it('no interleaving of Stripe’s answers, faults, messages in any order, refund
           }
           return answers;
         };
+        const run = async (through: EventLog, command: AccountCommand): Promise<void> => {
+          const recording = recordingBy('test', time.nowMs);
+          const result = await executeCommand(through, ACCOUNT, command, OPERATOR, recording, timing);
+          if (result.type === 'refused') throw new Error(result.message);
+        };
+        /** The purchase, as whoever says so knows it, at Stripe first. */
+        const decline = async (through: EventLog): Promise<void> => {
+          const { state } = await loadAccount(log, ACCOUNT);
+          const attempt = state.type === 'open' ? attemptOf(state.billing.payments, 'bought') : undefined;
+          if (attempt === undefined) throw new Error('nothing was bought');
+          const outcome = await provider.withdraw({ accountId: ACCOUNT, attempt, method: null }).catch(() => null);
+          const said = { attemptId: attempt.attemptId, provider: provider.name, nowMs: time.nowMs };
+          const command = outcome === null ? null : commandOfOutcome(outcome, said);
+          if (command !== null) await run(through, command);
+        };
         const work = works.map(async (what) => {
           const through = scheduled(log, scheduler);
-          if (what === 'pursue') return pursue(through);
           await scheduler.schedule(Promise.resolve());
-          if (what === 'tell') await tell(through);
+          if (what === 'pursue') await pursue(through, slowly);
+          else if (what === 'tell') await tell(through);
+          else if (what === 'consent no more') await run(through, { ...CONFIGURE, consentedAtMs: null });
+          else if (what === 'decline') await decline(through);
           else act(server, what);
         });
         await scheduler.waitFor(Promise.all(work));
@@ -143,6 +173,10 @@ it('no interleaving of Stripe’s answers, faults, messages in any order, refund
         const charged = server.all('charge').map(({ payment_intent: of }) => `payment_${String(of)}`);
         expect(grants.filter((id) => id.startsWith('payment_')).toSorted()).toEqual(charged.toSorted());
         expect(new Set(charged).size).toBe(charged.length);
+        // What was given up stays so: nobody has charged it since.
+        const ends = (type: AccountEvent['type']): string[] =>
+          events.flatMap((one) => (one.type === type && 'attemptId' in one.data ? [one.data.attemptId] : []));
+        expect(ends('PaymentAbandoned').filter((id) => ends('PaymentSucceeded').includes(id))).toEqual([]);
         expect(state.balance - state.uncovered).toBe(FIRST + owed(server));
         expect(faultsOf(events)).toEqual([]);
       },
