@@ -127,6 +127,34 @@ describe('--as', () => {
   });
 });
 
+it('account show has payments for who may list them alone, and the hash of a secret for nobody', async () => {
+  await program.run('account', 'open', '--kind', 'organization', '--email', EMAILS.owner, '--id', 'acct_paid');
+  await program.run('member', 'add', 'acct_paid', EMAILS.admin, '--role', 'admin');
+  const { keyId } = await program.json('key', 'issue', 'acct_paid');
+  await program.run('key', 'rotate', 'acct_paid', String(keyId));
+  const card = ['--id', 'pm_mandate7', '--brand', 'visa', '--last4', '4242'];
+  await program.run('payment', 'save-method', 'acct_paid', ...card);
+  const reload = ['--threshold-usd', '5', '--target-usd', '20', '--monthly-cap-usd', '100', '--consent'];
+  await program.run('credits', 'auto-reload', 'acct_paid', ...reload);
+  await program.run('credits', 'purchase', 'acct_paid', '--usd', '20', '--id', 'invoice-7');
+  await program.run('payment', 'confirm', 'acct_paid', '--payment', 'transfer-42');
+  await program.run('payment', 'refund', 'acct_paid', 'transfer-42', '--usd', '1', '--id', 'refund-7');
+  await program.run('credits', 'purchase', 'acct_paid', '--usd', '7', '--id', 'invoice-8');
+  const show = ['account', 'show', 'acct_paid'];
+  const shownTo = async (...as: readonly string[]) =>
+    (await program.run(...show, ...as)) + JSON.stringify(await program.json(...show, ...as));
+  const words = ['4242', 'pm_mandate7', 'invoice-7', 'invoice-8', '"reload"', 'auto-reload'];
+  const seen = async (...as: readonly string[]) => {
+    const shown = await shownTo(...as);
+    return words.filter((word) => shown.includes(word));
+  };
+  expect(await seen('--as', EMAILS.admin)).toEqual([]);
+  expect(await shownTo('--as', EMAILS.admin)).toMatch(/available +[\d.]+ USD.*"cause":"refund"/s);
+  for (const as of [[], ADA]) expect(await seen(...as)).toEqual(words);
+  expect(await shownTo()).toContain('"previous":{"last4":');
+  expect(await shownTo()).not.toMatch(/sha256|[0-9a-f]{64}/);
+});
+
 /** Also those of other groups from which money is asked for, or not any more. */
 const OF_PAYMENTS = /^payment (?!list)|^credits (purchase|auto-reload)|^account plan/;
 

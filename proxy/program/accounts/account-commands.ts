@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { type AccountId, accountId, grantId } from '../../../contracts/ids.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
+import { authorize } from '../../../ledger/account/authorize.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { memberOfKey } from '../../../ledger/account/members.ts';
@@ -11,8 +12,9 @@ import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
-import { type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
+import { actorOf, type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
 import { facts, show, showWritten, table } from '../show.ts';
+import { accountJson } from './account-json.ts';
 import { paymentFacts } from './payments-shown.ts';
 import { planInWords } from './plan-in-words.ts';
 import { readAccount, runAccountCommand } from './run-account-command.ts';
@@ -28,6 +30,8 @@ interface ShownAt {
   /** By the gateway of this data folder, which refuses it; null where it is not. */
   readonly setAside: { readonly cause: string; readonly why: string } | null;
   readonly limits: ReturnType<typeof limitsOf>;
+  /** Whether whoever asks may. */
+  readonly seesPayments: boolean;
 }
 
 /** What ends it. */
@@ -130,17 +134,17 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
       keys.map(({ keyId }) => keyId),
       monthOf(nowMs),
     );
+    const seesPayments = authorize(actorOf(context), { type: 'ListPayments' }, state) === null;
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
     show(context, command, {
       json: {
-        ...state,
-        keys: Object.fromEntries(keys.map((key) => [key.keyId, key])),
+        ...accountJson(state, keys, seesPayments),
         revision,
         availableMicroUsd: available,
         limits,
         setAside,
       },
-      text: () => textOf(state, keys, available, { nowMs, lateMs, setAside, limits }),
+      text: () => textOf(state, keys, available, { nowMs, lateMs, setAside, limits, seesPayments }),
     });
   });
 }
@@ -159,7 +163,7 @@ function textOf(
   state: OpenAccount,
   keysUsed: readonly UsedKey[],
   available: MicroUsd,
-  { nowMs, lateMs, setAside, limits }: ShownAt,
+  { nowMs, lateMs, setAside, limits, seesPayments }: ShownAt,
 ): string {
   const month = monthOf(nowMs);
   const ofAccount = limitOf(state.spend, { keyId: null, member: null });
@@ -173,7 +177,10 @@ function textOf(
     ['available', `${groupedUsd(available)} USD`],
     ['balance', `${groupedUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
     [`spent ${month}`, `${groupedUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
-    ...paymentFacts(state, nowMs),
+    ...(state.uncovered === 0n
+      ? []
+      : [['owed', `${groupedUsd(state.uncovered)} USD, which the next credits fill first`] as const]),
+    ...(seesPayments ? paymentFacts(state, nowMs) : []),
   ]);
   const grants = state.grants.map((grant) => [
     grant.grantId,

@@ -8,15 +8,14 @@ import { SKIP_WORDS } from '../../../ledger/statement/sentences.ts';
 
 type Facts = readonly (readonly [string, string])[];
 
-/** What an account owes and how it pays, as far as there is anything of that. */
-export function paymentFacts({ billing: { payments }, uncovered }: OpenAccount, nowMs: number): Facts {
+/** How an account pays, as far as there is anything of that. */
+export function paymentFacts({ billing: { payments } }: OpenAccount, nowMs: number): Facts {
   const { method, reload } = payments;
   const saved =
     method === null
       ? 'nothing saved'
       : `${method.brand} ending in ${method.last4} (${method.provider}), by consent of ${instant(method.consentedAtMs)}`;
   return [
-    ...(uncovered === 0n ? [] : [['owed', `${usd(uncovered)}, which the next credits fill first`] as const]),
     ...(method === null && reload === null ? [] : [['pays by itself', saved] as const]),
     ...(reload === null ? [] : [['auto-reload', reloadInWords(payments, reload, nowMs)] as const]),
     ...openAttempts(payments).map(

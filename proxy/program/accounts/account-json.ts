@@ -1,0 +1,34 @@
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
+import type { UsedKey } from '../../../ledger/account/last-uses.ts';
+
+/**
+ * An account as `account show --json` has it: each part by name, so that what the state gets later is shown where somebody has
+ * decided so. How it pays is for who may see payments; the hashes of secrets are for nobody.
+ */
+export function accountJson(state: OpenAccount, keys: readonly UsedKey[], seesPayments: boolean): object {
+  const { type, accountId, kind, email, organization, plan, openedAtMs, suspended } = state;
+  const { grants, carry, uncovered, balance, spend, leases, billing, exceptions } = state;
+  const { openCount, openAmount, withoutCost, unlisted } = exceptions;
+  return {
+    ...{ type, accountId, kind, email, organization, plan, openedAtMs, suspended },
+    keys: Object.fromEntries(keys.map((key) => [key.keyId, keyJson(key)])),
+    ...{ grants, carry, uncovered, balance, spend, leases },
+    billing: billingJson(billing, seesPayments),
+    exceptions: { openCount, openAmount, withoutCost, unlisted },
+  };
+}
+
+const keyJson = ({ sha256: _hash, previous, ...key }: UsedKey): object => ({
+  ...key,
+  previous: previous === null ? null : { last4: previous.last4, untilMs: previous.untilMs },
+});
+
+function billingJson(billing: OpenAccount['billing'], seesPayments: boolean): object {
+  const { revocations, reversals, adjustments, plan, endedPlan, statement, payments } = billing;
+  const { method, reload, attempts } = payments;
+  return {
+    ...{ revocations, reversals, adjustments, plan, endedPlan, statement },
+    ...(seesPayments ? { payments: { method, reload, attempts: Object.fromEntries(entriesOf(attempts)) } } : {}),
+  };
+}
