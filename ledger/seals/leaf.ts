@@ -15,9 +15,9 @@ export class LeafHasher {
   hash(event: SealedFields, ordinal: number): Digest {
     this.#makeRoom(event);
     this.#bytes[0] = LEAF_PREFIX;
-    let end = this.#put(1, String(ordinal));
+    let end = this.#putDecimal(1, ordinal);
     end = this.#put(end, event.stream);
-    end = this.#put(end, String(event.revision));
+    end = this.#putDecimal(end, event.revision);
     end = this.#put(end, event.id);
     end = this.#put(end, event.type);
     end = this.#put(end, event.data);
@@ -26,7 +26,22 @@ export class LeafHasher {
   }
 
   #put(at: number, text: string): number {
-    const length = this.#bytes.write(text, at + LENGTH_BYTES);
+    return this.#putLength(at, this.#bytes.write(text, at + LENGTH_BYTES));
+  }
+
+  /** Digit by digit: a text of it would be one more to be thrown away. */
+  #putDecimal(at: number, value: number): number {
+    let length = 1;
+    for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) length++;
+    let rest = value;
+    for (let digit = at + LENGTH_BYTES + length - 1; digit >= at + LENGTH_BYTES; digit--) {
+      this.#bytes[digit] = DIGIT_ZERO + (rest % 10);
+      rest = Math.floor(rest / 10);
+    }
+    return this.#putLength(at, length);
+  }
+
+  #putLength(at: number, length: number): number {
     this.#bytes.writeUInt32BE(length, at);
     return at + LENGTH_BYTES + length;
   }
@@ -39,6 +54,7 @@ export class LeafHasher {
 }
 
 const LENGTH_BYTES = 4;
+const DIGIT_ZERO = 0x30;
 const UTF8_BYTES_PER_CHAR_MAX = 3;
 /** The prefix, seven lengths, and two numbers. */
 const OTHER_BYTES_MAX = 1 + 7 * LENGTH_BYTES + 2 * 20;

@@ -19,8 +19,11 @@ interface Run {
   firstPosition: number;
   /** Events of the stream `seals` before it: what an ordinal is behind its position. */
   readonly sealEvents: number;
-  readonly leaves: Digest[];
+  /** Behind one another: as so many texts they would be moved about by each collection of garbage. */
+  leaves: string;
 }
+
+const LEAF_CHARS = 32;
 
 /**
  * Leaf hashes of what was written of late, made of the text that the writer has in its hands: whoever seals close behind the
@@ -32,6 +35,8 @@ export class WrittenLeaves {
   readonly #hasher = new LeafHasher();
   #asked: Pick<LeavesQuery, 'after' | 'ordinal'> | null = null;
   #runs: Run[] = [];
+  /** Of the last run, not put behind its leaves yet. */
+  #fresh: Digest[] = [];
 
   /** Takes what a group's commit has written; called behind its answer, so that it stands before no append's. */
   add(group: AppendGroup, answer: AppendedGroup): void {
@@ -43,6 +48,7 @@ export class WrittenLeaves {
       if (outcomes[outcome] === APPENDED) this.#addAppend(group, at, { events, lastRevision, lastPosition });
       at += FIELDS_BEFORE_EVENTS + events * FIELDS_PER_EVENT;
     }
+    this.#putFresh();
   }
 
   /** The leaves from there on, as far as they are known; null where the first of them is not. */
@@ -57,11 +63,12 @@ export class WrittenLeaves {
       this.#runs = [];
       return null;
     }
-    run.leaves.splice(0, first - run.firstPosition);
+    run.leaves = run.leaves.slice((first - run.firstPosition) * LEAF_CHARS);
     run.firstPosition = first;
     const page = new LeafPageOf(query);
-    for (const [index, leaf] of run.leaves.slice(0, query.limit).entries()) page.append(leaf, position(first + index));
-    return page.page(this.#runs.length === 1 && run.leaves.length <= query.limit);
+    const end = Math.min(first + query.limit, endOf(run));
+    for (let at = first; at < end; at++) page.append(leafAt(run, at), position(at));
+    return page.page(this.#runs.length === 1 && end === endOf(run));
   }
 
   #addAppend(group: AppendGroup, at: number, { events, lastRevision, lastPosition }: WrittenAppend): void {
@@ -69,14 +76,16 @@ export class WrittenLeaves {
     if (run === null) return;
     const stream = group[at + 2] as StreamName;
     if (stream === SEALS_STREAM) {
-      this.#runs.push({ firstPosition: lastPosition + 1, sealEvents: run.sealEvents + events, leaves: [] });
+      this.#putFresh();
+      this.#runs.push({ firstPosition: lastPosition + 1, sealEvents: run.sealEvents + events, leaves: '' });
       return;
     }
+    const ordinal = lastPosition - events - run.sealEvents;
     for (let index = 0; index < events; index++) {
       const field = at + FIELDS_BEFORE_EVENTS + index * FIELDS_PER_EVENT;
       const [id, type, data, metadata] = [group[field], group[field + 1], group[field + 2], group[field + 3]] as Texts;
       const event = { stream, revision: revision(lastRevision - events + 1 + index), id, type, data, metadata };
-      run.leaves.push(this.#hasher.hash(event, endOf(run) - 1 - run.sealEvents));
+      this.#fresh.push(this.#hasher.hash(event, ordinal + index));
     }
   }
 
@@ -84,12 +93,18 @@ export class WrittenLeaves {
   #runFrom(first: number, last: number): Run | null {
     if (this.#asked === null) return null;
     const { after, ordinal } = this.#asked;
-    if (this.#runs.length === 0) this.#runs.push({ firstPosition: first, sealEvents: after - ordinal, leaves: [] });
-    const run = this.#runs.at(-1);
-    if (run !== undefined && endOf(run) === first && last - after <= SQLITE_LIMITS.leavesKeptMax) return run;
+    if (this.#runs.length === 0) this.#runs.push({ firstPosition: first, sealEvents: after - ordinal, leaves: '' });
+    const run = this.#runs.at(-1) as Run;
+    if (endOf(run) + this.#fresh.length === first && last - after <= SQLITE_LIMITS.leavesKeptMax) return run;
     this.#asked = null;
     this.#runs = [];
     return null;
+  }
+
+  #putFresh(): void {
+    const run = this.#runs.at(-1);
+    if (run !== undefined) run.leaves += this.#fresh.join('');
+    this.#fresh = [];
   }
 }
 
@@ -101,4 +116,9 @@ interface WrittenAppend {
 
 type Texts = [id: EventId, type: string, data: string, metadata: string];
 
-const endOf = ({ firstPosition, leaves }: Run): number => firstPosition + leaves.length;
+const endOf = ({ firstPosition, leaves }: Run): number => firstPosition + leaves.length / LEAF_CHARS;
+
+function leafAt({ firstPosition, leaves }: Run, at: number): Digest {
+  const from = (at - firstPosition) * LEAF_CHARS;
+  return leaves.slice(from, from + LEAF_CHARS) as Digest;
+}

@@ -33,6 +33,14 @@ test('a leaf is what its definition says', () => {
   );
 });
 
+test('numbers are in decimal, however many digits they have', () => {
+  const { stream, id, type, data, metadata } = EVENT;
+  for (const value of [0, 9, 10, 11, 99, 100, 2 ** 31, 2 ** 32 + 7, Number.MAX_SAFE_INTEGER]) {
+    const fields = [String(value), stream, String(value), id, type, data, metadata];
+    expect(hexOf(new LeafHasher().hash({ ...EVENT, revision: revision(value) }, value))).toBe(expected(fields));
+  }
+});
+
 test('one hasher takes long events and short ones in any order', () => {
   const hasher = new LeafHasher();
   const long = { ...EVENT, data: `"${'é🙂'.repeat(50_000)}"` };
