@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RecordedEvent } from '../contracts/event-log.ts';
 import type { AccountEvent } from '../contracts/events.ts';
 import { type AccountId, accountStream, type Revision, revision } from '../contracts/ids.ts';
@@ -7,6 +6,7 @@ import type { AccountRepository, AsideReason } from '../ledger/account/account-r
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';
+import { inTurns } from './in-turns.ts';
 import { KeyIndex } from './key-index.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { MonthlyView } from './monthly-view.ts';
@@ -33,15 +33,9 @@ export class AccountViews implements AccountRepository {
   readonly #toldUpTo = new Map<AccountId, Revision>();
   readonly #listeners: ((accountId: AccountId, event: AccountEvent) => void)[] = [];
 
-  /** Of views that were restored: what admission asks of all accounts, so that it need not read each. @throws as `restore` */
-  survey(): void {
-    for (const _ of this.#surveying());
-  }
-
-  /** The same beside requests. */
-  async surveyInTurns(): Promise<void> {
-    let looked = 0;
-    for (const _ of this.#surveying()) if (++looked % VIEW_LIMITS.foldsPerTurn === 0) await nextTurn();
+  /** Of views that were restored: what admission asks of all accounts, so that it need not read each; others have their turns. @throws as `restore` */
+  survey(): Promise<void> {
+    return inTurns(this.#surveying(), VIEW_LIMITS.foldsPerTurn);
   }
 
   read(accountId: AccountId): AccountSnapshot {

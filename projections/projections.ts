@@ -85,8 +85,7 @@ export class Projections {
   static async start(options: ProjectionsOptions): Promise<Projections> {
     const projections = new Projections(options);
     if (options.prepare !== undefined) void projections.#whileOpen((ending) => projections.#startPrepared(ending));
-    // Not waited for where it is there at once.
-    else projections.#start(options.isBeside === true ? await projections.#restoreInTurns() : projections.#restore());
+    else projections.#start(await projections.#restore(options.isBeside === true));
     return projections;
   }
 
@@ -234,12 +233,11 @@ export class Projections {
     }
   }
 
-  #restore(): StoredCheckpoint | null {
-    return this.#disk?.restore(() => this.accounts.survey()) ?? null;
-  }
-
-  async #restoreInTurns(): Promise<StoredCheckpoint | null> {
-    return (await this.#disk?.restoreInTurns(() => this.accounts.surveyInTurns())) ?? null;
+  /** @param isKnown the file is known to have views to go on with */
+  async #restore(isKnown: boolean): Promise<StoredCheckpoint | null> {
+    if (this.#disk === null) return null;
+    const survey = () => this.accounts.survey();
+    return isKnown ? this.#disk.restoreKnown(survey) : this.#disk.restore(survey);
   }
 
   /** The end breaks it off, and waits for it. */
@@ -254,7 +252,7 @@ export class Projections {
 
   async #startPrepared(ending: AbortSignal): Promise<void> {
     try {
-      const restored = (await this.#options.prepare?.(ending)) ? await this.#restoreInTurns() : this.#restore();
+      const restored = await this.#restore((await this.#options.prepare?.(ending)) === true);
       if (this.#closing === null) this.#start(restored);
     } catch (error) {
       if (this.#closing === null) this.#stop(error instanceof Error ? error : new Error(String(error)));

@@ -1,4 +1,6 @@
-import { DamagedViewsError, readUndamaged, setDamagedViewsAside, whyDamaged } from './damaged-views.ts';
+import { DamagedViewsError, setDamagedViewsAside, whyDamaged } from './damaged-views.ts';
+import { inTurns } from './in-turns.ts';
+import { VIEW_LIMITS } from './limits.ts';
 import type { RestoredRows } from './restored-rows.ts';
 import type { StoredView } from './view.ts';
 import type { StoredCheckpoint } from './view-file.ts';
@@ -53,27 +55,29 @@ export class ViewDisk {
     return this.#unwritten;
   }
 
-  /** Null where the file has no views to go on with. `survey` is for what is looked at in all rows, of one moment. */
-  restore(survey: () => void): StoredCheckpoint | null {
+  /** Null where the file has no views to go on with. `survey` is for what is looked at in all rows, of one moment; both leave others their turns. */
+  async restore(survey: () => Promise<void>): Promise<StoredCheckpoint | null> {
     const { path, persist, onForget, onDamaged } = this.#options;
-    const found = readUndamaged(path, () => {
-      const at = this.#take();
-      if (at === null || !persist) return at;
-      survey();
-      this.#rows?.endSnapshot();
+    try {
+      const at = await this.#take();
+      if (at !== null && persist) {
+        await survey();
+        this.#rows?.endSnapshot();
+      }
+      this.#rows?.onFailed((error) => this.#rowsFailed(error));
       return at;
-    });
-    this.#rows?.onFailed((error) => this.#rowsFailed(error));
-    if (found.damage === null) return found.read;
-    // Some rows may have been taken before the one that cannot be read.
-    onForget();
-    onDamaged(found.damage, persist ? setDamagedViewsAside(path) : null);
-    return null;
+    } catch (error) {
+      const damage = whyDamaged(path, error);
+      // Some rows may have been taken before the one that cannot be read.
+      onForget();
+      onDamaged(damage, persist ? setDamagedViewsAside(path) : null);
+      return null;
+    }
   }
 
-  /** The same with a survey that leaves others their turns. @throws Error where the file has no such views */
-  async restoreInTurns(survey: () => Promise<void>): Promise<StoredCheckpoint> {
-    const at = this.#take();
+  /** The same of a file that is known to have them. @throws Error where it has not */
+  async restoreKnown(survey: () => Promise<void>): Promise<StoredCheckpoint> {
+    const at = await this.#take();
     if (at === null) throw new Error(`${this.#options.path} holds no views that this program could go on with`);
     await survey();
     this.#rows?.endSnapshot();
@@ -151,11 +155,12 @@ export class ViewDisk {
     }
   }
 
-  #take(): StoredCheckpoint | null {
-    const { path, views } = this.#options;
-    const restored = restoreViews(path, views, this.#options);
+  async #take(): Promise<StoredCheckpoint | null> {
+    const { path, views, isChecked = false } = this.#options;
+    const restored = restoreViews(path, views, { ...this.#options, isChecked: true });
     if (restored === null) return null;
     this.#rows = restored.rows;
+    if (!isChecked) await inTurns(restored.checking(), VIEW_LIMITS.stampsPerTurn);
     this.#options.assertRead(restored.at.checkpoint);
     return restored.at;
   }

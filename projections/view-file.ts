@@ -138,14 +138,25 @@ export function versionOf(database: DatabaseSync, { name }: StoredView): number 
   return row === undefined ? null : Number(row.version);
 }
 
-/** @throws Error where rows are not those that the checkpoint stands at */
-export function checkStamps(database: DatabaseSync, tables: readonly ViewTable[]): void {
+/** A step for each row, so that whoever asks can leave others their turns. @throws Error where rows are not those that the checkpoint stands at */
+export function* checkingStamps(database: DatabaseSync, tables: readonly ViewTable[]): Generator<void> {
   for (const { name } of tables) {
-    const sum = `coalesce((SELECT sum(stamp) FROM ${name}), 0)`;
-    const found = database.prepare(`SELECT total = ${sum} AS is_whole FROM stamped WHERE name = '${name}'`).get();
-    if (found?.is_whole !== 1)
+    let sum = 0;
+    const stamps = database.prepare(`SELECT stamp FROM ${name}`);
+    stamps.setReturnArrays(true);
+    for (const [stamp] of stamps.iterate() as Iterable<unknown> as Iterable<readonly ColumnValue[]>) {
+      sum += Number(stamp);
+      yield;
+    }
+    const found = database.prepare('SELECT total FROM stamped WHERE name = ?').get(name);
+    if (found === undefined || Number(found.total) !== sum)
       throw new Error(`its rows of ${name} are not of one moment: it was put together from two files`);
   }
+}
+
+/** The same at once. @throws as `checkingStamps` */
+export function checkStamps(database: DatabaseSync, tables: readonly ViewTable[]): void {
+  for (const _ of checkingStamps(database, tables));
 }
 
 /** Whether its tables are those of now; of any other file nothing is read. */

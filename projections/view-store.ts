@@ -2,9 +2,10 @@ import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import { openRows, RestoredRows } from './restored-rows.ts';
-import type { StoredView, ViewRow } from './view.ts';
+import type { StoredView, ViewRow, ViewTable } from './view.ts';
 import {
   type Batch,
+  checkingStamps,
   checkpointOf,
   checkStamps,
   clearing,
@@ -129,7 +130,7 @@ export class ViewStore {
 export interface RestoreOptions {
   /** The name of what feeds the views. */
   readonly source: string;
-  /** Somebody has just seen that its rows are of one moment, for which each is looked at. */
+  /** Whether its rows are of one moment, for which each is looked at, is not asked here. */
   readonly isChecked?: boolean;
 }
 
@@ -139,6 +140,8 @@ interface Restored {
   readonly at: StoredCheckpoint;
   /** To be closed. Until `endSnapshot` all that is read of them is of one moment. */
   readonly rows: RestoredRows;
+  /** Whether they are of one moment, in steps. @throws Error where they are not */
+  checking(): Generator<void>;
 }
 
 /**
@@ -156,7 +159,7 @@ export function restoreViews(path: string, views: readonly StoredView[], options
     // One snapshot, for a gateway may write beside a command that reads.
     database.exec('BEGIN');
     at = restoreFrom(database, rows, { views, ...options });
-    return at === null ? null : { at, rows };
+    return at === null ? null : { at, rows, checking: () => checkingStamps(database, heldTables(database, views)) };
   } finally {
     if (at === null) rows.close();
   }
@@ -169,15 +172,13 @@ function restoreFrom(
 ): StoredCheckpoint | null {
   const at = checkpointOf(database, views);
   if (at === null || at.source !== source) return null;
-  const held = views.filter((view) => isStored(database, view));
-  if (!isChecked)
-    checkStamps(
-      database,
-      held.flatMap(({ tables }) => tables),
-    );
-  for (const view of held) view.restore(rows);
+  if (!isChecked) checkStamps(database, heldTables(database, views));
+  for (const view of views) if (isStored(database, view)) view.restore(rows);
   return at;
 }
+
+const heldTables = (database: DatabaseSync, views: readonly StoredView[]): ViewTable[] =>
+  views.filter((view) => isStored(database, view)).flatMap(({ tables }) => tables);
 
 function openReadOnly(path: string): DatabaseSync | null {
   try {

@@ -33,7 +33,7 @@ test('accounts whose credits end together are brought in several turns, so that 
       return rows.of(from, first, decode);
     },
   });
-  accounts.survey();
+  await accounts.survey();
   const sweeper = endedLater(
     new ExpirySweeper({
       ...{ log: new MemoryEventLog(), accounts, lateMs: 0, mayWrite: () => true, logger: pino({ level: 'silent' }) },
