@@ -177,10 +177,7 @@ function textOf(
     ['available', `${groupedUsd(available)} USD`],
     ['balance', `${groupedUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
     [`spent ${month}`, `${groupedUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
-    ...(state.uncovered === 0n
-      ? []
-      : [['owed', `${groupedUsd(state.uncovered)} USD, which the next credits fill first`] as const]),
-    ...(seesPayments ? paymentFacts(state, nowMs) : []),
+    ...paymentFacts(state, { nowMs, seesPayments }),
   ]);
   const grants = state.grants.map((grant) => [
     grant.grantId,

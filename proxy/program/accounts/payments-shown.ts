@@ -8,14 +8,26 @@ import { SKIP_WORDS } from '../../../ledger/statement/sentences.ts';
 
 type Facts = readonly (readonly [string, string])[];
 
-/** How an account pays, as far as there is anything of that. */
-export function paymentFacts({ billing: { payments } }: OpenAccount, nowMs: number): Facts {
+interface ShownTo {
+  readonly nowMs: number;
+  /** Whether whoever asks may. */
+  readonly seesPayments: boolean;
+}
+
+/** What an account owes, and for who may see its payments how it pays, as far as there is anything of that. */
+export function paymentFacts(
+  { billing: { payments }, uncovered }: OpenAccount,
+  { nowMs, seesPayments }: ShownTo,
+): Facts {
   const { method, reload } = payments;
   const saved =
     method === null
       ? 'nothing saved'
       : `${method.brand} ending in ${method.last4} (${method.provider}), by consent of ${instant(method.consentedAtMs)}`;
+  const owed: Facts = uncovered === 0n ? [] : [['owed', `${usd(uncovered)}, which the next credits fill first`]];
+  if (!seesPayments) return owed;
   return [
+    ...owed,
     ...(method === null && reload === null ? [] : [['pays by itself', saved] as const]),
     ...(reload === null ? [] : [['auto-reload', reloadInWords(payments, reload, nowMs)] as const]),
     ...openAttempts(payments).map(

@@ -37,8 +37,8 @@ const fail = (id: string, isTerminal: boolean): AccountCommand => ({
 });
 const on = lived([opened], configure(NOW), save);
 const started = lived(on, reload('r1'));
-const factsOf = (life: readonly AccountEvent[], nowMs = NOW) =>
-  Object.fromEntries(paymentFacts(openAccount(life), nowMs));
+const factsOf = (life: readonly AccountEvent[], nowMs = NOW, seesPayments = true) =>
+  Object.fromEntries(paymentFacts(openAccount(life), { nowMs, seesPayments }));
 const terms = 'at 5.000000 USD up to 20.000000 USD, 0.000000 USD of at most 50.000000 USD in 2026-11';
 
 it('says nothing of an account that has never paid and owes nothing', () => {
@@ -46,9 +46,10 @@ it('says nothing of an account that has never paid and owes nothing', () => {
 });
 
 it('says what is owed, what is saved, and what is open', () => {
-  expect(factsOf(lifeWith([opened, keyIssued()], usageOf(1, 7)))).toEqual({
-    owed: '0.000007 USD, which the next credits fill first',
-  });
+  const owed = lifeWith([opened, keyIssued()], usageOf(1, 7));
+  for (const seesPayments of [true, false])
+    expect(factsOf(owed, NOW, seesPayments)).toEqual({ owed: '0.000007 USD, which the next credits fill first' });
+  expect(factsOf(started, NOW, false)).toEqual({});
   expect(factsOf(lived([opened], configure(NOW)))).toEqual({
     'pays by itself': 'nothing saved',
     'auto-reload': `on; ${terms}`,
