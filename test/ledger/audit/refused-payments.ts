@@ -133,6 +133,11 @@ export const PAYMENT_CASES = {
       },
     },
     {
+      ...{ refused: 'payment_differs', life: [...ended, started({ attemptId: other })] },
+      ...{ command: { ...pay, attemptId: other }, written: paid({ attemptId: other }) },
+      fault: /^payment_pi_1: granted twice$/,
+    },
+    {
       ...{ refused: 'grant_exists', life: [...begun, granted('payment_pi_1', 1)], command: pay, written: paid() },
       fault: /^payment_pi_1: granted twice$/,
     },
