@@ -8,7 +8,8 @@ import { unrestored } from './corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
 import { endOfException } from './exceptions.ts';
 import { burnAt, isExpired } from './grants.ts';
-import { allAttempts, creditsGone, isOfReturn } from './payments.ts';
+import { valuesOf } from './keyed-tree.ts';
+import { creditsGone, isOfReturn } from './payments.ts';
 import { haveRoom } from './shares-room.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
 
@@ -228,7 +229,7 @@ const unspentOf = ({ grants }: OpenAccount) => grants.filter(({ remaining }) => 
 /** What was revoked of a grant whose money has not gone back otherwise; all of it where nobody paid. */
 function stillPaid(state: OpenAccount, grantId: string): bigint {
   const revoked = (state.grants.find((one) => one.grantId === grantId)?.amount ?? 0n) - revocableOf(state, grantId);
-  const attempt = allAttempts(state.billing.payments).find(
+  const attempt = valuesOf(state.billing.payments.attempts).find(
     (one) => one.state === 'paid' && one.paymentId !== null && grantOfPayment(one.paymentId) === grantId,
   );
   const paid = attempt === undefined ? revoked : revoked - creditsGone(state.billing, attempt);

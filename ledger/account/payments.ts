@@ -65,8 +65,8 @@ export const allAttempts = ({ attempts }: PaymentsState): PaymentAttempt[] =>
   [...valuesOf(attempts)].sort((one, other) => one.startedAtMs - other.startedAtMs);
 
 /** The attempt that a payment has paid. */
-export const paidBy = (payments: PaymentsState, paymentId: string): PaymentAttempt | undefined =>
-  allAttempts(payments).find((one) => one.state === 'paid' && one.paymentId === paymentId);
+export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentAttempt | undefined =>
+  valuesOf(attempts).find((one) => one.state === 'paid' && one.paymentId === paymentId);
 
 /**
  * Of what a payment bought, the part whose money has gone back: refunds, and disputes that were not won; together it may be more.
@@ -90,8 +90,8 @@ export const refundedOf = ({ revocations }: Revoked, { refunds }: Pick<PaymentAt
   }, 0n);
 
 /** Whether it is the id of a refund or a dispute, of whichever payment. */
-export const isOfReturn = (payments: PaymentsState, id: string): boolean =>
-  allAttempts(payments).some(
+export const isOfReturn = ({ attempts }: PaymentsState, id: string): boolean =>
+  valuesOf(attempts).some(
     ({ refunds, disputes }) =>
       refunds.some(({ refundId }) => refundId === id) || disputes.some(({ disputeId }) => disputeId === id),
   );

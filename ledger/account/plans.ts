@@ -4,7 +4,8 @@ import { type CatalogPlan, NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts
 import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { BillingState } from './billing-state.ts';
-import { allAttempts, attemptOf, openAttempts } from './payments.ts';
+import { valuesOf } from './keyed-tree.ts';
+import { attemptOf, openAttempts } from './payments.ts';
 import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
 import { type PaidPeriod, type PlanState, paidPeriodOf } from './plan-state.ts';
 
@@ -77,7 +78,7 @@ export function isAwaited(
     return (
       plan.due?.startMs === period.startMs && newestRenewal(payments, period.startMs)?.period?.plan === period.plan
     );
-  const isPaidLater = allAttempts(payments).some(
+  const isPaidLater = valuesOf(payments.attempts).some(
     (one) =>
       one.attemptId !== attemptId &&
       one.kind === 'upgrade' &&
@@ -89,8 +90,13 @@ export function isAwaited(
 }
 
 /** Of a period: its newest attempt. */
-export const newestRenewal = (payments: PaymentsState, startMs: number): PaymentAttempt | undefined =>
-  allAttempts(payments).findLast(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs);
+export const newestRenewal = ({ attempts }: PaymentsState, startMs: number): PaymentAttempt | undefined =>
+  valuesOf(attempts)
+    .filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs)
+    .reduce<PaymentAttempt | undefined>(
+      (newest, one) => (newest !== undefined && newest.startedAtMs > one.startedAtMs ? newest : one),
+      undefined,
+    );
 
 type Terms = NonNullable<EventData<'PlanChanged'>['terms']>;
 
