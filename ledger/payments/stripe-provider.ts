@@ -15,6 +15,7 @@ import {
 import { asked, type StripeClient, stripeClient, whyNever } from './stripe-client.ts';
 import { factsOf, noticeOf } from './stripe-facts.ts';
 import { centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
+import { findMade, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
 import { whyUnproven } from './stripe-signature.ts';
 
 /** The name of the provider in events. */
@@ -28,24 +29,9 @@ interface StripeProviderOptions {
   readonly clock: () => number;
 }
 
-const HOUR_MS = 3_600_000;
-/** Stripe forgets a key 24 hours after it was first used, which is not before the attempt began. */
-const KEY_KNOWN_MS = 23 * HOUR_MS;
 /** Whoever was asking then under the key has ended: what is not there now never comes. */
-const ASKING_MS = HOUR_MS / 2;
-/** How far Stripe's clock may be off ours. */
-const CLOCKS_MS = HOUR_MS;
-/** Looked through in search of one; where there are more it is not known. */
-const LISTED_MAX = 10_000;
+const ASKING_MS = 30 * 60_000;
 const CHARGED = ['latest_charge'];
-
-/** What Stripe keeps with what it has of ours, so that it can be found without its key. */
-interface Names {
-  readonly ledger: string;
-  readonly account: string;
-  readonly attempt: string;
-  readonly kind: string;
-}
 
 /**
  * Charges by Stripe: for a purchase on a page of Stripe's (Checkout), for what begins by itself a saved card whose owner is not
@@ -103,7 +89,7 @@ export class StripeProvider implements TellingProvider {
   async #page(attempt: PaymentAttempt, names: Names): Promise<Made | null> {
     const { sessions } = this.#client.stripe.checkout;
     const found = (): Promise<Made | null> =>
-      this.#find(sessions.list({ created: whenMade(attempt), limit: 100 }), names);
+      findMade<Stripe.Checkout.Session>(attempt, names, (created) => sessions.list({ created, limit: 100 }));
     if (this.#isForgotten(attempt)) return found();
     const making = sessions.create(this.#pageOf(attempt, names), { idempotencyKey: keyOf(names) });
     return orFound<Made>(making, found, (error) => {
@@ -182,21 +168,8 @@ export class StripeProvider implements TellingProvider {
   }
 
   #findCharge(attempt: PaymentAttempt, names: Names): Promise<Made | null> {
-    const listed = this.#client.stripe.paymentIntents.list({ created: whenMade(attempt), limit: 100 });
-    return this.#find(listed, names);
-  }
-
-  /** @throws Error where there are too many to look through */
-  async #find<One extends { readonly metadata: Stripe.Metadata | null }>(
-    listed: AsyncIterable<One>,
-    names: Names,
-  ): Promise<One | null> {
-    let looked = 0;
-    for await (const one of listed) {
-      if (isOf(one.metadata, names)) return one;
-      if (++looked === LISTED_MAX) throw new Error(`attempt ${names.attempt} is not among ${LISTED_MAX} at Stripe`);
-    }
-    return null;
+    const { paymentIntents } = this.#client.stripe;
+    return findMade<Stripe.PaymentIntent>(attempt, names, (created) => paymentIntents.list({ created, limit: 100 }));
   }
 
   /** What has ended is made no more either. */
@@ -273,15 +246,6 @@ const UNDECIDED: ReadonlySet<string> = new Set(['requires_payment_method', 'requ
 
 /** Ids of attempts are once in an account, and those of accounts once in a ledger: shorter than the 255 that Stripe takes. */
 const keyOf = ({ ledger, account, attempt }: Names): string => `${ledger}/${account}/${attempt}`;
-
-const isOf = (metadata: Stripe.Metadata | null, { ledger, account, attempt }: Names): boolean =>
-  metadata?.ledger === ledger && metadata.account === account && metadata.attempt === attempt;
-
-/** In seconds: from the claim until its key was used last. */
-const whenMade = ({ startedAtMs }: PaymentAttempt): { gte: number; lte: number } => ({
-  gte: Math.floor((startedAtMs - CLOCKS_MS) / 1_000),
-  lte: Math.ceil((startedAtMs + KEY_KNOWN_MS + CLOCKS_MS) / 1_000),
-});
 
 /**
  * Where Stripe answers no more what it did under the key (an earlier failure of its own, or other terms) it is looked for.

@@ -1,0 +1,67 @@
+import type Stripe from 'stripe';
+import type { PaymentAttempt } from '../account/payments-state.ts';
+
+const HOUR_MS = 3_600_000;
+/** Stripe forgets a key 24 hours after it was first used, which is not before the attempt began. */
+export const KEY_KNOWN_MS = 23 * HOUR_MS;
+/** How far Stripe's clock may be off ours. */
+const CLOCKS_MS = HOUR_MS;
+/** It is asked of as it begins: what was made is made then, if nothing is amiss. */
+const AT_ONCE_MS = 2 * 60_000;
+/** Looked through at once in search of one; where there are as many in an hour it is not known. */
+const LISTED_MAX = 10_000;
+
+/** What Stripe keeps with what it has of ours, so that it can be found without its key. */
+export interface Names {
+  readonly ledger: string;
+  readonly account: string;
+  readonly attempt: string;
+  readonly kind: string;
+}
+
+interface Named {
+  readonly metadata: Stripe.Metadata | null;
+}
+
+/** In seconds, as Stripe has them, both ends within. */
+interface Created {
+  readonly gte: number;
+  readonly lte: number;
+}
+
+type Listing<One> = (created: Created) => AsyncIterable<One>;
+
+/** Looked for where it is if all went well; then from the claim until its key was used last. @throws Error where it is not known */
+export async function findMade<One extends Named>(
+  { startedAtMs }: Pick<PaymentAttempt, 'startedAtMs'>,
+  names: Names,
+  list: Listing<One>,
+): Promise<One | null> {
+  const around = (beforeMs: number, afterMs: number): Promise<One | null> =>
+    findWithin(list, names, {
+      gte: Math.floor((startedAtMs - beforeMs) / 1_000),
+      lte: Math.ceil((startedAtMs + afterMs) / 1_000),
+    });
+  return (await around(AT_ONCE_MS, AT_ONCE_MS)) ?? around(CLOCKS_MS, KEY_KNOWN_MS + CLOCKS_MS);
+}
+
+/** In halves, the earlier one first, where there are too many. */
+async function findWithin<One extends Named>(
+  list: Listing<One>,
+  names: Names,
+  { gte, lte }: Created,
+): Promise<One | null> {
+  let looked = 0;
+  for await (const one of list({ gte, lte })) {
+    if (isOf(one.metadata, names)) return one;
+    if (++looked < LISTED_MAX) continue;
+    if (lte - gte <= HOUR_MS / 1_000)
+      throw new Error(`attempt ${names.attempt} is not among ${LISTED_MAX} of an hour at Stripe`);
+    const half = Math.floor((gte + lte) / 2);
+    return (await findWithin(list, names, { gte, lte: half })) ?? findWithin(list, names, { gte: half + 1, lte });
+  }
+  return null;
+}
+
+const isOf = (metadata: Stripe.Metadata | null, { ledger, account, attempt }: Names): boolean =>
+  metadata?.ledger === ledger && metadata.account === account && metadata.attempt === attempt;
