@@ -9,6 +9,7 @@ import {
   monthlyHistories,
   payingHistories,
   plainAccount,
+  planHistories,
 } from './histories.ts';
 
 /** Nobody can have done them wrong. */
@@ -45,4 +46,31 @@ it.each([
     }),
     { numRuns: 200 },
   );
+});
+
+/** What becomes of plans. */
+const TURNS = [
+  ...['renewal', 'upgrade', 'PlanChanged', 'cancelled', 'unpaid', 'declined', 'given up'],
+  ...['credit of a plan', 'given by a plan', 'credit as bought'],
+] as const;
+
+it('so it is in lives with plans, whatever becomes of them', () => {
+  const seen = new Set<(typeof TURNS)[number]>();
+  fc.assert(
+    fc.property(planHistories, (commands: Commands) => {
+      const of = (attemptId: string): boolean => /^(renewal|upgrade)/.test(attemptId);
+      for (const { type, data } of lived(commands, { plain: plainAccount() }).events) {
+        if (type === 'RenewalStarted') seen.add(data.kind);
+        if (type === 'PlanChanged') seen.add(type);
+        if (type === 'PlanEnded') seen.add(data.reason);
+        if (type === 'PaymentFailed' && of(data.attemptId)) seen.add('declined');
+        if (type === 'PaymentAbandoned' && of(data.attemptId)) seen.add('given up');
+        if (type !== 'CreditsGranted') continue;
+        if (data.source === 'plan') seen.add(data.costBasis > 0n ? 'credit of a plan' : 'given by a plan');
+        if (data.source === 'purchase' && of(data.grantId.replace('payment_pi_', ''))) seen.add('credit as bought');
+      }
+    }),
+    { numRuns: 300 },
+  );
+  expect([...seen].toSorted()).toEqual(TURNS.toSorted());
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { attemptId, paymentId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
-import { allAttempts, paidBy } from '../../../ledger/account/payments.ts';
+import { paidBy } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import type { RealAccount } from './real-account.ts';
 import { move, oneOf } from './step.ts';
@@ -13,7 +13,7 @@ const provider = fc.constantFrom('stripe', 'stripe', 'stripe', 'stripe', 'manual
 const ACTOR = { actor: 'payments' } as const;
 const BY = { by: 'owner@example.com' } as const;
 
-const attemptsOf = ({ open }: RealAccount): PaymentAttempt[] => allAttempts(open.billing.payments);
+const attemptsOf = ({ attempts }: RealAccount): PaymentAttempt[] => attempts;
 /** The newest as often as all others together: it is what is open. */
 const attemptOf = (account: RealAccount, at: number): PaymentAttempt | undefined =>
   at % 2 === 0 ? attemptsOf(account).at(-1) : oneOf(attemptsOf(account), at >> 1);

@@ -4,6 +4,7 @@ import { isOver, least, type PlainGrant, type PlainPart, takeAt, type Verdict } 
 import { type Of, PlainMoney } from './plain-money.ts';
 import { PlainPayments } from './plain-payments.ts';
 import { PlainPeople } from './plain-people.ts';
+import { PlainPlans } from './plain-plans.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -23,6 +24,10 @@ interface PlainRevocation {
  */
 export class PlainAccount extends PlainMoney {
   readonly payments = new PlainPayments();
+  readonly plans = new PlainPlans(this.payments.attempts, ({ id, amount, untilMs }) => {
+    const fromMs = this.statements.nowMs;
+    this.add({ id, amount, isPaid: false, priority: 100, fromMs, untilMs }, fromMs);
+  });
   readonly people = new PlainPeople();
   isSuspended = false;
   readonly #revocations: Record<string, PlainRevocation> = {};
@@ -71,11 +76,18 @@ export class PlainAccount extends PlainMoney {
       case 'RecordPayment':
         return this.#pay(command);
       case 'StartAutoReload':
-        return this.payments.reload(command, this.usable(command.nowMs), this.isSuspended);
+        return this.payments.reload(command, this.usable(command.nowMs), {
+          isSuspended: this.isSuspended,
+          isPlanPaying: this.plans.isPaying(command.nowMs),
+        });
       case 'CloseStatement':
         return this.statements.close(command, this.grants);
       default:
-        return this.payments.carryOut(command) ?? this.people.carryOut(command);
+        return (
+          this.plans.carryOut(command, this.isSuspended) ??
+          this.#tellPlans(command, this.payments.carryOut(command)) ??
+          this.people.carryOut(command)
+        );
     }
   }
 
@@ -195,13 +207,24 @@ export class PlainAccount extends PlainMoney {
     return 'done';
   }
 
+  #tellPlans(command: AccountCommand, verdict: Verdict | null): Verdict | null {
+    if (verdict !== 'done') return verdict;
+    if (command.type === 'SavePaymentMethod') this.plans.tryNow();
+    if (command.type !== 'RecordPaymentFailure' && command.type !== 'AbandonPayment') return verdict;
+    const attempt = this.payments.attempts.find(command.attemptId);
+    const isToBeTried = command.type === 'RecordPaymentFailure' && !command.isTerminal;
+    if (attempt !== undefined) this.plans.ended(attempt, isToBeTried ? command.nowMs : null);
+    return verdict;
+  }
+
   #pay(command: Of<'RecordPayment'>): Verdict {
     const id = `payment_${command.paymentId}`;
     const verdict = this.payments.pay(command, this.find(id) !== undefined);
-    const attempt = this.payments.attempts[command.attemptId];
+    const attempt = this.payments.attempts.find(command.attemptId);
     if (verdict !== 'done' || attempt === undefined) return verdict;
     const { nowMs } = command;
-    const untilMs = Number.POSITIVE_INFINITY;
+    const untilMs = this.plans.untilMs(attempt, nowMs);
+    this.plans.paid(attempt);
     this.add({ id, amount: attempt.credits, isPaid: true, priority: 100, fromMs: nowMs, untilMs }, nowMs);
     return 'done';
   }

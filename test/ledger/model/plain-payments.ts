@@ -1,20 +1,8 @@
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { isOpen, type PlainAttempt, PlainAttempts } from './plain-attempts.ts';
 import type { Verdict } from './plain-grants.ts';
 
 type Of<T extends AccountCommand['type']> = Extract<AccountCommand, { readonly type: T }>;
-
-interface PlainAttempt {
-  readonly isReload: boolean;
-  readonly provider: string;
-  readonly credits: bigint;
-  readonly price: bigint;
-  readonly startedMs: number;
-  readonly month: string;
-  state: 'open' | 'waits' | 'failed' | 'abandoned' | 'paid';
-  payment: string | null;
-  readonly refunds: Record<string, bigint>;
-  readonly disputes: Record<string, { readonly amount: bigint; outcome: string | null }>;
-}
 
 interface PlainReload {
   readonly threshold: bigint;
@@ -35,7 +23,7 @@ const [CENT, HALF_A_DOLLAR] = [10_000n, 500_000n];
 
 /** What was paid, and is about to be. */
 export class PlainPayments {
-  readonly attempts: Record<string, PlainAttempt> = {};
+  readonly attempts = new PlainAttempts();
   #method: string | null = null;
   #consentedAtMs = 0;
   #removedAtMs = 0;
@@ -64,7 +52,7 @@ export class PlainPayments {
         return this.#unlessOver(command.attemptId, (attempt) => {
           attempt.state = 'abandoned';
           const isOfTerms = attempt.startedMs >= (this.#reload?.consentedMs ?? Number.POSITIVE_INFINITY);
-          if (attempt.isReload && isOfTerms) this.#inVain(command.nowMs, false);
+          if (attempt.kind === 'reload' && isOfTerms) this.#inVain(command.nowMs, false);
           return 'done';
         });
       case 'SavePaymentMethod': {
@@ -90,18 +78,16 @@ export class PlainPayments {
   }
 
   paidBy(payment: string): PlainAttempt | undefined {
-    return Object.values(this.attempts).find((one) => one.state === 'paid' && one.payment === payment);
+    return this.attempts.all.find((one) => one.state === 'paid' && one.payment === payment);
   }
 
   /** Whether a refund or a dispute has the id. */
   knows(id: string): boolean {
-    return Object.values(this.attempts).some(
-      ({ refunds, disputes }) => refunds[id] !== undefined || disputes[id] !== undefined,
-    );
+    return this.attempts.all.some(({ refunds, disputes }) => refunds[id] !== undefined || disputes[id] !== undefined);
   }
 
   pay(command: Of<'RecordPayment'>, isGranted: boolean): Verdict {
-    const attempt = this.attempts[command.attemptId];
+    const attempt = this.attempts.find(command.attemptId);
     if (attempt === undefined) return 'refused';
     if (attempt.state === 'paid') return attempt.payment === command.paymentId ? 'nothing' : 'refused';
     if (command.provider !== attempt.provider || command.amount !== attempt.price || isGranted) return 'refused';
@@ -109,24 +95,29 @@ export class PlainPayments {
     attempt.payment = command.paymentId;
     // Whoever had paused it has to go on with it by hand.
     const wasPaused = this.#reload?.isPaused ?? false;
-    if (attempt.isReload) this.#anew();
-    if (this.#reload !== null && attempt.isReload) this.#reload.isPaused = wasPaused;
+    const isReload = attempt.kind === 'reload';
+    if (isReload) this.#anew();
+    if (this.#reload !== null && isReload) this.#reload.isPaused = wasPaused;
     return 'done';
   }
 
   /** @param available what can be spent now; below zero where something is owed */
-  reload({ attemptId, provider, nowMs }: Of<'StartAutoReload'>, available: bigint, isSuspended: boolean): Verdict {
+  reload(
+    { attemptId, provider, nowMs }: Of<'StartAutoReload'>,
+    available: bigint,
+    { isSuspended, isPlanPaying }: { readonly isSuspended: boolean; readonly isPlanPaying: boolean },
+  ): Verdict {
     this.looked = '';
     const reload = this.#reload;
     if (reload === null) return 'nothing';
-    const month = new Date(nowMs).toISOString().slice(0, 7);
-    const reloads = Object.values(this.attempts).filter(({ isReload }) => isReload);
-    const pending = sum(reloads.filter((one) => one.state === 'open' || one.state === 'waits'));
+    const month = monthOf(nowMs);
+    const reloads = this.attempts.all.filter(({ kind }) => kind === 'reload');
+    const pending = sum(reloads.filter(isOpen));
     if (available + pending > reload.threshold) return 'nothing';
     const missing = reload.target - available - pending;
     const amount = missing % CENT === 0n ? missing : missing + CENT - (missing % CENT);
     const ofMonth = sum(
-      reloads.filter((one) => one.month === month && one.state !== 'failed' && one.state !== 'abandoned'),
+      reloads.filter((one) => monthOf(one.startedMs) === month && one.state !== 'failed' && one.state !== 'abandoned'),
     );
     const why =
       reload.consentedMs === null || nowMs < reload.consentedMs
@@ -135,7 +126,7 @@ export class PlainPayments {
           ? 'suspended'
           : reload.isPaused
             ? 'paused'
-            : pending > 0n
+            : pending > 0n || isPlanPaying
               ? 'pending'
               : nowMs < reload.notBeforeMs
                 ? 'backoff'
@@ -148,33 +139,32 @@ export class PlainPayments {
     this.looked = why ?? `starts ${amount}`;
     reload.skipped = why;
     if (why === null)
-      this.attempts[attemptId] = { ...begun(nowMs), isReload: true, provider, credits: amount, price: amount };
+      this.attempts.begin(attemptId, { kind: 'reload', provider, credits: amount, price: amount, period: null, nowMs });
     return 'done';
   }
 
   #purchase({ attemptId, provider, amount, price, nowMs }: Of<'StartPurchase'>): Verdict {
     if (amount <= 0n || price <= 0n) return 'refused';
-    const known = this.attempts[attemptId];
+    const known = this.attempts.find(attemptId);
     if (known !== undefined) {
       const isSame =
-        !known.isReload && known.provider === provider && known.credits === amount && known.price === price;
+        known.kind === 'purchase' && known.provider === provider && known.credits === amount && known.price === price;
       return isSame ? 'nothing' : 'refused';
     }
-    const all = Object.values(this.attempts);
-    if (all.some((one) => !one.isReload && (one.state === 'open' || one.state === 'waits'))) return 'refused';
-    this.attempts[attemptId] = { ...begun(nowMs), isReload: false, provider, credits: amount, price };
+    if (this.attempts.all.some((one) => one.kind === 'purchase' && isOpen(one))) return 'refused';
+    this.attempts.begin(attemptId, { kind: 'purchase', provider, credits: amount, price, period: null, nowMs });
     return 'done';
   }
 
   #unlessOver(attemptId: string, change: (attempt: PlainAttempt) => Verdict): Verdict {
-    const attempt = this.attempts[attemptId];
+    const attempt = this.attempts.find(attemptId);
     if (attempt === undefined) return 'refused';
-    return attempt.state === 'open' || attempt.state === 'waits' ? change(attempt) : 'nothing';
+    return isOpen(attempt) ? change(attempt) : 'nothing';
   }
 
   #fail(attempt: PlainAttempt, { isTerminal, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
     attempt.state = 'failed';
-    if (attempt.isReload) this.#inVain(nowMs, isTerminal);
+    if (attempt.kind === 'reload') this.#inVain(nowMs, isTerminal);
     return 'done';
   }
 
@@ -204,13 +194,6 @@ export class PlainPayments {
   }
 }
 
-const begun = (startedMs: number) => ({
-  startedMs,
-  month: new Date(startedMs).toISOString().slice(0, 7),
-  state: 'open' as const,
-  payment: null,
-  refunds: {},
-  disputes: {},
-});
+const monthOf = (atMs: number): string => new Date(atMs).toISOString().slice(0, 7);
 
 const sum = (attempts: readonly PlainAttempt[]): bigint => attempts.reduce((all, { price }) => all + price, 0n);

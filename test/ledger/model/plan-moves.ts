@@ -1,35 +1,114 @@
 import fc from 'fast-check';
 import { paymentId } from '../../../contracts/ids.ts';
+import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
-import { catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
-import { move } from './step.ts';
+import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
+import { BIG, catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
+import type { RealAccount } from './real-account.ts';
+import { move, oneOf } from './step.ts';
 
 const DAY_MS = 86_400_000;
-const OF = { provider: 'stripe', catalog: catalogOf(STARTER, TEAM, OPEN_SOURCE) } as const;
+const catalog = catalogOf(STARTER, TEAM, BIG, OPEN_SOURCE);
+const SAID = { reason: 'x', by: 'owner@example.com' } as const;
+/** An operator's word is an answer, also where it is none yet. */
+const provider = fc.constantFrom('stripe', 'stripe', 'stripe', 'manual');
+const plan = fc.constantFrom(STARTER.id, STARTER.id, TEAM.id, TEAM.id, BIG.id, OPEN_SOURCE.id, 'none', 'unknown');
 
 /** A plan, its periods and their payments: looked at as the gateway does it, by several at once, and after days away. */
 export const planMoves = [
-  move(
-    2,
-    'ask for a plan',
-    { plan: fc.constantFrom(STARTER.id, TEAM.id, OPEN_SOURCE.id, 'none', 'unknown') },
-    ({ plan }, { nowMs }) => [{ type: 'ChangePlan', plan, ...OF, reason: 'x', by: 'owner@example.com', nowMs }],
-  ),
+  move(4, 'ask for a plan', { plan, provider, isPaid: fc.boolean() }, function* ({ plan, provider, isPaid }, account) {
+    yield ask(plan, account, provider);
+    const open = openOf(account);
+    if (isPaid && open !== undefined) yield paymentOf(open, account);
+  }),
   move(
     6,
     'look at the plan',
-    { times: fc.integer({ min: 1, max: 3 }), days: fc.nat({ max: 40 }) },
-    function* ({ times, days }, account) {
+    { times: fc.integer({ min: 1, max: 3 }), days: fc.nat({ max: 40 }), provider },
+    function* ({ times, days, provider }, account) {
       account.nowMs += days * DAY_MS;
-      for (let time = 0; time < times; time++) yield { type: 'StartRenewal', ...OF, nowMs: account.nowMs };
+      for (let time = 0; time < times; time++) yield look(account, provider);
     },
   ),
   move(6, 'pay for the plan', { isTwice: fc.boolean() }, function* ({ isTwice }, account) {
-    const open = openAttempts(account.open.billing.payments).find(({ period }) => period !== null);
+    const open = openOf(account);
     if (open === undefined) return;
-    const { attemptId, provider, price: amount } = open;
-    const paid = { paymentId: paymentId(`pi_${attemptId}`), amount, paidAtMs: account.nowMs, nowMs: account.nowMs };
-    for (let time = 0; time < (isTwice ? 2 : 1); time++) yield { type: 'RecordPayment', attemptId, provider, ...paid };
+    for (let time = 0; time < (isTwice ? 2 : 1); time++) yield paymentOf(open, account);
+  }),
+  move(
+    3,
+    'do not pay for the plan',
+    {
+      times: fc.integer({ min: 1, max: 5 }),
+      how: fc.constantFrom('declined', 'declined', 'lost card', 'given up'),
+      days: fc.nat({ max: 6 }),
+    },
+    function* ({ times, how, days }, account) {
+      for (let time = 0; time < times; time++) {
+        yield look(account, 'stripe');
+        const attemptId = openOf(account)?.attemptId;
+        if (attemptId === undefined) return;
+        const { nowMs } = account;
+        if (how === 'given up') yield { type: 'AbandonPayment', attemptId, reason: 'expired', nowMs };
+        else yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal: how === 'lost card', nowMs };
+        account.nowMs += days * DAY_MS;
+      }
+    },
+  ),
+  move(
+    3,
+    'have another plan instead, and pay for the first one after all',
+    { first: plan, second: plan, days: fc.constantFrom(0, 0, 31), isPaid: fc.boolean() },
+    function* ({ first, second, days, isPaid }, account) {
+      account.nowMs += days * DAY_MS;
+      yield days === 0 ? ask(first, account) : look(account, 'stripe');
+      const declined = openOf(account);
+      if (declined === undefined) return;
+      const { attemptId } = declined;
+      yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal: false, nowMs: account.nowMs };
+      account.nowMs += 1;
+      yield ask(second, account);
+      const open = openOf(account);
+      if (isPaid && open !== undefined) yield paymentOf(open, account);
+      yield paymentOf(declined, account);
+    },
+  ),
+  move(2, 'pay for the plan after all', { which: fc.nat({ max: 1_000 }) }, ({ which }, account) => {
+    const attempt = oneOf(ofPlans(account).toReversed(), which);
+    return attempt === undefined ? [] : [paymentOf(attempt, account)];
+  }),
+  move(1, 'suspend for days', { days: fc.nat({ max: 40 }) }, function* ({ days }, account) {
+    if (account.open.suspended !== null) return;
+    yield { type: 'SuspendAccount', reason: 'x' };
+    account.nowMs += days * DAY_MS;
+    yield look(account, 'stripe');
+    yield { type: 'ReinstateAccount', reason: 'x' };
+  }),
+  move(2, 'decline, and save another card', { days: fc.nat({ max: 2 }) }, function* ({ days }, account) {
+    const attemptId = openOf(account)?.attemptId;
+    if (attemptId === undefined) return;
+    yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal: true, nowMs: account.nowMs };
+    account.nowMs += days * DAY_MS;
+    const card = { customerId: 'cus', paymentMethodId: `pm_${account.next()}`, brand: 'visa', last4: '4242' };
+    yield { type: 'SavePaymentMethod', provider: 'stripe', ...card, consentedAtMs: account.nowMs, by: SAID.by };
+    yield look(account, 'stripe');
   }),
   move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', nowMs }]),
 ];
+
+const ofPlans = ({ attempts }: RealAccount): PaymentAttempt[] => attempts.filter(({ period }) => period !== null);
+const openOf = ({ open }: RealAccount): PaymentAttempt | undefined =>
+  openAttempts(open.billing.payments).find(({ period }) => period !== null);
+
+const ask = (plan: string, { nowMs }: RealAccount, provider = 'stripe'): CommandOf<'ChangePlan'> => ({
+  ...{ type: 'ChangePlan', plan, catalog, provider, ...SAID, nowMs },
+});
+
+const look = ({ nowMs }: RealAccount, provider: string): CommandOf<'StartRenewal'> => ({
+  ...{ type: 'StartRenewal', catalog, provider, nowMs },
+});
+
+function paymentOf({ attemptId, provider, price }: PaymentAttempt, { nowMs }: RealAccount): CommandOf<'RecordPayment'> {
+  const payment = paymentId(`pi_${attemptId}`);
+  return { type: 'RecordPayment', attemptId, provider, paymentId: payment, amount: price, paidAtMs: nowMs, nowMs };
+}

@@ -4,6 +4,8 @@ import { type AccountState, INITIAL_ACCOUNT, type OpenAccount } from '../../../l
 import type { AccountCommand, CommandRefusal, MoneyOfRequest } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
+import { allAttempts } from '../../../ledger/account/payments.ts';
+import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { OpenMonths } from '../../../ledger/statement/open-months.ts';
 
 /** A command as it was given, and what became of it. */
@@ -52,6 +54,10 @@ export class RealAccount {
   get open(): OpenAccount {
     if (this.state.type === 'unopened') throw new Error('the account is not open');
     return this.state;
+  }
+
+  get attempts(): PaymentAttempt[] {
+    return allAttempts(this.open.billing.payments);
   }
 
   get events(): AccountEvent[] {

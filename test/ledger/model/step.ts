@@ -72,6 +72,7 @@ function compare(
   const looked = events.map(({ type, data }) =>
     type === 'AutoReloadStarted' ? `starts ${data.amount}` : type === 'AutoReloadSkipped' ? data.reason : '',
   );
+  const { plan, payments } = billing;
   const said = plain.carryOut(command, events, real.nowMs);
   expect(
     {
@@ -82,7 +83,20 @@ function compare(
       spent: Object.fromEntries(spent.filter(([, amount]) => amount !== 0n)),
       isSuspended: suspended !== null,
       closing: billing.statement?.closing ?? 0n,
-      isPaused: (billing.payments.reload?.paused ?? null) !== null,
+      plan: {
+        inForce: real.open.plan,
+        asked: plan?.plan ?? null,
+        paid: plan?.period?.startMs ?? null,
+        tried: plan?.due == null ? null : [plan.due.startMs, plan.due.attempts],
+        next: plan?.next?.plan ?? null,
+      },
+      attempts: Object.fromEntries(
+        real.attempts.map(({ attemptId, kind, state, price, credits }) => [
+          attemptId,
+          `${kind} ${state} ${price} ${credits}`,
+        ]),
+      ),
+      isPaused: (payments.reload?.paused ?? null) !== null,
       looked: command.type === 'StartAutoReload' ? looked.join(' ') : '',
     },
     `after ${JSON.stringify(command, (_, value) => (typeof value === 'bigint' ? `${value}` : value))} → ${JSON.stringify(decision, (_, value) => (typeof value === 'bigint' ? `${value}` : value))}`,
@@ -96,6 +110,8 @@ function compare(
     spent: Object.fromEntries(Object.entries(plain.spent).filter(([, amount]) => amount !== 0n)),
     isSuspended: plain.isSuspended,
     closing: plain.statements.closing,
+    plan: plain.plans.told,
+    attempts: plain.payments.attempts.told,
     isPaused: plain.payments.isPaused,
     looked: command.type === 'StartAutoReload' ? plain.payments.looked : '',
   });

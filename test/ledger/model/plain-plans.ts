@@ -1,0 +1,265 @@
+import type { CatalogPlan } from '../../../contracts/plan.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { isOpen, type PlainAttempt, type PlainAttempts } from './plain-attempts.ts';
+import type { Verdict } from './plain-grants.ts';
+
+type Of<T extends AccountCommand['type']> = Extract<AccountCommand, { readonly type: T }>;
+
+/** A period that was begun and is not paid. */
+interface PlainBill {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly graceMs: number;
+  readonly tries: number;
+  /** No further try before; infinite for none. */
+  notBeforeMs: number;
+}
+
+/** As a period ends, unless a dearer plan that was asked for since is paid by then. */
+interface PlainNext {
+  readonly name: string;
+  readonly fromMs: number;
+  readonly unless: PlainAttempt | null;
+}
+
+interface PlainPlan {
+  readonly name: string;
+  /** The first period's start: all begin on its day of the month. */
+  readonly bornMs: number;
+  readonly paid: { readonly fromMs: number; readonly toMs: number } | null;
+  readonly bill: PlainBill | null;
+  readonly next: PlainNext | null;
+}
+
+interface PlainGift {
+  readonly id: string;
+  readonly amount: bigint;
+  readonly untilMs: number;
+}
+
+const DAY_MS = 86_400_000;
+const [CENT, HALF_A_DOLLAR] = [10_000n, 500_000n];
+const WAITS_MS = [1, 2, 4].map((days) => days * DAY_MS);
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Which plan an account has, what of it is paid, and what is to be. */
+export class PlainPlans {
+  /** In force. */
+  name = 'trial';
+  readonly #attempts: PlainAttempts;
+  readonly #give: (gift: PlainGift) => void;
+  #has: PlainPlan | null = null;
+  #sold: readonly CatalogPlan[] = [];
+  #isSuspended = false;
+
+  /** @param give grants what a plan gives that nobody pays for */
+  constructor(attempts: PlainAttempts, give: (gift: PlainGift) => void) {
+    this.#attempts = attempts;
+    this.#give = give;
+  }
+
+  get told(): unknown {
+    const { name: asked, paid, bill, next } = this.#has ?? { name: null, paid: null, bill: null, next: null };
+    const tried = bill === null ? null : [bill.fromMs, bill.tries];
+    return { inForce: this.name, asked, paid: paid?.fromMs ?? null, tried, next: next?.name ?? null };
+  }
+
+  /** Null for what is no plan's. */
+  carryOut(command: AccountCommand, isSuspended: boolean): Verdict | null {
+    this.#isSuspended = isSuspended;
+    if (command.type === 'EndPlan') return this.#end('refused');
+    if (command.type !== 'ChangePlan' && command.type !== 'StartRenewal') return null;
+    this.#sold = command.catalog.plans.get(command.catalog.version) ?? [];
+    return command.type === 'ChangePlan' ? this.#ask(command) : this.#look(command, false);
+  }
+
+  /** Whether it will bring credits by itself: nothing else is bought meanwhile. */
+  isPaying(nowMs: number): boolean {
+    if (this.#all().some(isOpen)) return true;
+    const has = this.#has;
+    if (has === null || has.bill !== null || nowMs < (has.paid?.toMs ?? has.bornMs)) return false;
+    return has.next?.name !== 'none' || nowMs < has.next.fromMs;
+  }
+
+  /** Until when what it pays for is there; infinite for what is credit as bought. */
+  untilMs(attempt: PlainAttempt, nowMs: number): number {
+    const toMs = attempt.period?.toMs ?? nowMs;
+    return nowMs < toMs && this.#isMeant(attempt) ? toMs : NEVER;
+  }
+
+  paid(attempt: PlainAttempt): void {
+    const has = this.#has;
+    if (has === null || attempt.period === null || !this.#isMeant(attempt)) return;
+    this.name = attempt.period.plan;
+    this.#has =
+      attempt.kind === 'renewal'
+        ? begunWith(has, attempt.period)
+        : { ...has, name: this.name, next: has.next?.unless === attempt ? null : has.next };
+  }
+
+  /** @param againMs when it was declined, where it may be tried again; null where nobody says so */
+  ended(attempt: PlainAttempt, againMs: number | null): void {
+    const bill = this.#has?.bill ?? null;
+    if (bill === null || attempt.kind !== 'renewal' || !this.#isMeant(attempt)) return;
+    const waitMs = WAITS_MS[bill.tries - 1];
+    bill.notBeforeMs = againMs === null || waitMs === undefined ? NEVER : againMs + waitMs;
+  }
+
+  /** With another card it is tried at once. */
+  tryNow(): void {
+    if (this.#has?.bill != null) this.#has.bill.notBeforeMs = 0;
+  }
+
+  #ask(command: Of<'ChangePlan'>): Verdict {
+    const { plan: name, nowMs } = command;
+    const has = this.#has;
+    if (name === 'none') return this.#endLater(nowMs);
+    const wanted = this.#sold.find((one) => one.id === name);
+    if (wanted === undefined) return 'refused';
+    if (has !== null && lastSaid(has) === name) return has.bill === null ? 'nothing' : this.#look(command, true);
+    if (has?.name !== name && this.#all().some(isOpen)) return 'refused';
+    if (has === null || has.paid === null) {
+      // Asked for twice in one millisecond it goes on from the first.
+      this.#has =
+        has?.bornMs === nowMs
+          ? { ...has, next: { name, fromMs: nowMs, unless: null } }
+          : { name, bornMs: nowMs, paid: null, bill: null, next: null };
+      this.#look(command, true);
+      return 'done';
+    }
+    const rest = nowMs < has.paid.toMs && has.name !== name ? this.#restOf(has, has.paid, wanted, nowMs) : null;
+    if (rest !== null && rest.price >= HALF_A_DOLLAR && rest.credits > 0n) {
+      const period = { plan: name, fromMs: nowMs, toMs: has.paid.toMs };
+      const unless = this.#claim({ kind: 'upgrade', provider: command.provider, nowMs, ...rest, period });
+      this.#has = { ...has, next: has.next === null ? null : { ...has.next, unless } };
+      return 'done';
+    }
+    this.#has = { ...has, next: has.name === name ? null : { name, fromMs: has.paid.toMs, unless: null } };
+    if (has.name !== name) this.#look(command, true);
+    return 'done';
+  }
+
+  #endLater(nowMs: number): Verdict {
+    const has = this.#has;
+    if (has === null || has.paid === null || nowMs >= has.paid.toMs) return this.#end('refused');
+    if (lastSaid(has) === 'none') return 'nothing';
+    this.#has = { ...has, next: { name: 'none', fromMs: has.paid.toMs, unless: null } };
+    return 'done';
+  }
+
+  #end(without: Verdict): Verdict {
+    if (this.#has === null) return without;
+    this.#has = null;
+    this.name = 'trial';
+    return 'done';
+  }
+
+  /** By days, for the customer. */
+  #restOf({ name }: PlainPlan, { fromMs, toMs }: { fromMs: number; toMs: number }, wanted: CatalogPlan, nowMs: number) {
+    const before = this.#sold.find((one) => one.id === name);
+    if (before === undefined) return null;
+    const days = BigInt(Math.round((toMs - fromMs) / DAY_MS));
+    const left = BigInt(Math.ceil((toMs - nowMs) / DAY_MS));
+    const micros = ((wanted.price - before.price) * left) / days;
+    const more = (wanted.credits - before.credits) * left;
+    return { price: micros - (micros % CENT), credits: more / days + (more % days > 0n ? 1n : 0n) };
+  }
+
+  #look({ nowMs, provider }: { nowMs: number; provider: string }, isAskedFor: boolean): Verdict {
+    const has = this.#has;
+    if (has === null || nowMs < (has.paid?.toMs ?? has.bornMs)) return 'nothing';
+    const name = has.next !== null && has.next.fromMs <= nowMs ? has.next.name : has.name;
+    if (name === 'none') return this.#end('nothing');
+    const { bill } = has;
+    const againMs = bill === null ? null : this.#unanswered(bill);
+    if (bill !== null && nowMs >= bill.graceMs && againMs === null) return this.#end('nothing');
+    if (this.#isSuspended || this.#all().some((one) => one.kind === 'renewal' && isOpen(one))) return 'nothing';
+    const said = bill?.notBeforeMs ?? 0;
+    if (!isAskedFor && nowMs < (said === NEVER ? (againMs ?? NEVER) : said)) return 'nothing';
+    const wanted = this.#sold.find((one) => one.id === name);
+    if (wanted === undefined) return 'nothing';
+    const again = bill !== null && nowMs < bill.toMs ? bill : null;
+    const { fromMs, toMs } = again ?? monthFrom(has.bornMs, nowMs);
+    const period = { plan: name, fromMs, toMs };
+    if (wanted.price === 0n) {
+      this.name = name;
+      this.#has = begunWith(has, period);
+      this.#give({ id: this.#idOf('renewal', fromMs), amount: wanted.credits, untilMs: toMs });
+      return 'done';
+    }
+    const graceMs = again?.graceMs ?? nowMs + wanted.graceDays * DAY_MS;
+    const tries = bill?.fromMs === fromMs ? bill.tries + 1 : 1;
+    this.#has = { ...has, bill: { fromMs, toMs, graceMs, tries, notBeforeMs: NEVER } };
+    const { price, credits } = wanted;
+    this.#claim({ kind: 'renewal', provider, nowMs, price, credits, period });
+    return 'done';
+  }
+
+  /** Nobody has said what became of the newest try: for ever while it is open, for a while where it was given up. */
+  #unanswered(bill: PlainBill): number | null {
+    const newest = this.#newest(bill.fromMs);
+    if (newest === undefined || newest.provider === 'manual') return null;
+    if (isOpen(newest)) return NEVER;
+    const waitMs = WAITS_MS[bill.tries - 1];
+    return newest.state === 'abandoned' && waitMs !== undefined ? newest.startedMs + waitMs : null;
+  }
+
+  #isMeant(attempt: PlainAttempt): boolean {
+    const { kind, period } = attempt;
+    if (this.#has === null || period === null) return false;
+    const { paid, bill } = this.#has;
+    if (kind === 'renewal')
+      return bill?.fromMs === period.fromMs && this.#newest(period.fromMs)?.period?.plan === period.plan;
+    const paidLater = this.#all().some(
+      (one) =>
+        one !== attempt &&
+        one.kind === 'upgrade' &&
+        one.state === 'paid' &&
+        one.period?.toMs === period.toMs &&
+        one.period.fromMs >= period.fromMs,
+    );
+    return paid?.toMs === period.toMs && !paidLater;
+  }
+
+  #newest(fromMs: number): PlainAttempt | undefined {
+    return this.#all().findLast(({ kind, period }) => kind === 'renewal' && period?.fromMs === fromMs);
+  }
+
+  #all(): PlainAttempt[] {
+    return this.#attempts.all.filter(({ period }) => period !== null);
+  }
+
+  #claim(claim: Omit<Parameters<PlainAttempts['begin']>[1], 'nowMs'> & { readonly nowMs: number }): PlainAttempt {
+    return this.#attempts.begin(this.#idOf(claim.kind, claim.period?.fromMs ?? 0), claim);
+  }
+
+  /** The next of its name. */
+  #idOf(kind: string, fromMs: number): string {
+    const first = `${kind}_${new Date(fromMs).toISOString()}`;
+    let id = first;
+    for (let number = 2; this.#attempts.find(id) !== undefined; number++) id = `${first}_${number}`;
+    return id;
+  }
+}
+
+/** Null where it is undecided which. */
+const lastSaid = ({ name, next }: PlainPlan): string | null =>
+  next === null ? name : next.unless === null ? next.name : null;
+
+const begunWith = (has: PlainPlan, { plan, fromMs, toMs }: NonNullable<PlainAttempt['period']>): PlainPlan => ({
+  ...{ name: plan, bornMs: has.bornMs, paid: { fromMs, toMs }, bill: null },
+  next: has.next !== null && has.next.fromMs <= fromMs ? null : has.next,
+});
+
+/** Counted from the first one on. */
+function monthFrom(bornMs: number, nowMs: number): { readonly fromMs: number; readonly toMs: number } {
+  const born = new Date(bornMs);
+  const begin = (month: number): number => {
+    const first = new Date(Date.UTC(born.getUTCFullYear(), born.getUTCMonth() + month));
+    const days = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1) - DAY_MS).getUTCDate();
+    return first.getTime() + (Math.min(born.getUTCDate(), days) - 1) * DAY_MS + (bornMs % DAY_MS);
+  };
+  let month = 0;
+  while (begin(month + 1) <= nowMs) month++;
+  return { fromMs: begin(month), toMs: begin(month + 1) };
+}
