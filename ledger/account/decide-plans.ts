@@ -68,8 +68,8 @@ function wayOut({ accountId, billing }: OpenAccount, attempt: PaymentAttempt): s
 }
 
 /** As the period ends; null where a dearer plan that was asked for since may be instead of it. */
-const askedFor = ({ plan, next }: PlanState): string | null =>
-  next === null ? plan : next.unlessPaid === null ? next.plan : null;
+const askedFor = ({ plan, next, upgrade }: PlanState): string | null =>
+  upgrade === null ? (next?.plan ?? plan) : null;
 
 /** Asked for again: nothing, but where it is to be paid, and no attempt is open, another one begins without a wait. */
 function payNow(command: CommandOf<'ChangePlan'>, state: OpenAccount, plan: PlanState): AccountEvent[] {

@@ -18,8 +18,6 @@ const isWanted = ({ suspended, billing }: OpenAccount, attempt: PaymentAttempt):
 /** Whether what it was claimed for is gone: the plan's period, or the consent, or something else was asked for since. It is to be ended then, and a suspended one waits. */
 export function isWithdrawn(billing: OpenAccount['billing'], attempt: PaymentAttempt): boolean {
   if (attempt.kind === 'purchase') return false;
-  const next = billing.plan?.next ?? null;
-  if (attempt.kind === 'upgrade' && next !== null && next.unlessPaid !== attempt.attemptId) return true;
   if (attempt.kind !== 'reload') return !isAwaited(billing, attempt);
   return !isConsented(billing.payments.reload, attempt);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { attemptIdField, microUsdField } from '../../contracts/event-fields.ts';
+import { microUsdField } from '../../contracts/event-fields.ts';
 import type { EventData } from '../../contracts/events.ts';
 
 const ms = z.int();
@@ -44,14 +44,9 @@ export const planSchema = z.strictObject({
     })
     .nullable(),
   /** What was asked for from an instant on. */
-  next: z
-    .strictObject({
-      plan: z.string(),
-      effectiveAtMs: ms,
-      /** The attempt of a dearer plan that was asked for after it: once that is paid, this is over. */
-      unlessPaid: attemptIdField.nullable(),
-    })
-    .nullable(),
+  next: z.strictObject({ plan: z.string(), effectiveAtMs: ms }).nullable(),
+  /** The dearer plan that was asked for last, and is to be paid: once it is, `next` is over. Null where something else was asked for since. */
+  upgrade: z.string().nullable(),
 });
 export type PlanState = z.infer<typeof planSchema>;
 

@@ -19,7 +19,7 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
         : { ...state, billing: { ...state.billing, plan: changed(plan, event.data.plan, event.data.terms) } };
     case 'RenewalStarted': {
       const claimed = event.data.kind === 'renewal' ? withClaim(state, event.data) : withUpgrade(state, event.data);
-      return event.data.price === 0n ? withPaidPeriod(claimed, event.data, paidPeriodOf(event.data)) : claimed;
+      return event.data.price === 0n ? withPaidPeriod(claimed, event.data.kind, paidPeriodOf(event.data)) : claimed;
     }
     case 'PlanEnded': {
       const { plan: ended, reason, at } = event.data;
@@ -29,7 +29,7 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
     case 'PaymentSucceeded': {
       const attempt = attemptOf(payments, event.data.attemptId);
       if (attempt === undefined || attempt.period === null || !isAwaited(state.billing, attempt)) return state;
-      return withPaidPeriod(state, attempt, attempt.period);
+      return withPaidPeriod(state, attempt.kind, attempt.period);
     }
     case 'PaymentFailed':
     case 'PaymentAbandoned': {
@@ -71,22 +71,14 @@ const NONE = microUsd(0n);
  */
 export function isAwaited(
   { plan, payments }: Pick<OpenAccount['billing'], 'plan' | 'payments'>,
-  { attemptId, kind, period }: Pick<PaymentAttempt, 'attemptId' | 'kind' | 'period'>,
+  { kind, period }: Pick<PaymentAttempt, 'kind' | 'period'>,
 ): boolean {
   if (plan === null || period === null) return false;
   if (kind === 'renewal')
     return (
       plan.due?.startMs === period.startMs && newestRenewal(payments, period.startMs)?.period?.plan === period.plan
     );
-  const isPaidLater = valuesOf(payments.attempts).some(
-    (one) =>
-      one.attemptId !== attemptId &&
-      one.kind === 'upgrade' &&
-      one.state === 'paid' &&
-      one.period?.endMs === period.endMs &&
-      one.period.startMs >= period.startMs,
-  );
-  return plan.period?.endMs === period.endMs && !isPaidLater;
+  return plan.upgrade === period.plan && plan.period?.endMs === period.endMs;
 }
 
 /** Of a period: its newest attempt. */
@@ -106,19 +98,18 @@ function changed(before: PlanState | null, plan: string, terms: Terms): PlanStat
   if (terms.catalogVersion !== null && before?.anchorMs !== anchorMs)
     return {
       ...{ plan, catalogVersion: terms.catalogVersion, anchorMs, period: null, overdraft: NONE },
-      ...{ due: null, next: null },
+      ...{ due: null, next: null, upgrade: null },
     };
   if (before === null) return null;
-  if (plan === before.plan) return { ...before, next: null };
+  if (plan === before.plan) return { ...before, next: null, upgrade: null };
   const isLater = plan === NO_PLAN || effectiveAtMs >= (before.period?.endMs ?? 0);
-  return isLater ? { ...before, next: { plan, effectiveAtMs, unlessPaid: null } } : before;
+  return { ...before, next: isLater ? { plan, effectiveAtMs } : before.next, upgrade: null };
 }
 
 /** What was asked for before a dearer plan holds until that is paid. */
-function withUpgrade(state: OpenAccount, { attemptId }: EventData<'RenewalStarted'>): OpenAccount {
+function withUpgrade(state: OpenAccount, { plan: upgrade }: EventData<'RenewalStarted'>): OpenAccount {
   const { plan } = state.billing;
-  if (plan === null || plan.next === null) return state;
-  return { ...state, billing: { ...state.billing, plan: { ...plan, next: { ...plan.next, unlessPaid: attemptId } } } };
+  return plan === null ? state : { ...state, billing: { ...state.billing, plan: { ...plan, upgrade } } };
 }
 
 function withClaim(state: OpenAccount, claim: EventData<'RenewalStarted'>): OpenAccount {
@@ -130,21 +121,14 @@ function withClaim(state: OpenAccount, claim: EventData<'RenewalStarted'>): Open
   return { ...state, billing: { ...state.billing, plan: { ...plan, due } } };
 }
 
-function withPaidPeriod(
-  state: OpenAccount,
-  { attemptId, kind }: Pick<PaymentAttempt, 'attemptId' | 'kind'>,
-  paid: PaidPeriod,
-): OpenAccount {
+function withPaidPeriod(state: OpenAccount, kind: PaymentAttempt['kind'], paid: PaidPeriod): OpenAccount {
   const before = state.billing.plan;
   if (before === null) throw new Error(`a period of ${paid.plan}, which the account has not`);
   const { startMs, endMs, ...terms } = paid;
-  const isOver =
-    kind === 'renewal' ? (before.next?.effectiveAtMs ?? startMs) <= startMs : before.next?.unlessPaid === attemptId;
-  const next = isOver ? null : before.next;
-  const plan =
-    kind === 'renewal'
-      ? { ...before, ...terms, period: { startMs, endMs }, due: null, next }
-      : { ...before, ...terms, next };
+  const isOver = kind === 'upgrade' || (before.next?.effectiveAtMs ?? startMs) <= startMs;
+  const left = { next: isOver ? null : before.next, upgrade: null };
+  const renewed = kind === 'renewal' ? { period: { startMs, endMs }, due: null } : {};
+  const plan = { ...before, ...terms, ...left, ...renewed };
   return { ...state, plan: paid.plan, billing: { ...state.billing, plan, endedPlan: null } };
 }
 

@@ -70,9 +70,10 @@ const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>>
   9: (account) => ({ ...account, spend: { ...(account.spend as object), otherLimits: null } }),
   // Of a method that was removed before then it is not known: until these rows are rebuilt.
   10: ({ billing, ...account }) => ({ ...account, billing: withoutRemoval(billing as BillingJson) }),
-  11: ({ billing, ...account }) => ({ ...account, billing: ofPlanWithNext(billing as BillingJson) }),
+  11: (account) => account,
   // What was given up before then is not counted, either.
   12: (account) => account,
+  13: ({ billing, ...account }) => ({ ...account, billing: withUpgrade(billing as BillingJson) }),
 };
 
 const NO_BILLING_OF_8: BillingJson = {
@@ -87,11 +88,14 @@ const withoutRemoval = ({ payments, ...billing }: BillingJson): AccountJson => (
   payments: { ...payments, methodRemovedAtMs: null },
 });
 
-/** What was asked for before a dearer plan was forgotten then. */
-function ofPlanWithNext(billing: BillingJson): AccountJson {
+/** Of what was asked for once more since it is not known: until these rows are rebuilt. */
+function withUpgrade(billing: BillingJson): AccountJson {
   const plan = (billing.plan ?? null) as AccountJson | null;
-  if (plan === null || plan.next === null) return billing;
-  return { ...billing, plan: { ...plan, next: { ...(plan.next as object), unlessPaid: null } } };
+  if (plan === null) return billing;
+  const { unlessPaid, ...next } = (plan.next ?? {}) as AccountJson;
+  const attempt = (billing.payments.attempts as Attempts)[String(unlessPaid)];
+  const upgrade = (attempt?.period as AccountJson | undefined)?.plan ?? null;
+  return { ...billing, plan: { ...plan, next: plan.next === null ? null : next, upgrade } };
 }
 
 const withoutPlan = ({ payments, ...billing }: BillingJson): AccountJson => ({

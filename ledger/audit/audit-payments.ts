@@ -52,7 +52,7 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
   }
   const name = `payment_${paymentId}`;
   const credits = String(attempt?.credits ?? amount);
-  const period = attempt === undefined ? {} : takePaidPeriod(books, attemptId, attempt);
+  const period = attempt === undefined ? {} : takePaidPeriod(books, attempt);
   const fields = { grantId: name, ...BOUGHT, amount: credits, costBasis: amount };
   const commandId = metadata?.commandId;
   books.following = { type: 'CreditsGranted', fields, commandId, name, ...period, told: 'paid, and not granted' };
@@ -61,13 +61,9 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
 const BOUGHT = { source: 'purchase', expiresAt: 'null' };
 
 /** The end of the period that is paid; none where it is of another plan by now, or of none: that is as bought. */
-function takePaidPeriod(
-  { plan }: AccountBooks,
-  attemptId: string,
-  { kind, period }: OwnAttempt,
-): { readonly until?: string } {
+function takePaidPeriod({ plan }: AccountBooks, { kind, period }: OwnAttempt): { readonly until?: string } {
   if (plan === null || period === null || !isOfPlan(plan, kind, period)) return {};
-  takePeriod(plan, { attemptId, kind }, period);
+  takePeriod(plan, kind, period);
   return { until: period.until };
 }
 

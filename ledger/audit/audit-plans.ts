@@ -16,7 +16,7 @@ export function takePlanChanged(books: AccountBooks, { plan, terms = null }: Pla
   if (catalogVersion === null) {
     if (before === null) return void tell(books, 'plan: is to end, and there is none');
     compare(books, `plan ${before.plan}: when it is to end`, effectiveAt, before.paidUntil);
-    before.wanted = { plan: '', from: effectiveAt };
+    Object.assign(before, { wanted: { plan: '', from: effectiveAt }, upgrade: '' });
     return;
   }
   const listed = books.planOf(catalogVersion, plan);
@@ -30,10 +30,13 @@ export function takePlanChanged(books: AccountBooks, { plan, terms = null }: Pla
   if (isNew)
     books.plan = {
       ...{ plan, version: catalogVersion, anchorAt, paidUntil: '', overdraft: 0n },
-      ...{ upgradedFrom: '', due: null, wanted: null },
+      ...{ upgrade: '', due: null, wanted: null },
     };
-  else if (plan === before.plan) before.wanted = null;
-  else if (effectiveAt >= before.paidUntil) before.wanted = { plan, from: effectiveAt };
+  else {
+    before.upgrade = '';
+    if (plan === before.plan) before.wanted = null;
+    else if (effectiveAt >= before.paidUntil) before.wanted = { plan, from: effectiveAt };
+  }
 }
 
 export function takeRenewal(books: AccountBooks, claim: RenewalData, event: StoredEvent): void {
@@ -60,7 +63,7 @@ export function takeRenewal(books: AccountBooks, claim: RenewalData, event: Stor
     takeAttempt(books, attemptId, { kind, provider, credits, price, month: null, period });
     return;
   }
-  takePeriod(own, claim, period);
+  takePeriod(own, kind, period);
   const fields = { grantId: attemptId, source: 'plan', amount: claim.credits, costBasis: '0', expiresAt: periodEnd };
   const commandId = event.metadata?.commandId;
   books.following = { type: 'CreditsGranted', fields, commandId, name: attemptId, told: 'begun, and nothing granted' };
@@ -112,7 +115,7 @@ function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData)
 function auditUpgrade(books: AccountBooks, own: OwnPlanState, claim: RenewalData): void {
   const { attemptId, plan, catalogVersion, periodStart, periodEnd } = claim;
   compare(books, `${attemptId}: the end of its period`, periodEnd, own.paidUntil);
-  if (own.wanted !== null) own.wanted.unlessPaid = attemptId;
+  own.upgrade = plan;
   const [before, after] = [books.planOf(own.version, own.plan), books.planOf(catalogVersion, plan)];
   if (before === null || after === null) return;
   const from = beginsIn(own.anchorAt, monthsAfter(periodEnd, -1));

@@ -17,12 +17,12 @@ export interface OwnPlanState {
   /** '' before anything is. */
   paidUntil: string;
   overdraft: bigint;
-  /** When the newest upgrade of the period was asked for that is paid; '' where none is. */
-  upgradedFrom: string;
+  /** The dearer plan that was asked for last; '' where something else was since, or it is paid. */
+  upgrade: string;
   /** The period that is to be paid, as far as that was begun. */
   due: OwnDuePeriod | null;
-  /** What was asked for later; '' is the end. A dearer plan that was asked for after it is instead of it once its attempt is paid. */
-  wanted: { readonly plan: string; readonly from: string; unlessPaid?: string } | null;
+  /** What was asked for later; '' is the end. A dearer plan that was asked for after it is instead of it once that is paid. */
+  wanted: { readonly plan: string; readonly from: string } | null;
 }
 
 /** One that is to be paid, and its newest attempt. */
@@ -53,22 +53,18 @@ export type PlanOf = (version: number, id: string) => OwnListedPlan | null;
 export const isOfPlan = (own: OwnPlanState, kind: string, { plan, from, until }: OwnPaidPeriod): boolean =>
   kind === 'renewal'
     ? own.due?.from === from && own.due.plan === plan
-    : own.paidUntil === until && from > own.upgradedFrom;
+    : own.paidUntil === until && own.upgrade === plan;
 
 /** It is paid, and so in force. */
-export function takePeriod(
-  own: OwnPlanState,
-  { attemptId, kind }: { readonly attemptId: string; readonly kind: string },
-  period: OwnPaidPeriod,
-): void {
-  const { plan, version, from, until, overdraft } = period;
-  Object.assign(own, { plan, version, overdraft });
+export function takePeriod(own: OwnPlanState, kind: string, period: OwnPaidPeriod): void {
+  const { plan, version, until, overdraft } = period;
+  Object.assign(own, { plan, version, overdraft, upgrade: '' });
   if (kind !== 'renewal') {
-    if (own.wanted?.unlessPaid === attemptId) own.wanted = null;
-    return void Object.assign(own, { upgradedFrom: from });
+    own.wanted = null;
+    return;
   }
   if (own.wanted !== null && own.due !== null && own.wanted.from <= own.due.from) own.wanted = null;
-  Object.assign(own, { paidUntil: until, upgradedFrom: '', due: null });
+  Object.assign(own, { paidUntil: until, due: null });
 }
 
 /** The period that begins in the month of an instant, by the day and time of the first. */

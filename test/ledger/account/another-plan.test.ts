@@ -57,7 +57,12 @@ describe('another plan', () => {
     expect(one.events.filter(({ type }) => type === 'PlanChanged').length).toBe(4);
     expect(isGivenUp()).toEqual([true]);
     one.pays(MID, 'upgrade').does(looks(END));
-    expect(one.state.billing.endedPlan).toMatchObject({ plan: 'team', reason: 'cancelled' });
+    expect(one.state.billing.endedPlan).toMatchObject({ plan: 'starter', reason: 'cancelled' });
+    const withdrawn = onStarter().does(asks('team', MID), asks('starter', MID), asks('starter', MID));
+    expect(withdrawn.events.filter(({ type }) => type === 'PlanChanged').length).toBe(3);
+    withdrawn.pays(MID, 'upgrade');
+    expect([withdrawn.state.plan, withdrawn.faults]).toEqual(['starter', []]);
+    expect(withdrawn.events.at(-1)).toMatchObject({ data: { source: 'purchase', expiresAt: null } });
     expect(one.faults).toEqual([]);
     const onTeam = life().does(asks('team')).pays(AT);
     const before = onTeam.does(asks('big', MID)).declined(ms(MID)).does(asks('starter', MID));
@@ -68,7 +73,8 @@ describe('another plan', () => {
     });
     before.declined(ms('2026-12-18T10:00:00.000Z')).does(looks(END));
     expect(before.state.plan).toBe('big');
-    expect(before.claims.at(-1)).toMatchObject({ plan: 'starter', kind: 'renewal' });
+    // It was asked for last, whichever attempt of it is paid.
+    expect(before.claims.at(-1)).toMatchObject({ plan: 'big', kind: 'renewal' });
     expect(before.faults).toEqual([]);
   });
 
@@ -85,9 +91,26 @@ describe('another plan', () => {
     expect(one.events.at(-1)).toMatchObject({ data: { source: 'purchase', amount: 117_500_000n, expiresAt: null } });
     expect(one.faults).toEqual([]);
     const inTurn = both().does(paidLate);
-    expect(inTurn.state.plan).toBe('team');
+    expect(inTurn.state.plan).toBe('starter');
     expect(inTurn.pays('2026-12-17T11:00:00.000Z').state.plan).toBe('big');
     expect(inTurn.faults).toEqual([]);
+  });
+
+  it('asked for twice, and both times paid, is in force by the first of them: the other is not wanted, and credit as bought', () => {
+    const again = '2026-12-16T10:00:00.000Z';
+    const twice = onStarter().does(asks('team', MID)).declined(ms(MID)).does(asks('team', again));
+    const { attemptId: first, provider, price: amount } = twice.claims[1] as EventData<'RenewalStarted'>;
+    twice.does({
+      ...{ type: 'RecordPayment', attemptId: first, provider, paymentId: paymentId('pi_first'), amount },
+      ...{ paidAtMs: ms(MID), nowMs: ms(again) },
+    });
+    expect(twice.events.at(-1)).toMatchObject({ data: { source: 'plan', expiresAt: END } });
+    expect(openAttempts(twice.state.billing.payments).map((one) => isWithdrawn(twice.state.billing, one))).toEqual([
+      true,
+    ]);
+    twice.pays(again);
+    expect(twice.events.at(-1)).toMatchObject({ data: { source: 'purchase', expiresAt: null } });
+    expect([twice.state.plan, twice.faults]).toEqual(['team', []]);
   });
 
   it('whose difference nobody has paid as the period ends does not keep the plan from being renewed', () => {

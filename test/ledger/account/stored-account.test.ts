@@ -87,9 +87,14 @@ test('what an account of before has asked for as its period ends is over with no
   const asked = given(...events).decided({ ...end, reason: 'x', by: 'x', nowMs: ms('2026-11-21T00:00:00.000Z') });
   const after = openAccount([...events, ...asked]);
   const { billing, ...others } = JSON.parse(accountText(after));
-  const { unlessPaid: _, ...next } = billing.plan.next;
-  const before = JSON.stringify({ ...others, billing: { ...billing, plan: { ...billing.plan, next } } });
-  expect(accountTextUpcaster(11)?.(before)).toBe(accountText(after));
+  const { upgrade: _, ...plan } = billing.plan;
+  const before = (next: unknown): string =>
+    JSON.stringify({ ...others, billing: { ...billing, plan: { ...plan, next } } });
+  expect(accountTextUpcaster(11)?.(before(plan.next))).toBe(accountText(after));
+  // Any attempt of a plan says which.
+  const [unlessPaid] = Object.keys(billing.payments.attempts);
+  const dearer = accountOfText(accountTextUpcaster(13)?.(before({ ...plan.next, unlessPaid })) ?? '');
+  expect(dearer.billing.plan).toMatchObject({ next: plan.next, upgrade: 'team' });
   for (const one of [openAccount(events), account])
     expect(accountTextUpcaster(11)?.(accountText(one))).toBe(accountText(one));
 });
