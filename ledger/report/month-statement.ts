@@ -43,16 +43,18 @@ export interface MonthStatement {
   readonly days: readonly bigint[];
   readonly models: readonly { readonly model: string; readonly lane: Lane; readonly debited: bigint }[];
   readonly items: readonly StatementItem[];
-  /** All but debits of requests, one by one, as far as a page takes them. */
+  /** All but debits of requests, one by one, as many as were asked for. */
   readonly movements: readonly StatementMovement[];
   readonly movementsLeftOut: number;
 }
 
-/** More would be no page. */
-const MOVEMENTS_MAX = 5_000;
-
 /** Reads the account's stream twice: which months are closed, and what stands in this one. */
-export async function monthStatement(log: ReadableLog, accountId: AccountId, month: string): Promise<MonthStatement> {
+export async function monthStatement(
+  log: ReadableLog,
+  accountId: AccountId,
+  month: string,
+  movementsMax = Number.POSITIVE_INFINITY,
+): Promise<MonthStatement> {
   const closed: Closed[] = [];
   let openedIn = month;
   for await (const recorded of log.readStream(accountStream(accountId)))
@@ -62,7 +64,7 @@ export async function monthStatement(log: ReadableLog, accountId: AccountId, mon
       else openedIn = monthOfInstant(metadata.recordedAt);
     }
   const place = placeOf(closed, { month, openedIn });
-  const contents = new Contents(month);
+  const contents = new Contents(month, movementsMax);
   let opening = place.opening;
   for await (const recorded of log.readStream(accountStream(accountId))) {
     if (!isInStatements(recorded.type) && !isNoted(recorded.type)) continue;
@@ -119,14 +121,16 @@ type Written = Pick<StatementMovement, 'at' | 'revision'>;
 class Contents {
   readonly sums = noSums();
   readonly #month: string;
+  readonly #movementsMax: number;
   readonly #days: bigint[];
   readonly #models = new Map<string, { readonly model: string; readonly lane: Lane; debited: bigint }>();
   readonly #items = new Map<string, StatementItem>();
   readonly #movements: StatementMovement[] = [];
   #leftOut = 0;
 
-  constructor(month: string) {
+  constructor(month: string, movementsMax: number) {
     this.#month = month;
+    this.#movementsMax = movementsMax;
     const [year = 0, number = 0] = month.split('-').map(Number);
     this.#days = Array.from({ length: new Date(Date.UTC(year, number, 0)).getUTCDate() }, () => 0n);
   }
@@ -144,7 +148,7 @@ class Contents {
 
   /** As one of those that are shown one by one. */
   note(event: AccountEvent, { revision, at }: Written, amount: bigint | null): void {
-    if (this.#movements.length < MOVEMENTS_MAX)
+    if (this.#movements.length < this.#movementsMax)
       this.#movements.push({ at, revision, what: sentenceOf(event, (keyId) => keyId), amount });
     else this.#leftOut++;
   }

@@ -188,6 +188,29 @@ describe('gateway account statement', () => {
     expect((await json('2027-02')).movements).toEqual([]);
   });
 
+  it('has every line in CSV and JSON, and in the table and the page as many as those hold, with how many more there are', async () => {
+    const log = new MemoryEventLog();
+    const recording = { commandId: commandId('019a5b3c-1111-7000-8000-000000000000'), actor: 'operator' };
+    const changes = Array.from(
+      { length: 5_003 },
+      (_, at): AccountEvent => ({
+        ...{ type: at % 2 === 0 ? 'AccountSuspended' : 'AccountReinstated', data: { reason: `line ${at + 1}` } },
+      }),
+    );
+    log.write(STREAM, encodeEvents([opened, ...changes], { ...recording, recordedAt: '2026-11-05T10:00:00.000Z' }));
+    const { run } = endedLater(await programInProcess(log));
+    const of = (format: string) => run('account', 'statement', 'acme', '--month', '2026-11', '--format', format);
+    expect((await of('csv')).match(/^note,/gm)).toHaveLength(5_003);
+    expect(JSON.parse(await of('json'))).toMatchObject({ movementsLeftOut: 0, movements: { length: 5_003 } });
+    expect(await run('account', 'statement', 'acme', '--month', '2026-11', '--json')).toContain('line 5003');
+    for (const format of ['table', 'html']) {
+      const text = await of(format);
+      expect(text).toContain('line 5000');
+      expect(text).not.toContain('line 5001');
+      expect(text).toContain('3 more are not shown');
+    }
+  });
+
   it('is of one account, and of none that there is not', async () => {
     await expect(program.run('account', 'statement', 'none', '--month', '2026-11')).rejects.toMatchObject({
       exitCode: EXIT.refused,

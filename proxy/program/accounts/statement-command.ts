@@ -14,6 +14,9 @@ import { readAccount } from './run-account-command.ts';
 const FORMATS = ['table', 'json', 'csv', 'html'] as const;
 type Format = (typeof FORMATS)[number];
 
+/** More would be no page. What programs read has all. */
+const SHOWN_MAX = 5_000;
+
 /** `gateway account statement`: a month of an account, closed or as far as it has come. */
 export function addStatementCommand(account: Command, context: CommandContext): void {
   account
@@ -43,10 +46,12 @@ export function addStatementCommand(account: Command, context: CommandContext): 
           throw new CommandError(`--month: ${month} has not begun; the newest month that has is ${now}`, EXIT.usage);
         await withReadLog(context, command, async (log) => {
           const { state } = await readAccount(context, log, id, 'ShowStatement');
-          const statement = await monthStatement(log, id, month);
+          const isJson = globalOptions(command).json === true || format === 'json';
+          const movementsMax = isJson || format === 'csv' ? Number.POSITIVE_INFINITY : SHOWN_MAX;
+          const statement = await monthStatement(log, id, month, movementsMax);
           const madeAt = new Date(context.clock()).toISOString();
           const of = { accountId: id, email: state.email, product: state.organization.product, madeAt };
-          if (globalOptions(command).json === true || format === 'json') writeData(context, jsonText(statement, of));
+          if (isJson) writeData(context, jsonText(statement, of));
           else if (format === 'csv') writeData(context, csvOf(statement));
           else if (format === 'html') writeData(context, await htmlOf(statement, of));
           else show(context, command, { json: null, text: () => textOf(statement) });
