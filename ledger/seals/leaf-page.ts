@@ -58,7 +58,7 @@ export class LeafPageOf {
 const POWER_MAX = 2 ** 16;
 
 /** The largest power of two of which the number is a multiple. */
-function largestPowerIn(number: number): number {
+export function largestPowerIn(number: number): number {
   let power = 1;
   while (power < POWER_MAX && number % (2 * power) === 0) power *= 2;
   return power;

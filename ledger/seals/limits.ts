@@ -1,6 +1,8 @@
 export const SEAL_LIMITS = Object.freeze({
   /** Events that are hashed in one turn of the event loop, beside requests: half a millisecond. */
   hashesPerTurn: 100,
+  /** Ranges are made to begin at multiples of so many events, where the events of a seal are one: 15 of 16 nodes are then shared. */
+  rangesAt: 16,
   /** Between two looks for more, at a log that hashes beside this thread. */
   lookMs: 200,
   /**

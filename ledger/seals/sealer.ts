@@ -10,6 +10,7 @@ import { recordingBy } from '../recording-by.ts';
 import { untilLogAnswers } from '../until-log-answers.ts';
 import { readFrontier, writeFrontier } from './frontier-file.ts';
 import { LeafHasher } from './leaf.ts';
+import { largestPowerIn } from './leaf-page.ts';
 import { SEAL_LIMITS } from './limits.ts';
 import { hexOf, MerkleTree, sha256 } from './merkle.ts';
 import { SealCopies } from './seal-copies.ts';
@@ -130,7 +131,7 @@ export class Sealer {
     const { signal } = this.#closing;
     for (let after = from; !signal.aborted; ) {
       const { place, unsealed } = this.#sequence;
-      const asked = { after, ...place, limit: Math.max(1, this.#options.events - unsealed) };
+      const asked = { after, ...place, limit: Math.max(1, this.#eventsDue() - unsealed) };
       const askedAtMs = performance.now();
       const page = await untilLogAnswers(() => readLeaves(asked), { signal });
       const tookMs = performance.now() - askedAtMs;
@@ -220,7 +221,13 @@ export class Sealer {
 
   /** One seal's worth is unsealed, and no seal is known that is to come. */
   #isFull(): boolean {
-    return this.#sequence.unsealed >= this.#options.events && this.#sequence.revision >= this.#known;
+    return this.#sequence.unsealed >= this.#eventsDue() && this.#sequence.revision >= this.#known;
+  }
+
+  /** A few fewer behind a seal by time: the ranges that follow share most of their trees with the whole again (LeafPageOf). */
+  #eventsDue(): number {
+    const { events } = this.#options;
+    return events - (this.#sequence.place.rangeFirst % Math.min(largestPowerIn(events), SEAL_LIMITS.rangesAt));
   }
 
   /** As it is by now; where that cannot be read, the one of before goes on. */

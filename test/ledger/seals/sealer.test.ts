@@ -41,6 +41,24 @@ describe('a sealer', () => {
     expect((await chainOf(log)).seals.at(-1)).toMatchObject({ treeSize: 3 });
   });
 
+  it.each([
+    { events: 8, sizes: [3, 8, 16] },
+    { events: 32, sizes: [17, 48, 80] },
+  ])(
+    'goes on at multiples of up to 16 events behind a seal of any number of them: $sizes',
+    async ({ events, sizes }) => {
+      const log = await newLog();
+      const [first = 0, , last = 0] = sizes;
+      await write(log, last);
+      const by = started(log, { events: first, mayWrite: () => log.events.length <= last + 1 });
+      await untilSealed(log, 1);
+      await by.sealer.close();
+      started(log, { events, dataFolder: by.dataFolder });
+      await untilSealed(log, 3);
+      expect(sizesOf(await chainOf(log))).toEqual(sizes);
+    },
+  );
+
   it('writes nothing while nothing may be written for good, and reads no further than one seal takes', async () => {
     const log = await newLog();
     await write(log, 34);
