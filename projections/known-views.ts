@@ -16,6 +16,7 @@ import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import type { KnownEvent, LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
 import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
 import { type LogCheckpoint, logCheckpointSchema } from './log-view-source.ts';
+import { openRows } from './restored-rows.ts';
 import { TopicCheckpoint } from './topic-checkpoint.ts';
 import { UPCAST_FROM } from './view-file.ts';
 
@@ -124,10 +125,36 @@ function balanceStatesIn(database: DatabaseSync, tables: ReadonlySet<string>): B
   const table = versioned('balance', database, tables);
   if (table === null) return [];
   const rows = database.prepare(`SELECT account_id, revision, state FROM ${table} ORDER BY account_id`).all();
-  return rows.map(({ account_id, revision, state }) => ({
-    ...{ accountId: String(account_id), revision: Number(revision), state: String(state) },
-  }));
+  return rows.map(balanceStateOf);
 }
+
+const STATES_A_PAGE = 1_000;
+
+/** The same, so many at a time: a file may have a million. @throws as `readKnownViews` */
+export function* balancePages(path: string): Generator<BalanceState[]> {
+  if (!existsSync(path)) return;
+  const database = openRows(path);
+  try {
+    const table = versioned('balance', database, tablesOf(database));
+    if (table === null) return;
+    const page = database.prepare(
+      `SELECT account_id, revision, state FROM ${table} WHERE account_id > ? ORDER BY account_id LIMIT ${STATES_A_PAGE}`,
+    );
+    let after = '';
+    for (;;) {
+      const states = page.all(after).map(balanceStateOf);
+      if (states.length === 0) return;
+      yield states;
+      after = states.at(-1)?.accountId ?? '';
+    }
+  } finally {
+    database.close();
+  }
+}
+
+const balanceStateOf = ({ account_id, revision, state }: Record<string, unknown>): BalanceState => ({
+  ...{ accountId: String(account_id), revision: Number(revision), state: String(state) },
+});
 
 interface StoredExceptionRow {
   readonly accountId: string;

@@ -80,7 +80,7 @@ it('where nothing is yet it says what the first start makes, finds no fault and 
       views: 'warn',
       seals: 'warn',
     },
-    ...{ journal: 'ok', kafka: 'ok', upstreams: 'ok', payments: 'ok' },
+    ...{ journal: 'ok', kafka: 'ok', upstreams: 'ok', payments: 'ok', 'paying accounts': 'ok' },
   });
   expect(exitCode).toBe(0);
   for (const { state, says, advice } of findings) if (state === 'warn') expect(`${says}${advice}`).not.toBe('');
@@ -108,7 +108,7 @@ it('a ledger is described with its version, its newest event, its catalog and it
   expect(everything(data)).toEqual(before);
   const { stdout } = await runHere('--config', config, 'doctor');
   const lines = stdout.trimEnd().split('\n');
-  expect(lines).toHaveLength(17);
+  expect(lines).toHaveLength(18);
   for (const line of lines) expect(line).toMatch(/^(ok|warn|fault) +[a-z]+/);
   expect(exitCode).toBe(0);
 });

@@ -8,7 +8,8 @@ import { lookAtGateway } from './look-at-gateway.ts';
 import { lookAtKafka } from './look-at-kafka.ts';
 import { lookAtLedger } from './look-at-ledger.ts';
 import { lookAtCredentials, lookAtDescriptors, lookAtDisk, lookAtFolder } from './look-at-machine.ts';
-import { lookAtPayments } from './look-at-payments.ts';
+import { lookAtPaying } from './look-at-paying.ts';
+import { lookAtPayments, lookAtProvider } from './look-at-payments.ts';
 import { lookAtUpstreams } from './look-at-upstreams.ts';
 
 /** Everything, each look in its time: the machine, the ledger, and what is elsewhere at once. */
@@ -21,6 +22,8 @@ export async function examine(call: CommandCall, timeMs: number): Promise<Findin
     { check: 'configuration', ...ok(configuration.file ?? 'no file: everything has its default') },
     lookAtCredentials(examined),
     lookAtPayments(examined),
+    lookAtProvider(examined),
+    lookAtPaying(examined),
     lookAtDescriptors(timeMs),
     lookAtFolder(examined),
     lookAtDisk(examined),

@@ -1,5 +1,6 @@
+import { connect } from 'node:net';
 import { readStripeSecrets } from '../configuration/read-payments.ts';
-import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
+import { type Examined, type Finding, type Found, fault, looked, ok, warn } from './finding.ts';
 
 /** Who takes the money, and whether what is needed for it is here. Nothing is sent to anybody. */
 export const lookAtPayments = ({ configuration, context, isServed, timeMs }: Examined): Promise<Finding> =>
@@ -27,3 +28,27 @@ export const lookAtPayments = ({ configuration, context, isServed, timeMs }: Exa
       );
     },
   });
+
+/** Whether a connection to who takes the money comes to be. Nothing is sent. */
+export async function lookAtProvider({ configuration: { payments }, timeMs }: Examined): Promise<Finding[]> {
+  if (payments.provider === 'manual') return [];
+  const { hostname, port, protocol, host } = new URL(payments.stripe.baseUrl);
+  const found = await looked(timeMs, {
+    check: 'payment provider',
+    advice: 'look at the way to it (name, proxy, firewall): while it is away nobody can pay',
+    look: (signal) =>
+      new Promise<Found>((resolve, reject) => {
+        const socket = connect({
+          host: hostname.replace(/^\[|\]$/g, ''),
+          port: Number(port) || (protocol === 'http:' ? 80 : 443),
+          signal,
+        });
+        socket.once('error', reject);
+        socket.once('connect', () => {
+          socket.destroy();
+          resolve(ok(`${host} can be reached`));
+        });
+      }),
+  });
+  return [found];
+}

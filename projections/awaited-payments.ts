@@ -1,0 +1,71 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
+import { balancePages } from './known-views.ts';
+
+/** Of an account as any version of the balance view has it, what is to be paid. */
+const payingSchema = z.looseObject({
+  billing: z
+    .looseObject({
+      payments: z.looseObject({
+        method: z.unknown().nullable(),
+        attempts: z.record(
+          z.string(),
+          z.looseObject({ attemptId: z.string(), provider: z.string(), startedAtMs: z.number(), state: z.string() }),
+        ),
+        reload: z.looseObject({ consentedAtMs: z.number().nullable() }).nullable(),
+      }),
+      plan: z
+        .looseObject({
+          period: z.unknown().nullable(),
+          due: z.looseObject({ startMs: z.number(), graceUntilMs: z.number() }).nullable(),
+        })
+        .nullish(),
+    })
+    .optional(),
+});
+
+const OPEN: ReadonlySet<string> = new Set(['open', 'action required']);
+/** In the text of every account of which there is anything to say. */
+const TELLING = /"state":"(?:open|action required)"|"graceUntilMs":|"reload":\{/;
+
+/** What an account has to pay, or cannot. */
+export interface AwaitedPayments {
+  readonly accountId: string;
+  readonly open: readonly { readonly attemptId: string; readonly provider: string; readonly startedAtMs: number }[];
+  /** Until when a plan goes on whose period is not paid; null where none is like that. */
+  readonly graceUntilMs: number | null;
+  /** Auto-reload is on, and nothing is saved that may be charged. */
+  readonly lacksMethod: boolean;
+}
+
+interface Looked {
+  readonly found: readonly AwaitedPayments[];
+  /** Accounts that were looked at. */
+  readonly count: number;
+  readonly isWhole: boolean;
+}
+
+/** What stands in a views' file, as far as there is time. @throws Error where it cannot be read as views */
+export async function awaitedPaymentsIn(path: string, nowMs: number, hasTime: () => boolean): Promise<Looked> {
+  const found: AwaitedPayments[] = [];
+  let count = 0;
+  for (const page of balancePages(path)) {
+    for (const { accountId, state } of page) if (TELLING.test(state)) found.push(awaitedOf(accountId, state, nowMs));
+    count += page.length;
+    await nextTurn();
+    if (!hasTime()) return { found, count, isWhole: false };
+  }
+  return { found, count, isWhole: true };
+}
+
+function awaitedOf(accountId: string, state: string, nowMs: number): AwaitedPayments {
+  const { billing } = payingSchema.parse(JSON.parse(state));
+  const { attempts = {}, reload = null, method = null } = billing?.payments ?? {};
+  const { period = null, due = null } = billing?.plan ?? {};
+  return {
+    accountId,
+    open: Object.values(attempts).filter((one) => OPEN.has(one.state)),
+    graceUntilMs: period !== null && due !== null && due.startMs <= nowMs ? due.graceUntilMs : null,
+    lacksMethod: reload !== null && reload.consentedAtMs !== null && method === null,
+  };
+}

@@ -1,0 +1,56 @@
+import { awaitedPaymentsIn } from '../../../projections/awaited-payments.ts';
+import { whyDamaged } from '../../../projections/damaged-views.ts';
+import { viewFilesOf } from '../../../projections/view-files.ts';
+import { lengthOf } from '../../clock/clock-watch.ts';
+import { type Examined, type Finding, type Found, looked, ok, warn } from './finding.ts';
+
+const DAY_MS = 86_400_000;
+/** So many are named. */
+const NAMED_MAX = 5;
+/** Of the time of the look. */
+const READING = 0.8;
+
+/** Payments that are open for long, plans that are not paid, and accounts that cannot pay as they are configured to. */
+export const lookAtPaying = ({ configuration, context, timeMs }: Examined): Promise<Finding> =>
+  looked(timeMs, {
+    check: 'paying accounts',
+    advice: null,
+    look: async () => {
+      const { live } = viewFilesOf(configuration.data);
+      const untilMs = performance.now() + READING * timeMs;
+      try {
+        return verdictOf(
+          await awaitedPaymentsIn(live, context.clock(), () => performance.now() < untilMs),
+          context.clock(),
+        );
+      } catch (error) {
+        return warn(`not looked at: the views cannot be read (${whyDamaged(live, error)})`);
+      }
+    },
+  });
+
+function verdictOf({ found, count, isWhole }: Awaited<ReturnType<typeof awaitedPaymentsIn>>, nowMs: number): Found {
+  const long = found.flatMap(({ accountId, open }) =>
+    open.flatMap(({ attemptId, provider, startedAtMs }) =>
+      nowMs - startedAtMs > DAY_MS ? [`${accountId} ${attemptId} (${provider}, ${lengthOf(nowMs - startedAtMs)})`] : [],
+    ),
+  );
+  const inGrace = found.flatMap(({ accountId, graceUntilMs }) =>
+    graceUntilMs === null ? [] : [`${accountId} (until ${new Date(graceUntilMs).toISOString()})`],
+  );
+  const unable = found.flatMap(({ accountId, lacksMethod }) => (lacksMethod ? [accountId] : []));
+  const all = [
+    ...told('payments open for more than a day', long, 'gateway payment ask, or confirm and decline of manual ones'),
+    ...told('plans in grace, whose period is not paid', inGrace, 'gateway account show says why'),
+    ...told('accounts with auto-reload and nothing to charge', unable, 'gateway payment save-method'),
+    ...(isWhole ? [] : [{ says: `only the first ${count} accounts were looked at`, advice: 'give it more --timeout' }]),
+  ];
+  if (all.length === 0) return ok('no payment is open for long, no plan unpaid');
+  return warn(all.map(({ says }) => says).join('; '), all.map(({ advice }) => advice).join('; '));
+}
+
+function told(what: string, names: readonly string[], advice: string) {
+  if (names.length === 0) return [];
+  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
+  return [{ says: `${names.length} ${what}: ${names.slice(0, NAMED_MAX).join(', ')}${more}`, advice }];
+}
