@@ -50,7 +50,7 @@ const SOLD_AS: Readonly<Record<GrantSource, string>> = {
 
 function credits({ opening, closing, moved }: Books): Html {
   const granted = GRANT_SOURCES.map((source) =>
-    line(`+ ${SOLD_AS[source]}`, moved.granted[source].amount, moved.granted[source].count),
+    line(SOLD_AS[source], moved.granted[source].amount, moved.granted[source].count),
   );
   return html`<h2>Credits</h2>
 <p>What customers can spend, and what it is worth at the prices they pay. Debits beyond all credits are negative in it.</p>
@@ -59,15 +59,15 @@ ${table(
   [
     sumRow(['Opening balance', '', groupedUsd(opening)]),
     ...granted,
-    line('+ reinstated after expiry', moved.reinstated),
-    line('− spent by requests', -moved.debited),
-    line('− spent by approved exceptions', -moved.approved),
-    line('+ reversed of either', moved.reversed),
-    line('− expired', -moved.expired),
-    line('− revoked', -moved.revoked),
-    line('+ restored after that', moved.restored),
-    line('+ adjusted upwards', moved.adjustedUp),
-    line('− adjusted downwards', -moved.adjustedDown),
+    line('reinstated after expiry', moved.reinstated),
+    line('spent by requests', -moved.debited),
+    line('spent by approved exceptions', -moved.approved),
+    line('reversed of either', moved.reversed),
+    line('expired', -moved.expired),
+    line('revoked', -moved.revoked),
+    line('restored after that', moved.restored),
+    line('adjusted upwards', moved.adjustedUp),
+    line('adjusted downwards', -moved.adjustedDown),
     sumRow(['Closing balance', '', groupedUsd(closing)]),
   ],
 )}`;
@@ -83,11 +83,11 @@ ${table(
   [
     sumRow(['Paid for and not earned, opening', '', groupedUsd(deferredOpening)]),
     ...paidLines(moved),
-    line('− beyond the credit that it gave', -moved.premium),
-    line('− earned by usage', -moved.fromPaid),
-    line('− earned by expiry, less reinstated', -moved.breakage),
-    line('− for what was owed before, and earned then', -moved.settled),
-    line('− taken by corrections, less what came back', -moved.taken),
+    line('beyond the credit that it gave', -moved.premium),
+    line('earned by usage', -moved.fromPaid),
+    line('earned by expiry, less reinstated', -moved.breakage),
+    line('for what was owed before, and earned then', -moved.settled),
+    line('taken by corrections, less what came back', -moved.taken),
     sumRow(['Paid for and not earned, closing', '', groupedUsd(deferredClosing)]),
   ],
 )}
@@ -97,7 +97,7 @@ ${groupedUsd(moved.owed)} USD. Paid back or disputed: ${groupedUsd(moved.paidBac
 
 const paidLines = ({ granted }: Movements): Html[] =>
   GRANT_SOURCES.filter((source) => granted[source].paid > 0n).map((source) =>
-    line(`+ paid for credits ${SOLD_AS[source]}`, granted[source].paid, granted[source].count),
+    line(`paid for credits ${SOLD_AS[source]}`, granted[source].paid, granted[source].count),
   );
 
 const line = (name: string, amount: bigint, count?: number): Html =>

@@ -21,6 +21,8 @@ th, th.n { white-space: normal; vertical-align: bottom }
 .n { text-align: right }
 td:first-child { min-width: 7rem }
 td:nth-child(2):not(.n, .w) { min-width: 5.5rem }
+td:nth-child(n + 3):not(.n, .w) { min-width: 5rem }
+table + table { margin-top: 1rem }
 tr.sum td { font-weight: 600; border-top: 1px solid var(--ink); border-bottom: 1px solid var(--ink) }
 .bad { color: var(--bad); font-weight: 600 }
 .good { color: var(--good); font-weight: 600 }
@@ -33,7 +35,7 @@ svg { display: block; width: 100%; height: auto }
 @page { size: A4; margin: 15mm 13mm }
 @media print {
   body { padding: 0; max-width: none; font-size: 9.5pt }
-  h2 { break-after: avoid }
+  h2, h3, h2 + p, h3 + p { break-after: avoid }
   tr, .tile { break-inside: avoid }
   thead { display: table-header-group }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact }

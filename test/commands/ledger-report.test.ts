@@ -63,6 +63,9 @@ it('writes a month as one page that loads nothing and runs nothing, whatever oth
   expect(page).toContain("default-src 'none'");
   expect(page).toContain('All totals of this page agree.');
   expect(page).toContain('@page { size: A4');
+  // Amounts have their sign.
+  expect(page).toMatch(/<td>spent by requests<\/td>.*-0\.250000/);
+  expect(page).not.toMatch(/<td>[−+] /);
 });
 
 it('answers with the page where no file is named, and with its numbers for machines', async () => {
