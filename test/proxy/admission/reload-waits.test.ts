@@ -128,7 +128,7 @@ it('an attempt that is not paid ends the wait, though another is begun', async (
   const wait = begin();
   if (wait === null) throw new Error('it waits');
   expect(wait.goesOn()).toBe(true);
-  fold(abandoned);
+  fold(abandoned, { ...started, data: { ...started.data, attemptId: attemptId('reload_2') } });
   expect(await hasChanged(wait.change())).toBe(true);
   expect(wait.goesOn()).toBe(false);
   expect(begin()?.goesOn()).toBe(true);
