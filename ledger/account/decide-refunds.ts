@@ -27,7 +27,8 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
     );
   const event = { paymentId, refundId, amount, refundedAt: instant(refundedAtMs) };
   const revoked = revoke(state, attempt, { ...command, id: refundId, cause: 'refund', before: microUsd(refunded) });
-  return 'type' in revoked ? revoked : [{ type: 'PaymentRefunded', data: event }, ...revoked];
+  if ('type' in revoked) return revoked;
+  return [{ type: 'PaymentRefunded', data: event }, ...revoked, ...pauseOf(attempt, state, 'refunded', command.nowMs)];
 }
 
 /** As with a refund, until it is decided. */
@@ -41,7 +42,8 @@ export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAc
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
   const event = { paymentId, disputeId, amount, openedAt: instant(openedAtMs) };
   const revoked = revoke(state, attempt, { ...command, id: disputeId, cause: 'dispute', before: microUsd(0n) });
-  return 'type' in revoked ? revoked : [{ type: 'PaymentDisputed', data: event }, ...revoked];
+  if ('type' in revoked) return revoked;
+  return [{ type: 'PaymentDisputed', data: event }, ...revoked, ...pauseOf(attempt, state, 'disputed', command.nowMs)];
 }
 
 /** One that was won gives back what it had taken. */
@@ -97,6 +99,13 @@ function comesBack(
     most -= amount;
     return [{ revocationId: id, amount: microUsd(amount) }];
   });
+}
+
+/** What an auto-reload has bought and goes back is not bought again by itself: the level is as low as it was before. */
+function pauseOf({ kind }: PaymentAttempt, { billing }: OpenAccount, reason: string, nowMs: number): AccountEvent[] {
+  const { reload } = billing.payments;
+  if (kind !== 'reload' || reload === null || reload.consentedAtMs === null || reload.paused !== null) return [];
+  return [{ type: 'AutoReloadPaused', data: { reason, at: instant(nowMs) } }];
 }
 
 interface Taken {

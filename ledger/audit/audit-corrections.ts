@@ -14,7 +14,7 @@ export function takeRevoked(books: AccountBooks, revoked: RevokedGrantData): voi
   tellUnreasoned(books, revocationId, revoked);
   if (books.following === null && books.returned.has(revocationId))
     tell(books, `${revocationId}: is the id of a refund or a dispute, which revokes in its own command`);
-  books.following = null;
+  books.following = books.following?.then ?? null;
   if (books.revocations.has(revocationId)) tell(books, `${revocationId}: is made twice`);
   const grant = books.grantOf.get(grantId);
   if (grant === undefined) return void tell(books, `${revocationId}: revokes ${grantId}, which was never granted`);

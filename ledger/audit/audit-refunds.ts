@@ -109,10 +109,22 @@ function expectRevoked(
   const grantId = `payment_${paymentId}`;
   const left = attempt.credits - (books.revoked.get(grantId) ?? 0n);
   const amount = part < left ? part : left;
-  if (amount <= 0n) return;
+  const commandId = event.metadata?.commandId;
+  const then = pauseAfter(books, attempt, { id, cause, commandId });
   const fields = { revocationId: id, grantId, cause, paymentId, amount: String(amount) };
   const what = { name: id, told: 'paid back, and nothing revoked' };
-  books.following = { type: 'GrantRevoked', fields, commandId: event.metadata?.commandId, ...what };
+  books.following = amount > 0n ? { type: 'GrantRevoked', fields, commandId, ...what, then } : then;
+}
+
+/** What was bought by itself and went back is not bought by itself again. */
+function pauseAfter(
+  { reload }: AccountBooks,
+  { kind }: OwnAttempt,
+  { id, cause, commandId }: { readonly id: string; readonly cause: string; readonly commandId: string | undefined },
+): OwnFollowing | null {
+  if (kind !== 'reload' || reload === null || reload.consentedAt === null || reload.isPaused) return null;
+  const fields = { reason: cause === 'refund' ? 'refunded' : 'disputed' };
+  return { type: 'AutoReloadPaused', fields, commandId, name: id, told: 'paid back, and auto-reload is not paused' };
 }
 
 const partOf = ({ credits, price }: OwnAttempt, amount: bigint): bigint => (credits * amount) / price;

@@ -169,6 +169,45 @@ describe('auto-reload', () => {
     expect(faultsOf(early)).toEqual([]);
   });
 
+  test('is paused where what it has bought goes back, once: it would be bought again and again', () => {
+    const bought = lived(low, reload('r1'), pay('r1', 15_000_000));
+    const SAID = { paymentId: paymentId('pi_r1'), actor: 'operator', nowMs: NOW };
+    const refund: AccountCommand = {
+      type: 'RecordRefund',
+      refundId: 're_1',
+      amount: usd(15_000_000),
+      refundedAtMs: NOW,
+      ...SAID,
+    };
+    const dispute: AccountCommand = {
+      type: 'RecordDispute',
+      disputeId: 'dp_1',
+      amount: usd(15_000_000),
+      openedAtMs: NOW,
+      ...SAID,
+    };
+    for (const [command, reason] of [
+      [refund, 'refunded'],
+      [dispute, 'disputed'],
+    ] as const) {
+      const back = lived(bought, command);
+      expect(back.at(-1)).toEqual({ type: 'AutoReloadPaused', data: { reason, at: at(NOW) } });
+      expect(faultsOf(back)).toEqual([]);
+      expect(faultsOf(back.slice(0, -1))).toContainEqual(
+        expect.stringMatching(/paid back, and auto-reload is not paused$/),
+      );
+      given(...back).decides(reload('r2'), skipped('paused'));
+    }
+    const both = lived(bought, refund, dispute);
+    expect(both.filter(({ type }) => type === 'AutoReloadPaused').length).toBe(1);
+    expect(faultsOf(both)).toEqual([]);
+    // Where all of it had gone before there is nothing to revoke; of one that is off there is nothing to pause.
+    const again = lived(bought, dispute, configure({ consentedAtMs: NOW + 1 }), refund);
+    expect(again.slice(-2).map(({ type }) => type)).toEqual(['PaymentRefunded', 'AutoReloadPaused']);
+    const off = lived(bought, configure({ consentedAtMs: null }), refund);
+    expect([off.at(-1)?.type, faultsOf(again), faultsOf(off)]).toEqual(['GrantRevoked', [], []]);
+  });
+
   test('is paused at once by a decline that no other try can mend, and a success makes the next decline the first', () => {
     expect(lived(low, reload('r1'), fail('r1', NOW, true)).at(-1)).toMatchObject({ type: 'AutoReloadPaused' });
     const once = lifeWith(

@@ -237,6 +237,7 @@ export class PlainAccount extends PlainMoney {
     const before = this.#refunded(attempt.refunds);
     if (this.#isKnown(refundId) || amount <= 0n || before + amount > attempt.price) return 'refused';
     attempt.refunds[refundId] = amount;
+    this.payments.wentBack(attempt);
     this.#takeBack({ paymentId, id: refundId, cause: 'refund', amount, before, nowMs });
     return 'done';
   }
@@ -248,6 +249,7 @@ export class PlainAccount extends PlainMoney {
     if (known !== undefined) return known.amount === amount ? 'nothing' : 'refused';
     if (this.#isKnown(disputeId) || amount <= 0n) return 'refused';
     attempt.disputes[disputeId] = { amount, outcome: null };
+    this.payments.wentBack(attempt);
     this.#takeBack({ paymentId, id: disputeId, cause: 'dispute', amount, before: 0n, nowMs });
     return 'done';
   }

@@ -81,6 +81,11 @@ export class PlainPayments {
     return this.attempts.all.find((one) => one.state === 'paid' && one.payment === payment);
   }
 
+  /** What it bought by itself it does not buy once more. */
+  wentBack({ kind }: PlainAttempt): void {
+    if (kind === 'reload' && this.#reload !== null && this.#reload.consentedMs !== null) this.#reload.isPaused = true;
+  }
+
   /** Whether a refund or a dispute has the id. */
   knows(id: string): boolean {
     return this.attempts.all.some(({ refunds, disputes }) => refunds[id] !== undefined || disputes[id] !== undefined);

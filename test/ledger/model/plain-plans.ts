@@ -19,7 +19,6 @@ interface PlainBill {
 interface PlainNext {
   readonly name: string;
   readonly fromMs: number;
-  readonly unless: PlainAttempt | null;
 }
 
 interface PlainPlan {
@@ -29,6 +28,8 @@ interface PlainPlan {
   readonly paid: { readonly fromMs: number; readonly toMs: number } | null;
   readonly bill: PlainBill | null;
   readonly next: PlainNext | null;
+  /** A dearer one that was asked for last, and is not paid. */
+  readonly dearer: string | null;
 }
 
 interface PlainGift {
@@ -94,7 +95,7 @@ export class PlainPlans {
     this.#has =
       attempt.kind === 'renewal'
         ? begunWith(has, attempt.period)
-        : { ...has, name: this.name, next: has.next?.unless === attempt ? null : has.next };
+        : { ...has, name: this.name, next: null, dearer: null };
   }
 
   /** @param againMs when it was declined, where it may be tried again; null where nobody says so */
@@ -122,19 +123,19 @@ export class PlainPlans {
       // Asked for twice in one millisecond it goes on from the first.
       this.#has =
         has?.bornMs === nowMs
-          ? { ...has, next: { name, fromMs: nowMs, unless: null } }
-          : { name, bornMs: nowMs, paid: null, bill: null, next: null };
+          ? { ...has, next: { name, fromMs: nowMs } }
+          : { name, bornMs: nowMs, paid: null, bill: null, next: null, dearer: null };
       this.#look(command, true);
       return 'done';
     }
     const rest = nowMs < has.paid.toMs && has.name !== name ? this.#restOf(has, has.paid, wanted, nowMs) : null;
     if (rest !== null && rest.price >= HALF_A_DOLLAR && rest.credits > 0n) {
       const period = { plan: name, fromMs: nowMs, toMs: has.paid.toMs };
-      const unless = this.#claim({ kind: 'upgrade', provider: command.provider, nowMs, ...rest, period });
-      this.#has = { ...has, next: has.next === null ? null : { ...has.next, unless } };
+      this.#claim({ kind: 'upgrade', provider: command.provider, nowMs, ...rest, period });
+      this.#has = { ...has, dearer: name };
       return 'done';
     }
-    this.#has = { ...has, next: has.name === name ? null : { name, fromMs: has.paid.toMs, unless: null } };
+    this.#has = { ...has, next: has.name === name ? null : { name, fromMs: has.paid.toMs }, dearer: null };
     if (has.name !== name) this.#look(command, true);
     return 'done';
   }
@@ -143,7 +144,7 @@ export class PlainPlans {
     const has = this.#has;
     if (has === null || has.paid === null || nowMs >= has.paid.toMs) return this.#end('refused');
     if (lastSaid(has) === 'none') return 'nothing';
-    this.#has = { ...has, next: { name: 'none', fromMs: has.paid.toMs, unless: null } };
+    this.#has = { ...has, next: { name: 'none', fromMs: has.paid.toMs }, dearer: null };
     return 'done';
   }
 
@@ -207,18 +208,10 @@ export class PlainPlans {
   #isMeant(attempt: PlainAttempt): boolean {
     const { kind, period } = attempt;
     if (this.#has === null || period === null) return false;
-    const { paid, bill } = this.#has;
+    const { paid, bill, dearer } = this.#has;
     if (kind === 'renewal')
       return bill?.fromMs === period.fromMs && this.#newest(period.fromMs)?.period?.plan === period.plan;
-    const paidLater = this.#all().some(
-      (one) =>
-        one !== attempt &&
-        one.kind === 'upgrade' &&
-        one.state === 'paid' &&
-        one.period?.toMs === period.toMs &&
-        one.period.fromMs >= period.fromMs,
-    );
-    return paid?.toMs === period.toMs && !paidLater;
+    return paid?.toMs === period.toMs && dearer === period.plan;
   }
 
   #newest(fromMs: number): PlainAttempt | undefined {
@@ -243,11 +236,10 @@ export class PlainPlans {
 }
 
 /** Null where it is undecided which. */
-const lastSaid = ({ name, next }: PlainPlan): string | null =>
-  next === null ? name : next.unless === null ? next.name : null;
+const lastSaid = ({ name, next, dearer }: PlainPlan): string | null => (dearer === null ? (next?.name ?? name) : null);
 
 const begunWith = (has: PlainPlan, { plan, fromMs, toMs }: NonNullable<PlainAttempt['period']>): PlainPlan => ({
-  ...{ name: plan, bornMs: has.bornMs, paid: { fromMs, toMs }, bill: null },
+  ...{ name: plan, bornMs: has.bornMs, paid: { fromMs, toMs }, bill: null, dearer: null },
   next: has.next !== null && has.next.fromMs <= fromMs ? null : has.next,
 });
 
