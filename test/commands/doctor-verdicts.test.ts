@@ -149,3 +149,48 @@ it.runIf(canMount)('a disk on which requests are refused is a fault', async () =
   disk.clear();
   expect(found).toMatchObject({ state: 'fault', says: expect.stringContaining('requests are refused below') });
 });
+
+it('of many accounts that are set aside five are named, and the others counted', async () => {
+  const { data, config } = configured();
+  mkdirSync(data, { recursive: true });
+  const parked = [1, 2, 3, 4, 5, 6, 7].map((number) => ({ accountId: `acct_${number}`, reason: 'odd' }));
+  writeFileSync(join(data, 'parked.json'), JSON.stringify(parked));
+  expect((await doctor(config)).of('accounts')).toMatchObject({
+    state: 'warn',
+    says: expect.stringMatching(/^7 set aside.*acct_5 \(parked: odd\) and 2 more$/),
+  });
+});
+
+it('a catalog in force serves where its configured file cannot be used, and where one of the places of a model is known', async () => {
+  const { config, configure } = configured();
+  await open(config);
+  const file = join(temporaryFolder(), 'catalog.json');
+  const upstreams = [
+    { provider: 'gone', model: 'x' },
+    { provider: 'mock', model: 'x' },
+  ];
+  configure({ providers: { gone: { protocol: 'messages', baseUrl: 'http://[::1]:1', apiKeyEnv: 'PATH' } } });
+  writeFileSync(file, JSON.stringify({ models: [catalogEntry('opal-medium', { upstreams })] }));
+  expect((await runHere('--config', config, 'catalog', 'publish', file)).exitCode).toBe(0);
+  const known = await doctor(config);
+  expect(known.of('upstream gone')).toMatchObject({ state: 'ok', says: '::1 is an address' });
+  expect(known.of('credentials')).toMatchObject({ state: 'ok', says: expect.stringMatching(/PATH for gone$/) });
+  configure({});
+  expect((await doctor(config)).of('catalog')).toMatchObject({ state: 'ok' });
+  writeFileSync(file, 'no catalog');
+  configure({ catalog: file });
+  expect((await doctor(config)).of('catalog')).toMatchObject({ state: 'warn', says: expect.stringContaining(file) });
+});
+
+it('requests that a gateway has under way are nothing to be told of', async () => {
+  const { data, config } = configured();
+  mkdirSync(journalFolder(data), { recursive: true });
+  const { journal } = await openJournal({ directory: journalFolder(data), reserveBytes: 65_536 });
+  onTestFinished(() => journal.close());
+  journal.begin(requestId(`req_${'0'.repeat(32)}`), '{}');
+  await journal.durable();
+  expect((await doctor(config)).of('journal')).toMatchObject({
+    state: 'ok',
+    says: expect.stringMatching(/^1 requests under way, 0 ended/),
+  });
+});
