@@ -257,7 +257,7 @@ export type AccountCommand =
     } & Renewing)
   /** Begins the payment of a period where it is time, or ends a plan. */
   | ({ readonly type: 'StartRenewal' } & Renewing)
-  | { readonly type: 'EndPlan'; readonly nowMs: number }
+  | { readonly type: 'EndPlan'; readonly reason: string; readonly by: string; readonly nowMs: number }
   | { readonly type: 'RemovePaymentMethod'; readonly by: string; readonly nowMs: number }
   /** `amount` null is all that was not reversed before. */
   | {

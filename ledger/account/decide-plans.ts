@@ -86,10 +86,17 @@ function withoutWait(state: OpenAccount): OpenAccount {
 
 /** At once, whatever is paid; the credits of the period stay until its end. */
 export function endPlan(
-  { nowMs }: CommandOf<'EndPlan'>,
+  command: CommandOf<'EndPlan'>,
   { billing: { plan } }: OpenAccount,
 ): AccountEvent[] | CommandRefusal {
-  return plan === null ? withoutPlan() : [ended(plan, 'cancelled', nowMs)];
+  return plan === null ? withoutPlan() : endedNow(command, plan);
+}
+
+/** Who has ended it, and why, stands before its end. */
+function endedNow({ reason, by, nowMs }: Omit<CommandOf<'EndPlan'>, 'type'>, plan: PlanState): AccountEvent[] {
+  const from = { effectiveAtMs: nowMs, anchorMs: plan.anchorMs, endMs: plan.period?.endMs ?? nowMs };
+  const end = asked({ plan: NO_PLAN, catalog: null, reason, by }, from);
+  return [end, ended(plan, 'cancelled', nowMs)];
 }
 
 /**
@@ -173,15 +180,20 @@ interface AskedFrom {
   readonly endMs: number;
 }
 
+interface AskedBy extends Pick<CommandOf<'ChangePlan'>, 'plan' | 'reason' | 'by'> {
+  /** Null of none. */
+  readonly catalog: CommandOf<'ChangePlan'>['catalog'] | null;
+}
+
 const asked = (
-  { plan, catalog, reason, by }: Pick<CommandOf<'ChangePlan'>, 'plan' | 'catalog' | 'reason' | 'by'>,
+  { plan, catalog, reason, by }: AskedBy,
   { effectiveAtMs, anchorMs, endMs }: AskedFrom,
 ): AccountEvent => ({
   type: 'PlanChanged',
   data: {
     plan,
     terms: {
-      catalogVersion: plan === NO_PLAN ? null : catalog.version,
+      catalogVersion: plan === NO_PLAN || catalog === null ? null : catalog.version,
       ...{ effectiveAt: instant(effectiveAtMs), anchorAt: instant(anchorMs), periodEnd: instant(endMs), reason, by },
     },
   },
@@ -190,7 +202,7 @@ const asked = (
 /** What is paid for goes on until its end. */
 function ending(command: CommandOf<'ChangePlan'>, current: PlanState): AccountEvent[] {
   const { period, anchorMs } = current;
-  if (period === null || command.nowMs >= period.endMs) return [ended(current, 'cancelled', command.nowMs)];
+  if (period === null || command.nowMs >= period.endMs) return endedNow(command, current);
   if (askedFor(current) === NO_PLAN) return [];
   return [asked(command, { effectiveAtMs: period.endMs, anchorMs, endMs: period.endMs })];
 }

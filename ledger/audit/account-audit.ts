@@ -171,7 +171,7 @@ export class AccountAudit {
     AccountOpened: ({ books }, event) => takeOpened(books, event.data as OpenedData, event),
     AccountSuspended: ({ books }, event) => takeSuspension(books, true, event),
     AccountReinstated: ({ books }, event) => takeSuspension(books, false, event),
-    PlanChanged: ({ books }, { data }) => takePlanChanged(books, data as PlanChangedData),
+    PlanChanged: ({ books }, event) => takePlanChanged(books, event.data as PlanChangedData, event),
     RenewalStarted: ({ books }, event) => takeRenewal(books, event.data as RenewalData, event),
     PlanEnded: ({ books }, { data }) => takePlanEnded(books, data as PlanEndedData),
     ApiKeyIssued: ({ books }, event) => takeKey(books, event.data as IssuedData, event),

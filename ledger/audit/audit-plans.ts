@@ -9,13 +9,21 @@ import type { PlanChangedData, PlanEndedData, RenewalData, StoredEvent } from '.
  * and its newest attempt was answered: an outage ends none.
  */
 
-export function takePlanChanged(books: AccountBooks, { plan, terms = null }: PlanChangedData): void {
+export function takePlanChanged(
+  books: AccountBooks,
+  { plan, terms = null }: PlanChangedData,
+  { metadata }: StoredEvent,
+): void {
   if (terms === null) return;
   const { catalogVersion, effectiveAt, anchorAt, periodEnd } = terms;
   const before = books.plan;
   if (catalogVersion === null) {
     if (before === null) return void tell(books, 'plan: is to end, and there is none');
-    compare(books, `plan ${before.plan}: when it is to end`, effectiveAt, before.paidUntil);
+    const name = `plan ${before.plan}`;
+    const fields = { plan: before.plan, reason: 'cancelled', at: effectiveAt };
+    const told = `is to end at ${effectiveAt}, should be ${before.paidUntil}, or at once`;
+    if (effectiveAt !== before.paidUntil)
+      books.following = { type: 'PlanEnded', fields, commandId: metadata?.commandId, name, told };
     Object.assign(before, { wanted: { plan: '', from: effectiveAt }, upgrade: '' });
     return;
   }
@@ -71,6 +79,7 @@ export function takeRenewal(books: AccountBooks, claim: RenewalData, event: Stor
 
 export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEndedData): void {
   const { plan: own, openAttempts } = books;
+  books.following = null;
   books.plan = null;
   if (own === null) return void tell(books, `plan ${plan}: has ended, and there was none`);
   compare(books, 'which plan has ended', plan, own.plan);

@@ -99,7 +99,7 @@ it('gateway account plan begins a plan with its payment, account show says how i
     billing: { plan: 'team', overdraft: '20000000', next: { plan: 'none' } },
   });
   expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +team, .*, then it ends\n/);
-  await program.run('account', 'plan', 'acct_ada', 'none', '--now');
+  await program.run('account', 'plan', 'acct_ada', 'none', '--now', '--reason', 'fraud 4711', '--actor', 'grace');
   expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +trial; team ended \S+: it was cancelled\n/);
   expect(await program.json('account', 'plan', 'acct_ada', 'open-source')).toMatchObject({
     outcome: null,
@@ -111,6 +111,6 @@ it('gateway account plan begins a plan with its payment, account show says how i
   const statement = await program.run('account', 'statement', 'acct_ada', '--month', month);
   expect(statement).toMatch(/chose plan team/);
   expect(statement).toMatch(/the rest of a period of plan team/);
-  expect(statement).toMatch(/plan team ended, as was asked for/);
+  expect(statement).toMatch(/grace ended the plan from .*: fraud 4711 .*plan team ended, as was asked for/s);
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
 });

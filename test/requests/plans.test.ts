@@ -45,7 +45,7 @@ it('models that the plan does not have are refused, as those that a key may not 
   expect(refusalOf(refused, 403)).toBe('model: the plan narrow does not have opal-fast');
   const counting = await post(account, '/v1/messages/count_tokens', asking('opal-fast'));
   expect(refusalOf(counting, 403)).toBe('model: the plan narrow does not have opal-fast');
-  await gateway.command({ type: 'EndPlan', nowMs }, account.accountId);
+  await gateway.command({ type: 'EndPlan', reason: 'x', by: 'ops', nowMs }, account.accountId);
   expect((await send(account, 500, 'opal-fast')).status).toBe(200);
 });
 
@@ -55,7 +55,7 @@ it('what may be owed by the plan is there beside the balance, as long as there i
   // More than 0.02 USD, and less than 0.03.
   expect(refusalOf(await send(plain, 1_200), 402)).toContain('0.02 USD is left');
   expect((await send(account, 1_200)).status).toBe(200);
-  await gateway.command({ type: 'EndPlan', nowMs }, account.accountId);
+  await gateway.command({ type: 'EndPlan', reason: 'x', by: 'ops', nowMs }, account.accountId);
   expect(refusalOf(await send(account, 1_200), 402)).toMatch(/^the balance does not cover this request/);
 });
 

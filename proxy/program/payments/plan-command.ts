@@ -58,7 +58,9 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
   // Before anything is claimed: its secrets may be missing.
   const { name: provider } = await configuredProvider(context, { log, configuration });
   const asked: AccountCommand =
-    now === true ? { type: 'EndPlan', nowMs } : { type: 'ChangePlan', plan, catalog, provider, reason, by, nowMs };
+    now === true
+      ? { type: 'EndPlan', reason, by, nowMs }
+      : { type: 'ChangePlan', plan, catalog, provider, reason, by, nowMs };
   const { before, events, recordedAt } = await runAccountCommand(context, log, id, asked);
   const state = events.reduce<AccountState>(evolve, before);
   if (state.type === 'unopened') throw new Error(`${id} has a plan, and is not open`);

@@ -8,6 +8,7 @@ import { overdraftOf } from '../../../ledger/account/plans.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { ms, usd } from '../../fixtures/ledger/example-account.ts';
 import { STARTER } from '../../fixtures/ledger/example-plan-events.ts';
+import { faultsOf } from '../audit/account-faults.ts';
 import { AT, asks, catalog, DAY, END, type Life, life, looks, onStarter } from './plan-life.ts';
 
 describe('another plan', () => {
@@ -162,10 +163,35 @@ describe('another plan', () => {
     one.does(looks(END));
     expect(one.events.at(-1)).toEqual({ type: 'PlanEnded', data: { plan: 'starter', reason: 'cancelled', at: END } });
     expect(one.claims.length).toBe(1);
-    const now = onStarter().does({ type: 'EndPlan', nowMs: ms(MID) });
+    const end = { type: 'EndPlan', reason: 'fraud', by: 'grace', nowMs: ms(MID) } as const;
+    const now = onStarter().does(end);
+    const terms = {
+      catalogVersion: null,
+      effectiveAt: MID,
+      anchorAt: AT,
+      periodEnd: END,
+      reason: 'fraud',
+      by: 'grace',
+    };
+    expect(now.events.slice(-2)).toEqual([
+      { type: 'PlanChanged', data: { plan: 'none', terms } },
+      { type: 'PlanEnded', data: { plan: 'starter', reason: 'cancelled', at: MID } },
+    ]);
+    expect(faultsOf(now.events.slice(0, -1))).toContainEqual(
+      expect.stringContaining(`plan starter: is to end at ${MID}, should be ${END}, or at once`),
+    );
     expect(now.state).toMatchObject({ plan: 'trial', balance: 25_000_000n });
-    given(...now.events).refuses({ type: 'EndPlan', nowMs: ms(MID) }, 'plan_not_found');
+    given(...now.events).refuses(end, 'plan_not_found');
     expect(now.does(asks('team', MID)).claims.at(-1)).toMatchObject({ periodStart: MID });
     expect(now.faults).toEqual([]);
+    const unpaid = life().does(asks('starter'), asks('none'));
+    expect(unpaid.events.slice(-2)).toMatchObject([
+      {
+        type: 'PlanChanged',
+        data: { plan: 'none', terms: { effectiveAt: AT, reason: 'as asked for', by: 'operator' } },
+      },
+      { type: 'PlanEnded', data: { plan: 'starter', reason: 'cancelled', at: AT } },
+    ]);
+    expect([unpaid.plan, unpaid.faults]).toEqual([null, []]);
   });
 });

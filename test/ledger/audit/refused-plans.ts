@@ -46,7 +46,11 @@ export const PLAN_CASES = {
   ],
   EndPlan: [
     {
-      ...{ refused: 'plan_not_found', life: [opened], command: { type: 'EndPlan', nowMs: ms(AT) } },
+      ...{
+        refused: 'plan_not_found',
+        life: [opened],
+        command: { type: 'EndPlan', reason: 'x', by: 'x', nowMs: ms(AT) },
+      },
       ...{ written: [ended('cancelled')], fault: /^plan starter: has ended, and there was none$/ },
     },
     {

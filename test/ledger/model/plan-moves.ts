@@ -93,7 +93,7 @@ export const planMoves = [
     yield { type: 'SavePaymentMethod', provider: 'stripe', ...card, consentedAtMs: account.nowMs, by: SAID.by };
     yield look(account, 'stripe');
   }),
-  move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', nowMs }]),
+  move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', ...SAID, nowMs }]),
 ];
 
 const ofPlans = ({ attempts }: RealAccount): PaymentAttempt[] => attempts.filter(({ period }) => period !== null);
