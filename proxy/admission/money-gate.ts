@@ -138,18 +138,18 @@ interface Over {
   readonly told: string;
 }
 
-/** What an account has had, where nothing is left: a plan that was not paid, or its trial, which the clock has ended or which is used up. */
+/** Where nothing is left, the last that an account has had: a plan that was not paid, or its trial, which the clock has ended or which is used up. */
 function whatIsOver({ grants, billing: { endedPlan } }: OpenAccount, nowMs: number): Over | null {
   if (grants.some((grant) => grant.remaining > 0n && !isExpired(grant, nowMs))) return null;
-  if (endedPlan?.reason === 'unpaid') {
+  if (endedPlan?.reason === 'unpaid' && !grants.some(({ effectiveAtMs }) => effectiveAtMs >= endedPlan.atMs)) {
     const at = new Date(endedPlan.atMs).toISOString();
     const told = `the plan ${endedPlan.plan} ended at ${at} because it was not paid in time, and no credits are left`;
     return { code: 'plan_ended', told };
   }
-  if (grants.some((grant) => grant.source === 'trial' && isExpired(grant, nowMs)))
-    return { code: 'trial_expired', told: 'the trial credits have expired and no others are left' };
-  const isTrialAlone = grants.length > 0 && grants.every(({ source }) => source === 'trial');
-  return isTrialAlone ? { code: 'trial_expired', told: 'the trial credits are used up' } : null;
+  if (grants.length === 0 || !grants.every(({ source }) => source === 'trial')) return null;
+  const isUsedUp = !grants.some((grant) => grant.remaining > 0n || grant.expired > 0n);
+  const told = isUsedUp ? 'the trial credits are used up' : 'the trial credits have expired and no others are left';
+  return { code: 'trial_expired', told };
 }
 
 /** Most requests cost a small part of what is held for them: soon there may be room. */

@@ -72,8 +72,10 @@ it('a plan that was not paid in time, and a trial that is used up, say so, and w
   expect(refusalOf(await send(account, 500), 402)).toMatch(
     /^the plan dear ended at 2026-06-07T23:59:59\.000Z because it was not paid in time, and no credits are left: buy credits or choose a plan; it could cost /,
   );
-  await account.grant(1_000_000n);
+  await account.grant(1_000_000n, nowMs + DAY);
   expect((await send(account, 500)).status).toBe(200);
+  nowMs += DAY;
+  expect(refusalOf(await send(account, 500), 402)).toMatch(/^the balance does not cover this request: /);
 
   const trial = await openAccount(gateway, { nowMs, trial: 1_000n });
   await gateway.command({ type: 'RevokeGrant', ...TAKEN, nowMs }, trial.accountId);

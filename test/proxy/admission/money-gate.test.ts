@@ -199,6 +199,16 @@ describe('the trial', () => {
     expect((await send(caller, 500)).status).toBe(200);
     nowMs = NOW;
   });
+
+  it('is not what is over where other credits came since, and are over, too', async () => {
+    const caller = await account({ trial: 5_000_000n });
+    await caller.grant(1_000_000n, NOW + TRIAL_MS);
+    nowMs = NOW + TRIAL_MS;
+    expect(refusalOf(await send(caller, 500), 402)).toMatch(
+      /^the balance does not cover this request: .* 0\.00 USD is/,
+    );
+    nowMs = NOW;
+  });
 });
 
 describe('without any credits', () => {
