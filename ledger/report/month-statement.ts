@@ -1,10 +1,10 @@
 import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountEvent, type EventData, isAccountEvent } from '../../contracts/events.ts';
-import { type AccountId, accountStream, type Revision, timeOfRequest } from '../../contracts/ids.ts';
+import { type AccountId, accountStream, type Revision, revision, timeOfRequest } from '../../contracts/ids.ts';
 import type { Lane } from '../../contracts/usage.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
-import { isCountedBy, netOf, noSums, type StatementSums } from '../statement/open-months.ts';
+import { isCountedBy, netOf, noSums, OpenMonths, type StatementSums } from '../statement/open-months.ts';
 import { sentenceOf } from '../statement/sentences.ts';
 import { isInStatements, isNoted, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
 
@@ -48,9 +48,9 @@ export interface MonthStatement {
   readonly movementsLeftOut: number;
 }
 
-/** Reads the account's stream twice: which months are closed, and what stands in this one. */
+/** Reads the account's stream twice: which months are closed, and what stands in this one; what no statement has, a third time. */
 export async function monthStatement(
-  log: ReadableLog,
+  log: Pick<ReadableLog, 'readStream'>,
   accountId: AccountId,
   month: string,
   movementsMax = Number.POSITIVE_INFINITY,
@@ -63,7 +63,9 @@ export async function monthStatement(
       if (event.type === 'StatementClosed') closed.push(event.data);
       else openedIn = monthOfInstant(metadata.recordedAt);
     }
-  const place = placeOf(closed, { month, openedIn });
+  const last = closed.at(-1);
+  const next = last === undefined || last.month >= month ? null : await nextClosed(log, accountId, { last, month });
+  const place = placeOf(closed, { month, openedIn, next });
   const contents = new Contents(month, movementsMax);
   let opening = place.opening;
   for await (const recorded of log.readStream(accountStream(accountId))) {
@@ -74,7 +76,7 @@ export async function monthStatement(
     if (isNoted(event.type) && monthOfInstant(written.at) === month) contents.note(event, written, null);
     const entry = statementEntryOf(event, metadata.recordedAt);
     if (entry === null) continue;
-    const where = place.where(entry, recorded.revision, metadata.recordedAt);
+    const where = place.where(entry, recorded.revision);
     if (where === 'before') opening += netOf({ ...noSums(), [entry.figure]: entry.amount });
     else if (where === 'in') contents.take(event, entry, written);
   }
@@ -90,10 +92,28 @@ interface Place {
   readonly status: MonthStatement['status'];
   readonly statement: Closed | null;
   readonly opening: bigint;
-  readonly where: (entry: StatementEntry, revision: Revision, recordedAt: string) => 'before' | 'in' | null;
+  readonly where: (entry: StatementEntry, revision: Revision) => 'before' | 'in' | null;
 }
 
-function placeOf(closed: readonly Closed[], { month, openedIn }: Pick<MonthStatement, 'month' | 'openedIn'>): Place {
+/** The month up to a given one that is closed next: its statement has what came behind the last one, too. */
+async function nextClosed(
+  log: Pick<ReadableLog, 'readStream'>,
+  accountId: AccountId,
+  { last, month }: { readonly last: Closed; readonly month: string },
+): Promise<string | null> {
+  const months = new OpenMonths(last);
+  for await (const recorded of log.readStream(accountStream(accountId), { from: revision(last.firstRevision) })) {
+    if (!isInStatements(recorded.type)) continue;
+    const { event, metadata } = decodeRecorded(recorded);
+    if (isAccountEvent(event)) months.take(event, recorded.revision, metadata.recordedAt);
+  }
+  return months.firstUpTo(month);
+}
+
+function placeOf(
+  closed: readonly Closed[],
+  { month, openedIn, next }: Pick<MonthStatement, 'month' | 'openedIn'> & { readonly next: string | null },
+): Place {
   const at = closed.findIndex((one) => one.month >= month);
   const before = (at === -1 ? closed.at(-1) : closed[at - 1]) ?? null;
   const opening = before?.closing ?? 0n;
@@ -101,18 +121,17 @@ function placeOf(closed: readonly Closed[], { month, openedIn }: Pick<MonthState
   if (statement === undefined && month >= openedIn)
     return {
       ...{ status: 'open', statement: null, opening },
-      where: ({ month: fact }, revision, recordedAt) => {
-        if (isCountedBy(before, fact, revision)) return null;
-        const own = before !== null && fact <= before.month ? monthOfInstant(recordedAt) : fact;
+      where: ({ month: fact }, at) => {
+        if (isCountedBy(before, fact, at)) return null;
+        const own = before !== null && fact <= before.month ? next : fact;
         if (own === month) return 'in';
-        return own < month ? 'before' : null;
+        return own !== null && own < month ? 'before' : null;
       },
     };
   if (statement?.month !== month) return { status: 'none', statement: null, opening, where: () => null };
   return {
     ...{ status: 'closed', statement, opening },
-    where: ({ month: fact }, revision) =>
-      isCountedBy(statement, fact, revision) && !isCountedBy(before, fact, revision) ? 'in' : null,
+    where: ({ month: fact }, at) => (isCountedBy(statement, fact, at) && !isCountedBy(before, fact, at) ? 'in' : null),
   };
 }
 

@@ -1,19 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeRecorded } from '../../../contracts/event-codec.ts';
-import type { RecordedEvent } from '../../../contracts/event-log.ts';
+import type { ReadStreamOptions, RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
-import { revision } from '../../../contracts/ids.ts';
+import { revision, type StreamName } from '../../../contracts/ids.ts';
 import type { AccountState } from '../../../ledger/account/account-state.ts';
 import type { ClosedStatement } from '../../../ledger/account/billing-state.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { lastMonthOver } from '../../../ledger/account/month.ts';
+import { monthStatement } from '../../../ledger/report/month-statement.ts';
 import { OpenMonths } from '../../../ledger/statement/open-months.ts';
 import { accountBooks } from '../../crash/audit/account-books.ts';
 import { LIFE_PRICES } from '../../crash/audit/life-prices.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
+import { ACCOUNT, granted, keyIssued, ms, opened } from '../../fixtures/ledger/example-account.ts';
 import { liveInTime, lives } from '../../fixtures/ledger/random-life.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
@@ -116,6 +118,54 @@ describe('invariants 16 and 17: months: the statements of any life', () => {
       }),
       { numRuns: 100 },
     );
+  });
+});
+
+describe('what is shown of a month until it is closed', () => {
+  const shown = (life: readonly Timed[], month: string) => {
+    const recorded = recordedLife(life);
+    const log = {
+      async *readStream(_: StreamName, { from = revision(0) }: ReadStreamOptions = {}) {
+        yield* recorded.slice(from);
+      },
+    };
+    return monthStatement(log, ACCOUNT, month);
+  };
+  const grant = (id: string, day: string, factDay = day): Timed => ({
+    event: granted(id, 1_000, { effectiveAt: `${factDay}T12:00:00.000Z` }),
+    atMs: ms(`${day}T12:00:00.000Z`),
+  });
+  const birth = [{ event: opened, atMs: ms('2026-11-05T12:00:00.000Z') }, grant('november', '2026-11-06')];
+  /** November is closed behind the first of them, and what is then the next month behind the last. */
+  const closedBehind = (...late: readonly Timed[]): Timed[] =>
+    closedLife([...birth, { event: keyIssued(), atMs: ms('2026-12-04T12:00:00.000Z') }, ...late], [2]);
+
+  it('is what its statement has then, in any life', async () => {
+    await fc.assert(
+      fc.asyncProperty(closedLives, async (life) => {
+        for (const [at, { event }] of life.entries()) {
+          if (event.type !== 'StatementClosed') continue;
+          const { month, opening, closing } = event.data;
+          expect(await shown(life.slice(0, at), month)).toMatchObject({ status: 'open', opening, closing });
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it.each([
+    ['also what comes late while it is over', '2026-12', [grant('own', '2026-12-09')], 4_000n],
+    ['nothing that comes late, where it has nothing of its own and so no statement', '2027-01', [], 3_000n],
+  ])('has %s: what the next statement has then', async (_, month, own, closing) => {
+    const late = [grant('late', '2027-01-02', '2026-11-30'), grant('later', '2027-02-02', '2026-11-29')];
+    const life = closedBehind(...own, ...late);
+    const next = { opening: 1_000n, closing };
+    expect(statementsOf(life).at(-1)).toMatchObject({ month, ...next });
+    const open = life.slice(0, -1);
+    expect(await shown(open, month)).toMatchObject({ status: 'open', ...next });
+    expect(await shown(open, '2027-02')).toMatchObject({ status: 'open', opening: closing, closing });
+    const before = { opening: 1_000n, closing: 1_000n };
+    if (month !== '2026-12') expect(await shown(open, '2026-12')).toMatchObject({ status: 'open', ...before });
   });
 });
 
