@@ -107,3 +107,23 @@ it('an answer that breaks off is an error of the call and of the request, whatev
   expect(call).toMatchObject({ 'gen_ai.response.time_to_first_chunk': 0.25 });
   expect(request).toMatchObject({ 'gateway.outcome': 'upstream_interrupted' });
 });
+
+it('the end of each call is told before the next begins, and before the request has ended', async () => {
+  const told: string[] = [];
+  const spans = {
+    call: (_upstream: string, model: string) => {
+      told.push(model);
+      return { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: null };
+    },
+    callFailed: (why: string) => void told.push(why),
+    // Whoever is told so twice knows of the first.
+    callEnded: () => void (told.at(-1) === 'done' || told.push('done')),
+    ended: () => void told.push('ended'),
+  };
+  const tracing = { begin: () => spans, lost: 0, close: async () => undefined };
+  const { upstream, gateway } = await startOnUpstream(onTestFinished, { tracing });
+  upstream.answerWith(({ body }) => (body.includes('first-place') ? failure(529) : json(message())));
+  expect((await post(gateway, '/v1/messages', asking('opal-twice'))).status).toBe(200);
+  await expect.poll(() => told.at(-1)).toBe('ended');
+  expect(told).toEqual(['first-place', '529', 'done', 'second-place', 'done', 'ended']);
+});
