@@ -1,4 +1,6 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
+import { grantId } from '../../contracts/ids.ts';
+import { microUsd } from '../../contracts/money.ts';
 import { NO_PLAN } from '../../contracts/plan.ts';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { asking, type Callable, post, refusalOf } from '../fixtures/gateway/call.ts';
@@ -72,7 +74,10 @@ it('a plan that was not paid in time, and a trial that is used up, say so, and w
   expect(refusalOf(await send(account, 500), 402)).toMatch(
     /^the plan dear ended at 2026-06-07T23:59:59\.000Z because it was not paid in time, and no credits are left: buy credits or choose a plan; it could cost /,
   );
-  await account.grant(1_000_000n, nowMs + DAY);
+  await gateway.command(
+    { type: 'GrantCredits', ...MORE, effectiveAtMs: nowMs, expiresAtMs: nowMs + DAY },
+    account.accountId,
+  );
   expect((await send(account, 500)).status).toBe(200);
   nowMs += DAY;
   expect(refusalOf(await send(account, 500), 402)).toMatch(/^the balance does not cover this request: /);
@@ -88,6 +93,10 @@ it('a plan that was not paid in time, and a trial that is used up, say so, and w
   expect((await send(trial, 500)).status).toBe(200);
 });
 
+const MORE = {
+  ...{ grantId: grantId('more'), source: 'purchase' as const, amount: microUsd(1_000_000n) },
+  ...{ costBasis: microUsd(1_000_000n), priority: 100 },
+};
 const TAKEN = {
   ...{
     revocationId: 'r',
