@@ -43,10 +43,10 @@ async function scene() {
   const paid = server.events.findLast(({ type }) => type === 'payment_intent.succeeded');
   if (paid === undefined) throw new Error('Stripe tells of no payment');
   const { body, signature } = server.signed(paid);
-  const parts = { log, provider, clock, mayWrite: () => true, logger: pino({ level: 'silent' }) };
-  const hear = async (accounts: AccountViews, product: string): Promise<number> => {
-    const { status } = await new PaymentWebhooks({ ...parts, accounts, product }).hear(Buffer.from(body), signature);
-    return status;
+  const parts = { log, provider, clock, logger: pino({ level: 'silent' }) };
+  const hear = async (accounts: AccountViews, product: string, may = true): Promise<number> => {
+    const webhooks = new PaymentWebhooks({ ...parts, accounts, product, mayWrite: () => may });
+    return (await webhooks.hear(Buffer.from(body), signature)).status;
   };
   return { behind, hear, written: () => log.events.map(({ type }) => type).slice(2) };
 }
@@ -61,4 +61,12 @@ it('a payment of an account of another product is heard once, and left to its ow
   const { behind, hear, written } = await scene();
   for (const accounts of [behind, new AccountViews()]) expect(await hear(accounts, 'other')).toBe(200);
   expect(written()).toEqual(['PurchaseStarted']);
+});
+
+it('a payment that is told of while nothing final may be written is to be told again, and is granted then', async () => {
+  const { behind, hear, written } = await scene();
+  expect(await hear(behind, 'gateway', false)).toBe(503);
+  expect(written()).toEqual(['PurchaseStarted']);
+  expect(await hear(behind, 'gateway')).toBe(200);
+  expect(written()).toContain('PaymentSucceeded');
 });

@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest';
-import { attemptId, keyId, leaseId, paymentId, proxyId } from '../../contracts/ids.ts';
+import { attemptId, grantId, keyId, leaseId, paymentId, proxyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
@@ -181,6 +181,18 @@ it('one whose plan was not paid in time waits for what is bought all the same', 
   const caller = await reloadingOf(gateway, account, 0n, time.nowMs);
   const answer = send(caller);
   await isWaiting(gateway, 1);
+  await caller.confirm();
+  expect((await answer).status).toBe(200);
+});
+
+it('one whose trial is used up waits for what is bought all the same', async () => {
+  const account = await openAccount(waiting, { trial: 1_000n });
+  const caller = await reloadingOf(waiting, account, 1_000n);
+  const taken = { revocationId: 'trial', grantId: grantId('grant_trial'), cause: 'administration' } as const;
+  const said = { amount: microUsd(1_000n), paymentId: null, reason: 'x', actor: 'operator', nowMs: Date.now() };
+  await caller.command({ type: 'RevokeGrant', ...taken, ...said });
+  const answer = send(caller);
+  await isWaiting(waiting, 1);
   await caller.confirm();
   expect((await answer).status).toBe(200);
 });

@@ -60,6 +60,13 @@ const started = (life: readonly AccountEvent[], id: string, nowMs = NOW) => {
   return event?.type === 'AutoReloadStarted' ? event.data : event;
 };
 
+const methodOf = (life: readonly AccountEvent[], id: string) => {
+  const state = openAccount(life);
+  const attempt = attemptOf(state.billing.payments, id);
+  if (attempt === undefined) throw new Error(`${id} was not begun`);
+  return methodFor(state, attempt);
+};
+
 describe('auto-reload', () => {
   test('is decided without a look at each attempt that there ever was', () => {
     const state = openAccount(low);
@@ -155,11 +162,9 @@ describe('auto-reload', () => {
   test('is, once other terms are consented to, of those alone: an attempt of before is not charged, nor counted', () => {
     const lower = configure({ target: usd(10_000_000), monthlyCap: usd(10_000_000), consentedAtMs: NOW + HOUR });
     const before = lived(low, reload('r1'), lower);
-    const { billing } = openAccount(before);
-    expect(billing.payments.method).not.toBeNull();
-    const attempt = attemptOf(billing.payments, 'r1');
-    expect(attempt && methodFor(openAccount(before), attempt)).toBeNull();
-    expect(attempt && methodFor(openAccount(lived(low, reload('r1'))), attempt)).not.toBeNull();
+    expect(openAccount(before).billing.payments.method).not.toBeNull();
+    expect(methodOf(before, 'r1')).toBeNull();
+    expect(methodOf(lived(low, reload('r1')), 'r1')).not.toBeNull();
     const givenUp = lived(before, giveUp('r1', NOW + HOUR), reload('r2', NOW + HOUR));
     expect(givenUp.at(-1)).toMatchObject({ type: 'AutoReloadStarted', data: { attemptId: 'r2', price: 5_000_000n } });
     expect(faultsOf(givenUp)).toEqual([]);
@@ -197,6 +202,10 @@ describe('auto-reload', () => {
         expect.stringMatching(/paid back, and auto-reload is not paused$/),
       );
       given(...back).decides(reload('r2'), skipped('paused'));
+      // Nor is what was begun before charged, until the pause is lifted.
+      const open = lived(lifeWith(bought, usageOf(1, 15_000_000)), reload('r2'));
+      const lives = [open, lived(open, command), lived(open, command, save('pm_2'))];
+      expect(lives.map((life) => methodOf(life, 'r2')?.paymentMethodId)).toEqual(['pm_1', undefined, 'pm_2']);
     }
     const both = lived(bought, refund, dispute);
     expect(both.filter(({ type }) => type === 'AutoReloadPaused').length).toBe(1);
