@@ -72,7 +72,7 @@ export async function monthStatement(
     if (!isInStatements(recorded.type) && !isNoted(recorded.type)) continue;
     const { event, metadata } = decodeRecorded(recorded);
     if (!isAccountEvent(event)) continue;
-    const written = { revision: recorded.revision, at: metadata.recordedAt };
+    const written = { revision: recorded.revision, at: metadata.recordedAt, by: metadata.actor };
     if (isNoted(event.type) && monthOfInstant(written.at) === month) contents.note(event, written, null);
     const entry = statementEntryOf(event, metadata.recordedAt);
     if (entry === null) continue;
@@ -135,7 +135,9 @@ function placeOf(
   };
 }
 
-type Written = Pick<StatementMovement, 'at' | 'revision'>;
+interface Written extends Pick<StatementMovement, 'at' | 'revision'> {
+  readonly by: string;
+}
 
 class Contents {
   readonly sums = noSums();
@@ -166,9 +168,9 @@ class Contents {
   }
 
   /** As one of those that are shown one by one. */
-  note(event: AccountEvent, { revision, at }: Written, amount: bigint | null): void {
+  note(event: AccountEvent, { revision, at, by }: Written, amount: bigint | null): void {
     if (this.#movements.length < this.#movementsMax)
-      this.#movements.push({ at, revision, what: sentenceOf(event, (keyId) => keyId), amount });
+      this.#movements.push({ at, revision, what: sentenceOf(event, (keyId) => keyId, by), amount });
     else this.#leftOut++;
   }
 

@@ -3,15 +3,28 @@ import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { CreditsDebited, DomainEvent, EventData, EventType, UsageRecorded } from '../../contracts/events.ts';
 import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
 import { groupedCount, groupedUsd } from '../../contracts/money.ts';
+import { nameOfActor, SYSTEM } from '../../contracts/permissions.ts';
 import { TOKEN_CLASSES, type TokenClass } from '../../contracts/usage.ts';
 
 /** What a key is called: its name where that is known, else its id. */
 export type KeyNames = (keyId: string) => string;
-type Sentence<T extends EventType> = (data: EventData<T>, keyName: KeyNames) => string;
+/** @param by who has done it, as the event's metadata have it: ` by grace`; empty where that is not known, or was the gateway itself */
+type Sentence<T extends EventType> = (data: EventData<T>, keyName: KeyNames, by: string) => string;
 
 /** An event as a person would say it: one line, without its time. Texts of others stand in it as they are. */
-export const sentenceOf = (event: DomainEvent, keyName: KeyNames = (keyId) => keyId): string =>
-  (SENTENCES[event.type] as (data: DomainEvent['data'], keyName: KeyNames) => string)(event.data, keyName);
+export const sentenceOf = (
+  event: DomainEvent,
+  keyName: KeyNames = (keyId) => keyId,
+  actor: string | null = null,
+): string =>
+  (SENTENCES[event.type] as (data: DomainEvent['data'], keyName: KeyNames, by: string) => string)(
+    event.data,
+    keyName,
+    actor === null || GATEWAY.has(actor) ? '' : ` by ${actor}`,
+  );
+
+/** What gateways call themselves where nobody has asked for what they do with payments. */
+const GATEWAY: ReadonlySet<string> = new Set([nameOfActor(SYSTEM), 'payments']);
 
 /** How a class of tokens is called in a sentence. */
 export const TOKEN_CLASS_WORDS: { readonly [C in TokenClass]: string } = {
@@ -66,6 +79,10 @@ const until = (instant: string | null): string => (instant === null ? '' : `, un
 
 const isUsual = (percents: readonly number[]): boolean => isDeepStrictEqual(percents, USUAL_THRESHOLDS);
 
+/** What comes with an account, a payment or a correction is told there. */
+const isByHand = (source: EventData<'CreditsGranted'>['source'], grantId: string): boolean =>
+  source === 'promotion' || (source === 'purchase' && !grantId.startsWith('payment_'));
+
 function ofLimit({ keyId, member }: Pick<EventData<'SpendLimitSet'>, 'keyId' | 'member'>, keyName: KeyNames): string {
   if (keyId !== null) return `key ${keyName(keyId)}`;
   return member ?? 'the account';
@@ -78,15 +95,15 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   MemberAdded: ({ email, role, by }) => `${by} added ${email} as ${role}`,
   MemberRoleChanged: ({ email, role, by }) => `${by} made ${email} ${role}`,
   MemberRemoved: ({ email, by }) => `${by} removed ${email}, whose keys have ended with that`,
-  ApiKeyIssued: ({ name, last4, models, monthlyLimit, expiresAt, member }) =>
+  ApiKeyIssued: ({ name, last4, models, monthlyLimit, expiresAt, member }, _, by) =>
     [
-      `key "${name}" (ends in ${last4}) issued${member === null ? '' : ` to ${member}`}`,
+      `key "${name}" (ends in ${last4}) issued${member === null ? '' : ` to ${member}`}${by}`,
       ...(models === null ? [] : [`for ${models.join(', ')} alone`]),
       ...(monthlyLimit === null ? [] : [`at most ${usd(monthlyLimit)} a month`]),
     ].join(', ') + until(expiresAt),
   ApiKeyRotated: ({ keyId, last4, previousUntil, by }, keyName) =>
     `${by} rotated key ${keyName(keyId)}: its secret ends in ${last4}, and the one before works until ${toTheSecond(previousUntil)}`,
-  ApiKeyRevoked: ({ keyId }, keyName) => `key ${keyName(keyId)} revoked`,
+  ApiKeyRevoked: ({ keyId }, keyName, by) => `key ${keyName(keyId)} revoked${by}`,
   PlanChanged: ({ plan, terms }) => {
     if (terms === null) return `plan changed to ${plan}`;
     const what =
@@ -100,8 +117,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     reason === 'unpaid'
       ? `plan ${plan} ended: its period was not paid in time`
       : `plan ${plan} ended, as was asked for`,
-  CreditsGranted: ({ source, grantId, costBasis, expiresAt }) =>
-    `${GRANT_WORDS[source]} granted (${grantId})${costBasis === 0n ? '' : `, ${usd(costBasis)} paid`}${until(expiresAt)}`,
+  CreditsGranted: ({ source, grantId, costBasis, expiresAt }, _, by) =>
+    `${GRANT_WORDS[source]} granted${isByHand(source, grantId) ? by : ''} (${grantId})${costBasis === 0n ? '' : `, ${usd(costBasis)} paid`}${until(expiresAt)}`,
   CreditsExpired: ({ grantId, expiredAt }) => `what was left of ${grantId} has expired at ${toTheSecond(expiredAt)}`,
   CreditsReinstated: ({ grantId, expiresAt, reason, actor }) =>
     `expired credits of ${grantId} given back by ${actor}${until(expiresAt)}: ${reason}`,
@@ -150,7 +167,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${nextAttemptAt === null ? '' : `, not tried again before ${toTheSecond(nextAttemptAt)}`} (${attemptId})`,
   PaymentActionRequired: ({ attemptId, paymentId }) =>
     `the payment waits for whoever pays to confirm it (${paymentId}, ${attemptId})`,
-  PaymentAbandoned: ({ attemptId, reason }) => `nothing was paid: ${reason} (${attemptId})`,
+  PaymentAbandoned: ({ attemptId, reason }, _, by) =>
+    `nothing was paid${by === '' ? '' : `, ended${by}`}: ${reason} (${attemptId})`,
   PaymentRefunded: ({ paymentId, refundId, amount }) => `${usd(amount)} of ${paymentId} refunded (${refundId})`,
   PaymentDisputed: ({ paymentId, disputeId, amount }) =>
     `${usd(amount)} of ${paymentId} disputed by whoever paid (${disputeId})`,
@@ -165,17 +183,17 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   AutoReloadPaused: ({ reason }) => `auto-reload paused: ${reason}`,
   StatementClosed: ({ month, opening, closing }) =>
     `statement of ${month} closed: from ${usd(opening)} to ${usd(closing)}`,
-  SpendLimitSet: ({ limit, mode, thresholdsPercent, ...scope }, keyName) => {
+  SpendLimitSet: ({ limit, mode, thresholdsPercent, ...scope }, keyName, by) => {
     const whose = `monthly limit of ${ofLimit(scope, keyName)}`;
-    if (limit === null) return `${whose} removed`;
+    if (limit === null) return `${whose} removed${by}`;
     const told = isUsual(thresholdsPercent) ? '' : `, told at ${thresholdsPercent.join('%, ')}%`;
-    return `${mode === 'soft' ? 'soft ' : ''}${whose} set to ${usd(limit)}${told}`;
+    return `${mode === 'soft' ? 'soft ' : ''}${whose} set${by} to ${usd(limit)}${told}`;
   },
   SpendThresholdCrossed: ({ month, thresholdPercent, limit, spent, ...scope }, keyName) =>
     `${thresholdPercent}% of the monthly limit of ${ofLimit(scope, keyName)} reached: ` +
     `${groupedUsd(spent)} of ${usd(limit)} in ${month}`,
-  AccountSuspended: ({ reason }) => `suspended: ${reason}`,
-  AccountReinstated: ({ reason }) => `suspension ended: ${reason}`,
+  AccountSuspended: ({ reason }, _, by) => `suspended${by}: ${reason}`,
+  AccountReinstated: ({ reason }, _, by) => `suspension ended${by}: ${reason}`,
   CatalogPublished: ({ version, models }) => `catalog version ${version} published, models: ${models.length}`,
   RelayClaimed: ({ relay, epoch, until: end }) => `relay ${relay} publishes from here on (claim ${epoch})${until(end)}`,
   RelayCheckpointed: ({ relay, position }) => `relay ${relay} has published everything up to position ${position}`,

@@ -4,7 +4,7 @@ import type { AccountId, Revision } from '../../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf } from '../account/account-event.ts';
 import { RunningBalance } from './running-balance.ts';
 import { debitSentence, notesOn, sentenceOf } from './sentences.ts';
-import { gapBefore, recordedAtOf } from './stream-range.ts';
+import { gapBefore, metadataOf, recordedAtOf } from './stream-range.ts';
 
 /** A line of an account's statement. */
 export interface StatementLine {
@@ -102,13 +102,14 @@ export class Statement {
     const { amount, fault } = this.#balance.take(event);
     if (fault !== null) this.#faults++;
     const usage = this.#usage?.usage;
+    const metadata = metadataOf(recorded);
     const isOfUsage = event.type === 'CreditsDebited' && usage?.requestId === event.data.requestId;
     const sentence = isOfUsage
       ? debitSentence(event.data, notesOn(usage))
-      : sentenceOf(event, (keyId) => this.#keyNames.get(keyId) ?? keyId);
+      : sentenceOf(event, (keyId) => this.#keyNames.get(keyId) ?? keyId, metadata?.actor);
     const line: StatementLine = {
       revision: recorded.revision,
-      recordedAt: recordedAtOf(recorded),
+      recordedAt: metadata?.recordedAt ?? null,
       sentence: fault === null ? sentence : `${sentence}. ${fault}`,
       ...{ amount, balance: this.#balance.value, fault },
     };

@@ -1,4 +1,4 @@
-import { decodeMetadata, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeMetadata, type EventMetadata, UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { groupedCount } from '../../contracts/money.ts';
 
@@ -8,9 +8,12 @@ export type StreamPlace =
   | { readonly type: 'instant'; readonly atMs: number };
 
 /** When an event was written down, as it says itself (RFC 3339); null where that cannot be read. */
-export function recordedAtOf(recorded: RecordedEvent): string | null {
+export const recordedAtOf = (recorded: RecordedEvent): string | null => metadataOf(recorded)?.recordedAt ?? null;
+
+/** Null where they cannot be read. */
+export function metadataOf(recorded: RecordedEvent): EventMetadata | null {
   try {
-    return decodeMetadata(recorded).recordedAt;
+    return decodeMetadata(recorded);
   } catch (error) {
     if (error instanceof UnreadableEventError) return null;
     throw error;

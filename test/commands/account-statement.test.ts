@@ -173,18 +173,22 @@ describe('gateway account statement', () => {
       ['purchased credits granted', '20'],
       ['0.000005 USD of T1 refunded', null],
       ['operator revoked credits of payment_T1', '-5'],
-      ['suspended: =2+2 <b>card</b>', null],
-      ['suspension ended: paid', null],
+      ['suspended by operator: =2+2 <b>card</b>', null],
+      ['suspension ended by operator: paid', null],
       [expect.stringMatching(/reported late: 0\.000000 USD wait for an operator's decision/), null],
       [expect.stringMatching(/^ops dropped 0\.000000 USD for good, never to be debited: not theirs/), null],
     ]);
     expect(sums).toMatchObject({ granted: '20', revoked: '5' });
     const csv = await said('2027-03', 'csv');
-    expect(csv).toMatch(/^note,2027-03-02T10:00:00\.000Z,suspended: =2\+2 <b>card<\/b>,,,,\r$/m);
+    expect(csv).toMatch(/^note,2027-03-02T10:00:00\.000Z,suspended by operator: =2\+2 <b>card<\/b>,,,,\r$/m);
     expect(csv).toMatch(/^credit,2027-03-02T10:00:00\.000Z,"operator revoked .*,-0\.000005\r$/m);
-    const line = /suspended: =2\+2 <b>card<\/b>(.*)$/m.exec(stripVTControlCharacters(await said('2027-03', 'table')));
+    const line = /suspended by operator: =2\+2 <b>card<\/b>(.*)$/m.exec(
+      stripVTControlCharacters(await said('2027-03', 'table')),
+    );
     expect(line?.[1]).toMatch(/^[^\d]*$/);
-    expect(await said('2027-03', 'html')).toContain('suspended: =2+2 &#60;b&#62;card&#60;/b&#62;</td><td></td>');
+    expect(await said('2027-03', 'html')).toContain(
+      'suspended by operator: =2+2 &#60;b&#62;card&#60;/b&#62;</td><td></td>',
+    );
     expect((await json('2027-02')).movements).toEqual([]);
   });
 

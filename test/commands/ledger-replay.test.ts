@@ -286,7 +286,8 @@ it('is painted where there are colours, by us alone: what others have written st
     expect(stripVTControlCharacters(painted).replaceAll(/ +$/gm, '')).toBe(plain);
     expect(painted).toContain('\u001b[1mrevision\u001b[22m');
     expect(painted).toContain('\u001b[31mcannot be read: account-a0 revision 4');
-    expect(plain).toContain('\\u001b[31mred\\u001b[39m \\u001b[2J');
+    for (const text of ['suspended by operator: \\u001b[31mred\\u001b[39m', '\\u001b[2J'])
+      expect(plain).toContain(text);
     expect(plain).not.toContain('…');
     expect(plain.match(/的/g)).toHaveLength(
       '\u001b[31mred\u001b[39m \u001b[2J 信用卡有争议'.padEnd(90, '的').match(/的/g)?.length ?? 0,

@@ -47,6 +47,29 @@ describe('the sentence of an event', () => {
     expect(sentenceOf(memberLimitSet(null, 'ben@example.com'))).toBe('monthly limit of ben@example.com removed');
   });
 
+  it('says who has done it where no other word of it does, and not that the gateway has', () => {
+    const by = (type: EventType, actor: string): string => sentenceOf(exampleOf(type), () => '"ci"', actor);
+    expect(by('AccountSuspended', 'grace')).toMatch(/^suspended by grace: /);
+    expect(by('AccountReinstated', 'grace')).toMatch(/^suspension ended by grace: /);
+    expect(by('PaymentAbandoned', 'grace')).toMatch(/^nothing was paid, ended by grace: /);
+    expect(by('ApiKeyIssued', 'grace')).toMatch(/^key "ci" \(ends in wxyz\) issued.* by grace, for /);
+    expect(by('ApiKeyRevoked', 'grace')).toBe('key "ci" revoked by grace');
+    expect(by('SpendLimitSet', 'grace')).toBe('monthly limit of key "ci" set by grace to 0.000000 USD');
+    expect(sentenceOf(memberLimitSet(null, 'ben@example.com'), undefined, 'grace')).toBe(
+      'monthly limit of ben@example.com removed by grace',
+    );
+    const granted = exampleOf('CreditsGranted');
+    if (granted.type !== 'CreditsGranted') throw new Error('the example is of a grant');
+    const grant = (of: object): string =>
+      sentenceOf({ ...granted, data: { ...granted.data, ...of } }, undefined, 'grace');
+    expect(grant({ source: 'promotion' })).toMatch(/^promotional credits granted by grace \(grant-1\)/);
+    expect(grant({ source: 'purchase' })).toMatch(/^purchased credits granted by grace \(grant-1\)/);
+    for (const of of [{ source: 'trial' }, { source: 'plan' }, { source: 'purchase', grantId: 'payment_pi_1' }])
+      expect(grant(of)).toMatch(/ granted \(/);
+    for (const actor of ['system', 'payments'])
+      expect(by('PaymentAbandoned', actor)).toBe(sentenceOf(exampleOf('PaymentAbandoned')));
+  });
+
   it('calls a key by its name where that is known', () => {
     expect(sentenceOf(exampleOf('ApiKeyRevoked'), () => '"ci"')).toBe('key "ci" revoked');
   });
