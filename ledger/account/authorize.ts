@@ -11,7 +11,8 @@ export type Asked = AccountCommand | { readonly type: Exclude<Action, AccountCom
 
 /**
  * Why the actor may not do it; null where it may. Who is no member of the account is told what an account that does not
- * exist would say. Pure. Every command and every reading of an account passes here, whoever asks.
+ * exist would say. Pure. Every command and every reading of an account passes here,
+ * but what settlement decides: usage and debits, which the gateway alone records.
  */
 export function authorize(actor: Actor, asked: Asked, state: AccountState): CommandRefusal | null {
   if (actor.type !== 'member')
