@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import { MANUAL } from '../contracts/payments-configuration.ts';
 import { balancePages } from './known-views.ts';
 
 /** Of an account as any version of the balance view has it, what is to be paid. */
@@ -10,9 +11,16 @@ const payingSchema = z.looseObject({
         method: z.unknown().nullable(),
         attempts: z.record(
           z.string(),
-          z.looseObject({ attemptId: z.string(), provider: z.string(), startedAtMs: z.number(), state: z.string() }),
+          z.looseObject({
+            attemptId: z.string(),
+            kind: z.string(),
+            provider: z.string(),
+            startedAtMs: z.number(),
+            state: z.string(),
+            period: z.looseObject({ startMs: z.number() }).nullish(),
+          }),
         ),
-        reload: z.looseObject({ consentedAtMs: z.number().nullable() }).nullable(),
+        reload: z.looseObject({ consentedAtMs: z.number().nullable(), declines: z.number() }).nullable(),
       }),
       plan: z
         .looseObject({
@@ -24,14 +32,21 @@ const payingSchema = z.looseObject({
     .optional(),
 });
 
+type StoredBilling = NonNullable<z.infer<typeof payingSchema>['billing']>;
+type StoredAttempt = StoredBilling['payments']['attempts'][string];
+
 const OPEN: ReadonlySet<string> = new Set(['open', 'action required']);
 /** In the text of every account of which there is anything to say. */
 const TELLING = /"state":"(?:open|action required)"|"graceUntilMs":|"reload":\{/;
 
+type AwaitedAttempt = Pick<StoredAttempt, 'attemptId' | 'provider' | 'startedAtMs'>;
+
 /** What an account has to pay, or cannot. */
 export interface AwaitedPayments {
   readonly accountId: string;
-  readonly open: readonly { readonly attemptId: string; readonly provider: string; readonly startedAtMs: number }[];
+  readonly open: readonly AwaitedAttempt[];
+  /** What was to be paid by itself, and was given up with nothing charged, since nobody has answered, or the provider has refused: another is to be begun. */
+  readonly givenUp: readonly AwaitedAttempt[];
   /** Until when a plan goes on whose period is not paid; null where none is like that. */
   readonly graceUntilMs: number | null;
   /** Auto-reload is on, and nothing is saved that may be charged. */
@@ -65,7 +80,23 @@ function awaitedOf(accountId: string, state: string, nowMs: number): AwaitedPaym
   return {
     accountId,
     open: Object.values(attempts).filter((one) => OPEN.has(one.state)),
+    givenUp: billing === undefined ? [] : givenUpOf(billing),
     graceUntilMs: period !== null && due !== null && due.startMs <= nowMs ? due.graceUntilMs : null,
     lacksMethod: reload !== null && reload.consentedAtMs !== null && method === null,
   };
 }
+
+/** The newest of each kind, where it still matters. What an operator takes is an operator's to say. */
+function givenUpOf({ payments: { attempts, reload }, plan }: StoredBilling): AwaitedAttempt[] {
+  const all = Object.values(attempts);
+  // None in vain: it is off, or configured anew since.
+  const isInVain = reload !== null && reload.declines > 0;
+  const startMs = plan?.due?.startMs;
+  return [
+    ...(isInVain ? newestOf(all.filter(({ kind }) => kind === 'reload')) : []),
+    ...newestOf(all.filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs)),
+  ].filter(({ state, provider }) => state === 'abandoned' && provider !== MANUAL);
+}
+
+const newestOf = (attempts: readonly StoredAttempt[]): StoredAttempt[] =>
+  attempts.toSorted((one, other) => other.startedAtMs - one.startedAtMs).slice(0, 1);

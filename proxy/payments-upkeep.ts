@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
+import type { PaymentAttempt } from '../ledger/account/payments-state.ts';
 import type { KnownPlans } from '../ledger/catalog/known-plans.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import type { PaymentProvider } from '../ledger/payments/payment-provider.ts';
@@ -123,13 +124,18 @@ export class PaymentsUpkeep {
     const { logger } = this.#options;
     const onUnknown = (error: unknown): void =>
       logger.warn({ err: error, accountId }, 'what became of a payment could not be found out; it is asked again');
+    const onRefused = ({ attemptId }: PaymentAttempt, reason: string): void =>
+      logger.error(
+        { accountId, attemptId, reason },
+        'the payment provider refuses a payment, as things are: nothing was charged, and another is begun later; gateway doctor looks at its configuration',
+      );
     try {
       if (!this.#isLookedAfter(accountId)) return;
       do {
         const { asksOpen } = one;
         one.again = false;
         one.asksOpen = false;
-        await pursuePayments(accountId, { ...this.#options, asksOpen, onUnknown });
+        await pursuePayments(accountId, { ...this.#options, asksOpen, onUnknown, onRefused });
       } while (one.again && !this.#isOver);
     } catch (error) {
       logger.error(

@@ -33,14 +33,17 @@ export function afterDecline(
   return { nextAttemptAt: null, pause: isReload ? [paused] : [] };
 }
 
-/** The same where nothing was charged and the attempt was given up: it waits as after a decline, and says so only by a pause. */
+/**
+ * The same where nothing was charged and the attempt was given up: it waits as after a decline, and says so only by a pause. A provider
+ * that is away, or refuses, has declined nothing, and is asked again for ever, now and then; what an operator says is an answer.
+ */
 export function afterGivenUp(
   attempt: PaymentAttempt,
   { payments: { reload } }: OpenAccount['billing'],
   nowMs: number,
 ): AccountEvent[] {
-  if (attempt.kind !== 'reload' || reload === null || !isConsented(reload, attempt) || waitAfter(reload) !== undefined)
-    return [];
+  const isAnswer = attempt.kind === 'reload' && attempt.provider === MANUAL;
+  if (!isAnswer || reload === null || !isConsented(reload, attempt) || waitAfter(reload) !== undefined) return [];
   return [{ type: 'AutoReloadPaused', data: { reason: GIVEN_UP, at: instant(nowMs) } }];
 }
 

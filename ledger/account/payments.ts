@@ -96,6 +96,15 @@ export const isOfReturn = ({ attempts }: PaymentsState, id: string): boolean =>
       refunds.some(({ refundId }) => refundId === id) || disputes.some(({ disputeId }) => disputeId === id),
   );
 
+/** Of attempts that events have begun, and of which a provider is to be asked. */
+export const claimsIn = (events: readonly AccountEvent[]): ReadonlySet<string> =>
+  new Set(
+    events.flatMap(({ type, data }) => {
+      const isClaim = type === 'PurchaseStarted' || type === 'AutoReloadStarted' || type === 'RenewalStarted';
+      return isClaim && data.price > 0n ? [data.attemptId] : [];
+    }),
+  );
+
 export const openAttempts = ({ open }: PaymentsState): PaymentAttempt[] => [...valuesOf(open)];
 
 type Claim = Pick<EventData<'RenewalStarted'>, 'attemptId' | 'provider' | 'credits' | 'price' | 'startedAt'>;

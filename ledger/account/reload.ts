@@ -49,7 +49,7 @@ export const isConsented = (
   { startedAtMs }: Pick<PaymentAttempt, 'startedAtMs'>,
 ): boolean => reload !== null && reload.consentedAtMs !== null && startedAtMs >= reload.consentedAtMs;
 
-/** After one more that brought nothing, in milliseconds; undefined is a pause. */
+/** After one more that brought nothing, in milliseconds; undefined is a pause, or as long as the last one where nobody has answered. */
 export const waitAfter = ({ declines }: ReloadState): number | undefined => RELOAD_AGAIN_MS[declines];
 
 /** As nothing has been in vain yet. */

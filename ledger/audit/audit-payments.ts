@@ -91,7 +91,7 @@ export function auditFollowing(books: AccountBooks, event: StoredEvent | null): 
   if (type === 'GrantRestored' && event?.type === 'CreditsExpired' && event.metadata?.commandId === commandId) return;
   if (event?.type !== type) {
     books.following = null;
-    tell(books, `${name}: ${told}`);
+    if (told !== null) tell(books, `${name}: ${told}`);
     return;
   }
   const said = event.data as Readonly<Record<string, unknown>>;

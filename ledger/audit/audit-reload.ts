@@ -105,24 +105,26 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   books.following = { type: 'AutoReloadPaused', fields: { reason: code }, commandId: metadata?.commandId, ...what };
 }
 
-/** One of terms that stand no more says nothing of those that do; another waits as after a decline. */
+/** One of terms that stand no more says nothing of those that do; another waits as after a decline, and what an operator says for the fourth time pauses. */
 export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata }: StoredEvent): void {
   takeOutcome(books, given, { isOver: true });
   const { attemptId, at } = given;
   const { reload } = books;
-  const startedAt = books.attempts.get(attemptId)?.startedAt;
+  const { startedAt, provider } = books.attempts.get(attemptId) ?? {};
   if (startedAt === undefined || reload === null || reload.consentedAt === null || startedAt < reload.consentedAt)
     return;
   const waitMs = WAITS_MS[reload.declines];
   reload.declines += 1;
   reload.retryAt = new Date(instantMs(at) + (waitMs ?? 4 * HOUR_MS)).toISOString();
   if (waitMs !== undefined) return;
-  const what = { name: attemptId, told: 'given up once more, and auto-reload is not paused' };
+  // Programs of before have paused it whoever has given up.
+  const told = provider === 'manual' ? 'given up once more, and auto-reload is not paused' : null;
   books.following = {
     type: 'AutoReloadPaused',
     fields: { reason: 'given_up' },
     commandId: metadata?.commandId,
-    ...what,
+    name: attemptId,
+    told,
   };
 }
 

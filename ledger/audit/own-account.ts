@@ -155,8 +155,8 @@ export interface OwnFollowing {
   readonly name: string;
   /** The end of the period whose credits they are: what is granted from then on is as bought. */
   readonly until?: string;
-  /** What is amiss where it does not. */
-  readonly told: string;
+  /** What is amiss where it does not; null is nothing. */
+  readonly told: string | null;
   /** What has to follow it. */
   readonly then?: OwnFollowing | null;
 }

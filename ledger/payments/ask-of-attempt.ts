@@ -4,16 +4,20 @@ import type { AccountState, OpenAccount } from '../account/account-state.ts';
 import { isWithdrawn, methodFor } from '../account/method-for.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
 import { MANUAL_PROVIDER } from './manual-provider.ts';
-import type { PaymentOutcome, PaymentProvider } from './payment-provider.ts';
+import type { AskedPayment, PaymentOutcome, PaymentProvider } from './payment-provider.ts';
 
 /** Asks what became of an attempt, or ends it, where what it was claimed for is gone. @throws as the provider does */
 export function askOfAttempt(
   provider: PaymentProvider,
   accountId: AccountId,
-  { state, attempt }: { readonly state: OpenAccount; readonly attempt: PaymentAttempt },
+  { state, attempt, isFirst }: AskedOf,
 ): Promise<PaymentOutcome> {
-  const asked = { accountId, attempt, method: methodFor(state, attempt) };
+  const asked = { accountId, attempt, method: methodFor(state, attempt), isFirst };
   return isWithdrawn(state.billing, attempt) ? provider.withdraw(asked) : provider.ask(asked);
+}
+
+interface AskedOf extends Pick<AskedPayment, 'attempt' | 'isFirst'> {
+  readonly state: OpenAccount;
 }
 
 /** Whether a gateway, or a command, of a product takes an account's money: each product may have a provider of its own, and nobody else asks that. */

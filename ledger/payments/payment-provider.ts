@@ -8,6 +8,8 @@ export interface AskedPayment {
   readonly attempt: PaymentAttempt;
   /** What may be charged without its owner being there. */
   readonly method: PaymentsState['method'];
+  /** It was begun a moment ago, by who asks: nobody has been asked of it before. */
+  readonly isFirst: boolean;
 }
 
 /** What a provider says of an attempt. */
@@ -17,6 +19,8 @@ export type PaymentOutcome =
   | { readonly type: 'action required'; readonly paymentId: PaymentId }
   /** It has charged nothing, and never will. */
   | { readonly type: 'abandoned'; readonly reason: string }
+  /** The same, since the provider does not do what it was asked to, as things are: nobody has declined anything. */
+  | { readonly type: 'refused'; readonly reason: string }
   /** It is there and not decided; whoever pays does so at the address, where there is one. */
   | { readonly type: 'waits'; readonly url: string | null };
 

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { EventLog } from '../../contracts/event-log.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, attemptId } from '../../contracts/ids.ts';
 import { SYSTEM } from '../../contracts/permissions.ts';
 import type { AccountRepository } from '../account/account-repository.ts';
 import type { AccountCommand } from '../account/commands.ts';
 import { executeOnRepository } from '../account/execute-command.ts';
-import { openAttempts } from '../account/payments.ts';
+import { claimsIn, openAttempts } from '../account/payments.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
 import type { KnownPlans } from '../catalog/known-plans.ts';
 import { recordingBy } from '../recording-by.ts';
@@ -25,6 +26,8 @@ interface PursuedPayments {
   readonly asksOpen: boolean;
   /** An attempt of which nothing could be told: it stays open, and is asked of again. */
   readonly onUnknown: (error: unknown) => void;
+  /** An attempt that the provider does not make, as things are: another is begun later. */
+  readonly onRefused: (attempt: PaymentAttempt, reason: string) => void;
   readonly timing?: Timing;
 }
 
@@ -34,21 +37,27 @@ interface PursuedPayments {
  * attempt's own key, and what it says counts once. @throws as `executeOnRepository`
  */
 export async function pursuePayments(accountId: AccountId, pursued: PursuedPayments): Promise<void> {
-  const { accounts, provider, clock, asksOpen, onUnknown } = pursued;
+  const { accounts, provider, clock, asksOpen, onUnknown, onRefused } = pursued;
   const openBefore = new Set(openOf(accounts, accountId).map((attempt) => attempt.attemptId));
-  await renew(accountId, pursued);
-  const begun = attemptId(`reload_${randomBytes(8).toString('hex')}`);
-  await run(accountId, pursued, { type: 'StartAutoReload', attemptId: begun, provider: provider.name, nowMs: clock() });
+  const id = attemptId(`reload_${randomBytes(8).toString('hex')}`);
+  const begun = claimsIn([
+    ...(await renew(accountId, pursued)),
+    ...(await run(accountId, pursued, {
+      ...{ type: 'StartAutoReload', attemptId: id, provider: provider.name, nowMs: clock() },
+    })),
+  ]);
   const { state } = accounts.read(accountId);
   if (state.type === 'unopened') return;
   for (const attempt of openAttempts(state.billing.payments)) {
     const taker = takerOf(attempt, provider);
     if (taker === null || !(asksOpen || !openBefore.has(attempt.attemptId))) continue;
     try {
-      const outcome = await askOfAttempt(taker, accountId, { state, attempt });
+      const isFirst = begun.has(attempt.attemptId);
+      const outcome = await askOfAttempt(taker, accountId, { state, attempt, isFirst });
       const told = { attemptId: attempt.attemptId, provider: taker.name, nowMs: clock() };
       const command = commandOfOutcome(outcome, told);
       if (command !== null) await run(accountId, pursued, command);
+      if (outcome.type === 'refused') onRefused(attempt, outcome.reason);
     } catch (error) {
       onUnknown(error);
     }
@@ -56,12 +65,12 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
 }
 
 /** Begins the payment of a plan's period where it is time, or ends a plan. */
-async function renew(accountId: AccountId, pursued: PursuedPayments): Promise<void> {
+async function renew(accountId: AccountId, pursued: PursuedPayments): Promise<readonly AccountEvent[]> {
   const { accounts, provider, catalog, clock } = pursued;
   const { state } = accounts.read(accountId);
-  if (state.type === 'unopened' || state.billing.plan === null) return;
+  if (state.type === 'unopened' || state.billing.plan === null) return [];
   const nowMs = clock();
-  await run(accountId, pursued, { type: 'StartRenewal', provider: provider.name, catalog: catalog(), nowMs });
+  return run(accountId, pursued, { type: 'StartRenewal', provider: provider.name, catalog: catalog(), nowMs });
 }
 
 function openOf(accounts: AccountRepository, accountId: AccountId): PaymentAttempt[] {
@@ -73,8 +82,9 @@ async function run(
   accountId: AccountId,
   { log, accounts, clock, timing }: PursuedPayments,
   command: AccountCommand,
-): Promise<void> {
+): Promise<readonly AccountEvent[]> {
   const recording = recordingBy('payments', clock());
   const result = await executeOnRepository(log, accounts, accountId, command, SYSTEM, recording, timing);
   if (result.type === 'refused') throw new Error(`${command.type} was refused: ${result.message}`);
+  return result.events;
 }

@@ -25,6 +25,7 @@ export function commandOfOutcome(
     case 'action required':
       return { type: 'RequirePaymentAction', attemptId, paymentId: outcome.paymentId, nowMs };
     case 'abandoned':
+    case 'refused':
       return { type: 'AbandonPayment', attemptId, reason: outcome.reason, nowMs };
     case 'waits':
       return null;

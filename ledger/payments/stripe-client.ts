@@ -49,11 +49,12 @@ function faultOf({ type, code, param, statusCode, requestId }: InstanceType<type
   return [type, code, param, statusCode, requestId].flatMap((one) => wordOf(one) ?? []).join(', ');
 }
 
-/** Why Stripe makes nothing of what it was asked, however often that is: it has begun nothing then, and bound no key. Null where it may. */
-export function whyNever(error: unknown): string | null {
-  const { StripeInvalidRequestError, StripePermissionError } = Stripe.errors;
+/** Why Stripe makes nothing of what it was asked, as things are: by this request it has charged nothing. Null where it may have. */
+export function whyRefused(error: unknown): string | null {
+  const { StripeInvalidRequestError, StripePermissionError, StripeAuthenticationError } = Stripe.errors;
   const isInvalid = error instanceof StripeInvalidRequestError && error.statusCode === 400;
-  if (!(isInvalid || error instanceof StripePermissionError) || error.code === 'idempotency_key_in_use') return null;
+  const isForbidden = error instanceof StripePermissionError || error instanceof StripeAuthenticationError;
+  if (!(isInvalid || isForbidden) || error.code === 'idempotency_key_in_use') return null;
   return `Stripe has refused: ${faultOf(error)}`;
 }
 

@@ -12,7 +12,7 @@ import {
   type TellingProvider,
   UnprovenError,
 } from './payment-provider.ts';
-import { asked, type StripeClient, stripeClient, whyNever } from './stripe-client.ts';
+import { asked, type StripeClient, stripeClient, whyRefused } from './stripe-client.ts';
 import { factsOf, noticeOf } from './stripe-facts.ts';
 import { centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
 import { findMade, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
@@ -70,14 +70,15 @@ export class StripeProvider implements TellingProvider {
       return { type: 'abandoned', reason: 'Stripe charges whole cents, and 0.50 USD at the least' };
     const names = await this.#namesOf(one);
     return asked(() => {
-      if (attempt.kind === 'purchase') return this.#askPage(attempt, names, ends);
-      return this.#askCharge(one, names, ends || this.#isForgotten(attempt));
+      if (attempt.kind === 'purchase') return this.#askPage(one, names, ends);
+      return ends || this.#isForgotten(attempt) ? this.#endCharge(one, names) : this.#askCharge(one, names);
     });
   }
 
-  async #askPage(attempt: PaymentAttempt, names: Names, ends: boolean): Promise<PaymentOutcome> {
+  async #askPage(one: AskedPayment, names: Names, ends: boolean): Promise<PaymentOutcome> {
+    const { attempt } = one;
     const { sessions } = this.#client.stripe.checkout;
-    const page = await this.#page(attempt, names);
+    const page = await this.#page(one, names);
     if (page === null) return this.#notThere(attempt);
     if (!('id' in page)) return page;
     if (ends) await sessions.expire(page.id).catch(unlessOver);
@@ -86,16 +87,14 @@ export class StripeProvider implements TellingProvider {
     return outcomeOfSession(await sessions.retrieve(page.id, { expand: ['payment_intent', ...expand] }));
   }
 
-  async #page(attempt: PaymentAttempt, names: Names): Promise<Made | null> {
+  async #page(one: AskedPayment, names: Names): Promise<Made | null> {
+    const { attempt } = one;
     const { sessions } = this.#client.stripe.checkout;
     const found = (): Promise<Made | null> =>
       findMade<Stripe.Checkout.Session>(attempt, names, (created) => sessions.list({ created, limit: 100 }));
     if (this.#isForgotten(attempt)) return found();
     const making = sessions.create(this.#pageOf(attempt, names), { idempotencyKey: keyOf(names) });
-    return orFound<Made>(making, found, (error) => {
-      const reason = whyNever(error);
-      return reason === null ? null : { type: 'abandoned', reason };
-    });
+    return orFound<Made>(making, found, one);
   }
 
   /** Of the attempt alone, so that it is the same each time. */
@@ -115,24 +114,36 @@ export class StripeProvider implements TellingProvider {
     };
   }
 
-  /** @param ends also where nobody is there to decide it: it must not be charged once it is given up */
-  async #askCharge(one: AskedPayment, names: Names, ends: boolean): Promise<PaymentOutcome> {
-    const { attempt } = one;
-    const intents = this.#client.stripe.paymentIntents;
-    const made = ends ? await this.#uncharged(attempt, names) : await this.#charge(one, names);
-    if (made === null) return this.#notThere(attempt);
+  async #askCharge(one: AskedPayment, names: Names): Promise<PaymentOutcome> {
+    const made = await this.#charge(one, names);
+    if (made === null) return this.#notThere(one.attempt);
+    if ('id' in made) return outcomeOfIntent(await this.#intent(made.id));
+    if (made.type !== 'refused') return made;
+    // Something of it may be there all the same, or still be asked for: it is ended, and its key used up.
+    const outcome = await this.#endCharge(one, names);
+    return outcome.type === 'abandoned' || outcome.type === 'refused' ? made : outcome;
+  }
+
+  /** Also where nobody is there to decide it: it must not be charged once it is given up. */
+  async #endCharge(one: AskedPayment, names: Names): Promise<PaymentOutcome> {
+    const made = await this.#uncharged(one, names);
+    if (made === null) return this.#notThere(one.attempt);
     if (!('id' in made)) return made;
-    const intent = await intents.retrieve(made.id, { expand: CHARGED });
+    const intent = await this.#intent(made.id);
     const outcome = outcomeOfIntent(intent);
-    if (ends && UNDECIDED.has(intent.status) && outcome.type !== 'failed')
-      return outcomeOfIntent(
-        await intents.cancel(intent.id, { expand: CHARGED }, { idempotencyKey: `${keyOf(names)}/cancel` }),
-      );
-    return outcome;
+    if (!UNDECIDED.has(intent.status) || outcome.type === 'failed') return outcome;
+    const idempotencyKey = `${keyOf(names)}/cancel`;
+    const { paymentIntents } = this.#client.stripe;
+    return outcomeOfIntent(await paymentIntents.cancel(intent.id, { expand: CHARGED }, { idempotencyKey }));
+  }
+
+  #intent(id: string): Promise<Stripe.PaymentIntent> {
+    return this.#client.stripe.paymentIntents.retrieve(id, { expand: CHARGED });
   }
 
   /** @returns what is known of a decline; null where there is nothing yet, and no card to charge */
-  async #charge({ attempt, method }: AskedPayment, names: Names): Promise<Made | null> {
+  async #charge(one: AskedPayment, names: Names): Promise<Made | null> {
+    const { attempt, method } = one;
     const found = (): Promise<Made | null> => this.#findCharge(attempt, names);
     if (attempt.paymentId !== null) return { id: attempt.paymentId };
     if (method?.provider !== STRIPE) return (await found()) ?? neverCharged(attempt, method);
@@ -151,20 +162,22 @@ export class StripeProvider implements TellingProvider {
       { idempotencyKey: keyOf(names) },
     );
     const answered = charging.catch((error: unknown) => {
-      const said = declineOf(error);
+      const said = declineOf(error) ?? refusalOf(error);
       if (said === null) throw error;
       return said;
     });
-    return orFound<Made>(answered, found);
+    return orFound<Made>(answered, found, one);
   }
 
   /** What there is of it. The key is used up for what charges nothing, so that whoever still asks under it charges nothing either. */
-  async #uncharged(attempt: PaymentAttempt, names: Names): Promise<Made | null> {
+  async #uncharged(one: AskedPayment, names: Names): Promise<Made | null> {
+    const { attempt } = one;
     const found = (): Promise<Made | null> => this.#findCharge(attempt, names);
     if (attempt.paymentId !== null) return { id: attempt.paymentId };
     if (this.#isForgotten(attempt)) return found();
     const terms = { amount: wholeCents(attempt.price), currency: 'usd', metadata: { ...names } };
-    return orFound<Made>(this.#client.stripe.paymentIntents.create(terms, { idempotencyKey: keyOf(names) }), found);
+    const making = this.#client.stripe.paymentIntents.create(terms, { idempotencyKey: keyOf(names) });
+    return orFound<Made>(making, found, one);
   }
 
   #findCharge(attempt: PaymentAttempt, names: Names): Promise<Made | null> {
@@ -235,8 +248,10 @@ export class StripeProvider implements TellingProvider {
   }
 }
 
+type Refused = Extract<PaymentOutcome, { type: 'refused' }>;
+
 /** Either an object of Stripe's, or that it was declined or refused at once. */
-type Made = { readonly id: string } | Extract<PaymentOutcome, { type: 'failed' | 'abandoned' }>;
+type Made = { readonly id: string } | Extract<PaymentOutcome, { type: 'failed' }> | Refused;
 
 const WAITS: PaymentOutcome = { type: 'waits', url: null };
 const NEVER_MADE: PaymentOutcome = { type: 'abandoned', reason: 'Stripe has nothing of it' };
@@ -248,25 +263,30 @@ const UNDECIDED: ReadonlySet<string> = new Set(['requires_payment_method', 'requ
 const keyOf = ({ ledger, account, attempt }: Names): string => `${ledger}/${account}/${attempt}`;
 
 /**
- * Where Stripe answers no more what it did under the key (an earlier failure of its own, or other terms) it is looked for.
- *
- * @param never what a refusal says where nothing is there; null where that is not known @throws what making it did, then
+ * Where Stripe answers no more what it did under the key (an earlier failure of its own, or other terms) it is looked for; and where it
+ * refuses, unless nobody has asked before. @throws what making it did, or looking for it, where that does not tell
  */
 async function orFound<One>(
   making: Promise<One>,
   find: () => Promise<One | null>,
-  never: (error: unknown) => One | null = () => null,
-): Promise<One> {
+  { isFirst }: Pick<AskedPayment, 'isFirst'>,
+): Promise<One | Refused> {
   try {
     return await making;
   } catch (error) {
     const { StripeAPIError, StripeIdempotencyError } = Stripe.errors;
-    const said = never(error);
-    if (said === null && !(error instanceof StripeAPIError || error instanceof StripeIdempotencyError)) throw error;
-    const found = (await find()) ?? said;
+    const refused = refusalOf(error);
+    if (refused !== null && isFirst) return refused;
+    if (refused === null && !(error instanceof StripeAPIError || error instanceof StripeIdempotencyError)) throw error;
+    const found = (await find()) ?? refused;
     if (found === null) throw error;
     return found;
   }
+}
+
+function refusalOf(error: unknown): Refused | null {
+  const reason = whyRefused(error);
+  return reason === null ? null : { type: 'refused', reason };
 }
 
 /** A page that is paid, or over, is not ended: what it is then is looked at. */

@@ -277,7 +277,7 @@ function gaugesOf(parts: MeasuredParts): Measures {
 
 const countersOf = ({ counts, rateLimits, accessLog, tracing, figures, paymentFigures }: MeasuredParts): Measures => ({
   payment_asks_total: [
-    'What the payment provider was asked, by whether it has answered, or failed: it could not be reached, or has refused',
+    'What the payment provider was asked, by whether it has answered; has refused to make a payment, as things are; or failed: it could not be reached, or has refused something else',
     () => paymentFigures.asked().map(([outcome, count]) => [{ outcome }, count] as const),
     'outcome',
   ],

@@ -2,7 +2,8 @@ import type { PaymentProvider } from '../../ledger/payments/payment-provider.ts'
 import type { OpenPayments } from '../../projections/open-payments.ts';
 import { Tally } from '../tally.ts';
 
-type Asked = 'answered' | 'failed';
+const ASKED = ['answered', 'failed', 'refused'] as const;
+type Asked = (typeof ASKED)[number];
 
 const STATUSES = [200, 400, 409, 503] as const;
 type WebhookStatus = (typeof STATUSES)[number];
@@ -23,7 +24,7 @@ export class PaymentFigures {
     this.#parts = parts;
   }
 
-  /** The same provider, with a count of what it answers; what it is asked in vain it may have refused, too. */
+  /** The same provider, with a count of what it answers; of questions other than of an attempt, in vain is that it was away, or has refused. */
   counted<P extends PaymentProvider>(provider: P): P {
     return new Proxy(provider, {
       get: (target, name) => {
@@ -39,7 +40,7 @@ export class PaymentFigures {
   }
 
   asked(): (readonly [Asked, number])[] {
-    return (['answered', 'failed'] as const).map((outcome) => [outcome, this.#asked.of(outcome)]);
+    return ASKED.map((outcome) => [outcome, this.#asked.of(outcome)]);
   }
 
   webhooks(): (readonly [WebhookStatus, number])[] {
@@ -59,7 +60,7 @@ export class PaymentFigures {
     if (!(answer instanceof Promise)) return answer;
     return answer.then(
       (value: unknown) => {
-        this.#asked.add('answered');
+        this.#asked.add(isRefusal(value) ? 'refused' : 'answered');
         return value;
       },
       (error: unknown) => {
@@ -69,3 +70,5 @@ export class PaymentFigures {
     );
   }
 }
+
+const isRefusal = (value: unknown): boolean => value instanceof Object && 'type' in value && value.type === 'refused';

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { attemptId } from '../../contracts/ids.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
 import { openAccount } from '../fixtures/gateway/open-account.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { usd } from '../fixtures/ledger/example-account.ts';
-import { SECRET_KEY } from '../fixtures/stripe/stripe-server.ts';
+import { SECRET_KEY, StripeServer } from '../fixtures/stripe/stripe-server.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { doctor } from './doctored.ts';
 
@@ -45,6 +46,61 @@ it('payments that are open for more than a day, and accounts that have nothing t
   await gateway.stop();
   writeFileSync(join(gateway.data, 'views.db'), 'no database');
   expect(await found()).toMatchObject({ state: 'warn', says: expect.stringContaining('the views cannot be read') });
+});
+
+it('a payment by itself that its provider refuses is told until another is decided, or none is wanted', async () => {
+  const server = endedLater(await StripeServer.start());
+  const clock = { nowMs: Date.now() };
+  const secretKeyFile = join(temporaryFolder(), 'key');
+  writeFileSync(secretKeyFile, SECRET_KEY);
+  const stripe = { secretKeyFile, successUrl: 'https://app.example/paid', baseUrl: server.url };
+  const settings = { metrics: { serve: { port: 0 } }, payments: { provider: 'stripe', stripe } };
+  const gateway = await startTestGateway({ settings, clock: () => clock.nowMs });
+  const { accountId } = await openAccount(gateway);
+  const { payments, projections } = gateway.gateway.process;
+  const found = async () => {
+    await payments.look();
+    await projections.whenWritten();
+    return (await doctor(join(gateway.data, 'gateway.json'))).of('paying accounts');
+  };
+  const configured = (consentedAtMs: number | null): AccountCommand => ({
+    ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000_000), target: usd(5_010_000_000) },
+    ...{ monthlyCap: usd(9_000_000_000), consentedAtMs, by: 'o@example.com' },
+  });
+  const save = (paymentMethodId: string): AccountCommand => ({
+    ...{
+      type: 'SavePaymentMethod',
+      provider: 'stripe',
+      customerId: 'c',
+      paymentMethodId,
+      brand: 'visa',
+      last4: '4242',
+    },
+    ...{ consentedAtMs: clock.nowMs, by: 'o@example.com' },
+  });
+  await gateway.command(save('pm_ok'), accountId);
+  server.faults.push('forbidden', 'forbidden');
+  await gateway.command(configured(clock.nowMs), accountId);
+  expect(await found()).toMatchObject({
+    state: 'warn',
+    says: expect.stringMatching(
+      new RegExp(
+        `^1 payments given up, with nothing charged, which are begun again later: ${accountId} reload_\\w+ \\(stripe\\)$`,
+      ),
+    ),
+    advice: expect.stringMatching(/ledger replay says why/),
+  });
+  await gateway.command(configured(null), accountId);
+  expect(await found()).toMatchObject({ state: 'ok' });
+  server.faults.push('forbidden', 'forbidden');
+  await gateway.command(configured(clock.nowMs), accountId);
+  expect(await found()).toMatchObject({ state: 'warn' });
+  // What a bank declines is its owner's matter.
+  clock.nowMs += 1_000;
+  await gateway.command(save('pm_declined'), accountId);
+  expect(await found()).toMatchObject({ state: 'ok' });
+  expect(server.made('/v1/payment_intents').at(-1)?.params).toMatchObject({ payment_method: 'pm_declined' });
+  await gateway.stop();
 });
 
 it('whether the payment provider can be reached is a look of its own, at which nothing is sent', async () => {

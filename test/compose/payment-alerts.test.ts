@@ -98,6 +98,17 @@ describe.skipIf(!hasPromtool)('alerts of compose.yaml about payments', () => {
     expectFiring(['PaymentProviderFailing', 'PaymentsOpenLong'], before, await page());
   });
 
+  it('tell of a provider that refuses to make payments', async () => {
+    const { server, page, begin, payments } = await scene();
+    const before = await page();
+    server.faults.push('forbidden');
+    await begin('one');
+    await begin('two');
+    await payments.look();
+    expect(await page()).toMatch(/^gateway_payment_asks_total\{outcome="refused"\} 1$/m);
+    expectFiring(['PaymentsRefused'], before, await page());
+  });
+
   it('tell of messages that nobody has proven to be the provider’s', async () => {
     const { page, begin, pay } = await scene();
     await begin('one');

@@ -19,6 +19,7 @@ import { ACCOUNT, granted, keyIssued, ms, opened, record, usageOf, usd } from '.
 import { catalogOf, STARTER } from '../fixtures/ledger/example-plan-events.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 
+const DAY_MS = 86_400_000;
 const NOW = ms('2026-11-20T10:00:00.000Z');
 const configure: AccountCommand = {
   ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000) },
@@ -39,6 +40,7 @@ async function scene(catalog: KnownPlans = EMPTY_CATALOG, product = 'gateway') {
   const withdrawn: AskedPayment[] = [];
   const outcomes: PaymentOutcome[] = [];
   const made = { mayWrite: true, nowMs: NOW };
+  const told: Readonly<Record<string, unknown>>[] = [];
   const provider = {
     name: 'stripe',
     ask: async (one: AskedPayment): Promise<PaymentOutcome> => {
@@ -54,7 +56,7 @@ async function scene(catalog: KnownPlans = EMPTY_CATALOG, product = 'gateway') {
     new PaymentsUpkeep({
       ...{ log, accounts, product, provider, clock: () => made.nowMs, mayWrite: () => made.mayWrite },
       catalog: () => catalog,
-      logger: pino({ level: 'silent' }),
+      logger: pino({ level: 'warn' }, { write: (line) => void told.push(JSON.parse(line)) }),
     }),
   );
   const run = async (command: AccountCommand): Promise<void> => {
@@ -69,7 +71,7 @@ async function scene(catalog: KnownPlans = EMPTY_CATALOG, product = 'gateway') {
     if (result.type === 'refused') throw new Error(result.message);
     await upkeep.whenIdle();
   };
-  return { log, upkeep, asked, withdrawn, outcomes, made, run, types: () => log.events.map(({ type }) => type) };
+  return { log, upkeep, asked, withdrawn, outcomes, made, told, run, types: () => log.events.map(({ type }) => type) };
 }
 
 const actorOf = async (command: AccountCommand) =>
@@ -124,6 +126,71 @@ it('what is open is asked of again by the clock, not by each event, and nothing 
   expect(new Set(asked.map(({ attempt }) => attempt.attemptId)).size).toBe(1);
   expect(types().filter((type) => type === 'PaymentSucceeded')).toEqual(['PaymentSucceeded']);
   expect(attemptId(asked[0]?.attempt.attemptId ?? '')).toMatch(/^reload_[0-9a-f]{16}$/);
+});
+
+const refused: PaymentOutcome = { type: 'refused', reason: 'Stripe has refused: StripePermissionError, 403' };
+
+it('a reload that the provider refuses is over and told, begun again an hour later, and not while nobody waits so long', async () => {
+  const { run, asked, outcomes, types, upkeep, made, told, log } = await scene();
+  await run(save);
+  await run(configure);
+  outcomes.push(refused);
+  await run(record(usageOf(1, 1_000_000)));
+  expect(asked.map(({ isFirst }) => isFirst)).toEqual([true]);
+  expect(types().slice(-3)).toEqual(['AutoReloadStarted', 'PaymentAbandoned', 'AutoReloadSkipped']);
+  const given = log.events.find(({ type }) => type === 'PaymentAbandoned');
+  expect(JSON.parse(given?.data ?? '')).toMatchObject({ reason: 'Stripe has refused: StripePermissionError, 403' });
+  expect(told).toMatchObject([
+    { level: 50, accountId: ACCOUNT, attemptId: asked[0]?.attempt.attemptId, reason: refused.reason },
+  ]);
+  await run(record(usageOf(2, 1_000)));
+  made.nowMs += 3_600_000 - 1;
+  await upkeep.look();
+  expect(asked.length).toBe(1);
+  made.nowMs += 1;
+  outcomes.push({ ...paid('pi_1'), amount: usd(15_010_000) } as PaymentOutcome);
+  await upkeep.look();
+  expect(types().slice(-3)).toEqual(['AutoReloadStarted', 'PaymentSucceeded', 'CreditsGranted']);
+  expect(told.length).toBe(1);
+});
+
+it('what stays open was asked of before, each time but the first', async () => {
+  const { run, asked, upkeep } = await scene();
+  await run(save);
+  await run(configure);
+  await run(record(usageOf(1, 1_000_000)));
+  await upkeep.look();
+  await upkeep.look();
+  expect(asked.map(({ isFirst }) => isFirst)).toEqual([true, false, false]);
+});
+
+it('a renewal that the provider refuses is begun again a day later, and the plan goes on past its grace', async () => {
+  const catalog = catalogOf(STARTER);
+  const { run, asked, outcomes, made, upkeep, types } = await scene(catalog);
+  await run({
+    ...{ type: 'ChangePlan', plan: 'starter', provider: 'stripe', catalog, reason: 'as asked for', by: 'operator' },
+    nowMs: NOW,
+  });
+  outcomes.push({ ...paid('pi_1'), amount: STARTER.price } as PaymentOutcome);
+  await upkeep.look();
+  made.nowMs = ms('2026-12-20T10:00:00.000Z');
+  outcomes.push(refused, refused, refused);
+  await upkeep.look();
+  await upkeep.look();
+  expect(types().slice(-2)).toEqual(['RenewalStarted', 'PaymentAbandoned']);
+  made.nowMs += DAY_MS - 1;
+  await upkeep.look();
+  expect(asked.length).toBe(2);
+  for (const days of [1, 3]) {
+    made.nowMs = ms('2026-12-20T10:00:00.000Z') + days * DAY_MS;
+    await upkeep.look();
+  }
+  expect(asked.map(({ isFirst }) => isFirst)).toEqual([false, true, true, true]);
+  made.nowMs = ms('2026-12-27T10:00:00.000Z');
+  outcomes.push({ ...paid('pi_2'), amount: STARTER.price } as PaymentOutcome);
+  await upkeep.look();
+  expect(types().slice(-3)).toEqual(['RenewalStarted', 'PaymentSucceeded', 'CreditsGranted']);
+  expect(types()).not.toContain('PlanEnded');
 });
 
 it('a plan is renewed by the clock alone, asked of at once, and again while it is open', async () => {

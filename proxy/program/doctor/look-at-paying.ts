@@ -35,12 +35,20 @@ function verdictOf({ found, count, isWhole }: Awaited<ReturnType<typeof awaitedP
       nowMs - startedAtMs > DAY_MS ? [`${accountId} ${attemptId} (${provider}, ${lengthOf(nowMs - startedAtMs)})`] : [],
     ),
   );
+  const givenUp = found.flatMap(({ accountId, givenUp }) =>
+    givenUp.map(({ attemptId, provider }) => `${accountId} ${attemptId} (${provider})`),
+  );
   const inGrace = found.flatMap(({ accountId, graceUntilMs }) =>
     graceUntilMs === null ? [] : [`${accountId} (until ${new Date(graceUntilMs).toISOString()})`],
   );
   const unable = found.flatMap(({ accountId, lacksMethod }) => (lacksMethod ? [accountId] : []));
   const all = [
     ...told('payments open for more than a day', long, 'gateway payment ask, or confirm and decline of manual ones'),
+    ...told(
+      'payments given up, with nothing charged, which are begun again later',
+      givenUp,
+      'gateway ledger replay says why: where the provider has refused, its key, its rights and its account are to be looked at',
+    ),
     ...told('plans in grace, whose period is not paid', inGrace, 'gateway account show says why'),
     ...told('accounts with auto-reload and nothing to charge', unable, 'gateway payment save-method'),
     ...(isWhole ? [] : [{ says: `only the first ${count} accounts were looked at`, advice: 'give it more --timeout' }]),

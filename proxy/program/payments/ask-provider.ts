@@ -1,9 +1,10 @@
 import type { EventLog } from '../../../contracts/event-log.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { SYSTEM } from '../../../contracts/permissions.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { attemptOf, openAttempts } from '../../../ledger/account/payments.ts';
+import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
@@ -68,8 +69,17 @@ export const providerFor = async (
   { provider }: PaymentAttempt,
 ): Promise<PaymentProvider> => (provider === MANUAL ? MANUAL_PROVIDER : configuredProvider(context, provided));
 
-/** Asks the provider what became of an attempt, or to begin it, and writes that down. @throws CommandError */
-export async function askProvider(context: CommandContext, provided: ProvidedLog, named: NamedAttempt): Promise<Asked> {
+/**
+ * Asks the provider what became of an attempt, or to begin it, and writes that down.
+ *
+ * @param begunBy where this command has begun it, what it has written @throws CommandError
+ */
+export async function askProvider(
+  context: CommandContext,
+  provided: ProvidedLog,
+  named: NamedAttempt,
+  begunBy: readonly AccountEvent[] = [],
+): Promise<Asked> {
   const { log } = provided;
   const { accountId } = named;
   const state = await readPayer(context, provided, accountId, 'ListPayments');
@@ -83,7 +93,8 @@ export async function askProvider(context: CommandContext, provided: ProvidedLog
       EXIT.refused,
     );
   if (attempt.state === 'paid' && isTelling(provider)) return askOfPaid(context, log, { accountId, attempt, provider });
-  const outcome = await askOfAttempt(provider, accountId, { state, attempt }).catch((error: unknown) => {
+  const isFirst = claimsIn(begunBy).has(attemptId);
+  const outcome = await askOfAttempt(provider, accountId, { state, attempt, isFirst }).catch((error: unknown) => {
     throw untold(accountId, attemptId, error);
   });
   const facts: PaymentFact[] = [{ type: 'attempt', attemptId, outcome }];
@@ -155,6 +166,7 @@ export function sayOutcome(accountId: AccountId, { attempt, outcome }: Pick<Aske
     case 'action required':
       return 'whoever pays has to confirm it';
     case 'abandoned':
+    case 'refused':
       return `nothing was paid: ${outcome.reason}`;
     case 'waits':
       if (outcome.url !== null) return `to be paid at ${outcome.url}`;

@@ -31,12 +31,13 @@ export async function declinePayment(
     const { attemptId, credits } = attempt;
     const configured = await providerFor(context, provided, attempt);
     const taker = isOpen(attempt) ? takerOf(attempt, configured) : null;
-    const told = await taker?.withdraw({ accountId, attempt, method: null }).catch((error: unknown) => {
+    const told = await taker?.withdraw({ accountId, attempt, method: null, isFirst: false }).catch((error: unknown) => {
       throw untold(accountId, attemptId, error);
     });
     if (told?.type === 'waits')
       throw new CommandError(`${accountId}: ${attemptId} is being paid, and is not ended any more`, EXIT.refused);
-    const outcome = told === undefined || told.type === 'abandoned' ? ({ type: 'abandoned', reason } as const) : told;
+    const isOver = told === undefined || told.type === 'abandoned' || told.type === 'refused';
+    const outcome = isOver ? ({ type: 'abandoned', reason } as const) : told;
     let recordedAt: string | null;
     if (outcome.type === 'abandoned') {
       const nowMs = context.clock();

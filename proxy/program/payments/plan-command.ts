@@ -6,7 +6,7 @@ import type { AccountState } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { isWithdrawn } from '../../../ledger/account/method-for.ts';
-import { openAttempts } from '../../../ledger/account/payments.ts';
+import { claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { planInWords } from '../accounts/plan-in-words.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
@@ -64,10 +64,9 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
   const { before, events, recordedAt } = await runAccountCommand(context, log, id, asked);
   const state = events.reduce<AccountState>(evolve, before);
   if (state.type === 'unopened') throw new Error(`${id} has a plan, and is not open`);
-  const claim = events.find(({ type }) => type === 'RenewalStarted');
-  const attemptId =
-    claim !== undefined && 'attemptId' in claim.data && isAsked(claim.data) ? claim.data.attemptId : null;
-  const ask = (attempt: string) => askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt });
+  const [attemptId = null] = claimsIn(events);
+  const ask = (attempt: string) =>
+    askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt }, events);
   const paid = attemptId === null ? null : await ask(attemptId);
   const waitsForCard = paid?.outcome.type === 'waits' && provider !== MANUAL && state.billing.payments.method === null;
   const next = waitsForCard ? `waits for a card\n\nnext: gateway payment save-method ${id}` : null;
@@ -80,5 +79,3 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
     text: `${id}: ${planInWords(state)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(id, paid)}`}`,
   });
 }
-
-const isAsked = (claim: object): boolean => 'price' in claim && claim.price !== 0n;

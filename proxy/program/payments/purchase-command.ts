@@ -53,8 +53,8 @@ async function purchase(id: AccountId, { usd, priceUsd, id: given }: PurchaseOpt
   // Before anything is claimed: its secrets may be missing.
   const { name: provider } = await configuredProvider(context, { log, configuration });
   const begun = { attemptId: attempt, provider, amount: usd, price, by, nowMs: context.clock() };
-  const { recordedAt } = await runAccountCommand(context, log, id, { type: 'StartPurchase', ...begun });
-  const asked = await askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt });
+  const { recordedAt, events } = await runAccountCommand(context, log, id, { type: 'StartPurchase', ...begun });
+  const asked = await askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt }, events);
   const { outcome } = asked;
   showWritten(context, command, recordedAt, {
     json: { accountId: id, attemptId: attempt, amountMicroUsd: usd, priceMicroUsd: price, provider, outcome },

@@ -32,8 +32,8 @@ const save = (id: string): AccountCommand => ({
   ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'cus_1', paymentMethodId: id, brand: 'visa' },
   ...{ last4: '4242', consentedAtMs: ms(OPENED_AT), by: 'owner@example.com' },
 });
-const reload = (id: string, nowMs = NOW): AccountCommand => ({
-  ...{ type: 'StartAutoReload', attemptId: attemptId(id), provider: 'stripe', nowMs },
+const reload = (id: string, nowMs = NOW, provider = 'stripe'): AccountCommand => ({
+  ...{ type: 'StartAutoReload', attemptId: attemptId(id), provider, nowMs },
 });
 const pay = (id: string, amount: number): AccountCommand => ({
   ...{ type: 'RecordPayment', attemptId: attemptId(id), provider: 'stripe', paymentId: paymentId(`pi_${id}`) },
@@ -66,6 +66,13 @@ const methodOf = (life: readonly AccountEvent[], id: string) => {
   if (attempt === undefined) throw new Error(`${id} was not begun`);
   return methodFor(state, attempt);
 };
+
+/** Attempts that were given up at once: when each was begun, and from when on another may be. */
+const GIVEN_UP = [
+  ['r1', 0, HOUR],
+  ['r2', HOUR, 3 * HOUR],
+  ['r3', 3 * HOUR, 7 * HOUR],
+] as const;
 
 describe('auto-reload', () => {
   test('is decided without a look at each attempt that there ever was', () => {
@@ -134,21 +141,17 @@ describe('auto-reload', () => {
     given(...lived(life, save('pm_1'))).decides(reload('x', nowMs), skipped('paused', nowMs));
   });
 
-  test('waits as long where nothing was charged and the attempt was given up, and is paused by the fourth', () => {
+  test('waits as long where nothing was charged and the attempt was given up, and is paused by the fourth time an operator says so', () => {
     let life = low;
-    for (const [id, agoMs, next] of [
-      ['r1', 0, HOUR],
-      ['r2', HOUR, 3 * HOUR],
-      ['r3', 3 * HOUR, 7 * HOUR],
-    ] as const) {
-      life = lived(life, reload(id, NOW + agoMs), giveUp(id, NOW + agoMs));
+    for (const [id, agoMs, next] of GIVEN_UP) {
+      life = lived(life, reload(id, NOW + agoMs, 'manual'), giveUp(id, NOW + agoMs));
       given(...life).decides(reload('early', NOW + next - 1), skipped('backoff', NOW + next - 1));
     }
     const begun = given(...low).decided(reload('early', NOW));
     expect(faultsOf([...lived(low, reload('r1'), giveUp('r1', NOW)), ...begun])).toEqual([
       'early: begun, and none may be: backoff',
     ]);
-    life = lived(life, reload('r4', NOW + 7 * HOUR));
+    life = lived(life, reload('r4', NOW + 7 * HOUR, 'manual'));
     const [, paused] = given(...life).decided(giveUp('r4', NOW + 7 * HOUR));
     expect(paused).toEqual({ type: 'AutoReloadPaused', data: { reason: 'given_up', at: at(NOW + 7 * HOUR) } });
     life = lived(life, giveUp('r4', NOW + 7 * HOUR));
@@ -157,6 +160,29 @@ describe('auto-reload', () => {
     expect(faultsOf(life.slice(0, -1))).toContainEqual(
       expect.stringMatching(/r4: given up once more, and auto-reload is/),
     );
+  });
+
+  test('is paused by nobody where its provider is away, or refuses, however often: it waits four hours then, as by the books of before', () => {
+    let life = low;
+    for (const [id, agoMs] of [...GIVEN_UP, ['r4', 7 * HOUR], ['r5', 11 * HOUR]] as const) {
+      life = lived(life, reload(id, NOW + agoMs));
+      given(...life).decides(giveUp(id, NOW + agoMs), {
+        type: 'PaymentAbandoned',
+        data: { attemptId: attemptId(id), reason: 'declined by hand', at: at(NOW + agoMs) },
+      });
+      life = lived(life, giveUp(id, NOW + agoMs));
+    }
+    given(...life).decides(reload('early', NOW + 15 * HOUR - 1), skipped('backoff', NOW + 15 * HOUR - 1));
+    expect(started(life, 'r6', NOW + 15 * HOUR)).toHaveProperty('amount');
+    expect(faultsOf(lived(life, reload('r6', NOW + 15 * HOUR)))).toEqual([]);
+    const early = given(...lived(low, reload('x', NOW))).decided(giveUp('x', NOW));
+    const begun = given(...low).decided(reload('early', NOW + 1));
+    expect(faultsOf([...lived(low, reload('x', NOW)), ...early, ...begun])).toEqual([
+      'early: begun, and none may be: backoff',
+    ]);
+    // Programs of before have paused it.
+    const paused: AccountEvent = { type: 'AutoReloadPaused', data: { reason: 'given_up', at: at(NOW + 11 * HOUR) } };
+    expect(faultsOf([...life, paused])).toEqual([]);
   });
 
   test('is, once other terms are consented to, of those alone: an attempt of before is not charged, nor counted', () => {

@@ -85,15 +85,22 @@ export const paymentMoves = [
       },
     ];
   }),
-  move(1, 'decline again and again', { times: fc.integer({ min: 2, max: 5 }) }, function* ({ times }, account) {
-    for (let time = 0; time < times; time++) {
-      const id = attemptId(`reload${account.next()}`);
-      yield { type: 'StartAutoReload', attemptId: id, provider: 'stripe', nowMs: account.nowMs };
-      const declined = { code: 'card_declined', isTerminal: false, nowMs: account.nowMs };
-      yield { type: 'RecordPaymentFailure', attemptId: id, ...declined };
-      account.nowMs += 5 * 3_600_000;
-    }
-  }),
+  move(
+    1,
+    'decline, or give up, again and again',
+    { times: fc.integer({ min: 2, max: 5 }), provider, isGivenUp: fc.boolean() },
+    function* ({ times, provider: taker, isGivenUp }, account) {
+      for (let time = 0; time < times; time++) {
+        const { nowMs } = account;
+        const id = attemptId(`reload${account.next()}`);
+        yield { type: 'StartAutoReload', attemptId: id, provider: taker, nowMs };
+        yield isGivenUp
+          ? { type: 'AbandonPayment', attemptId: id, reason: 'refused', nowMs }
+          : { type: 'RecordPaymentFailure', attemptId: id, code: 'card_declined', isTerminal: false, nowMs };
+        account.nowMs += 5 * 3_600_000;
+      }
+    },
+  ),
   move(1, 'require action', { which }, (of, account) => {
     const id = attemptOf(account, of.which)?.attemptId ?? unknown;
     const waiting = { attemptId: id, paymentId: paymentId(`pi_${id}`) };

@@ -52,7 +52,7 @@ export class PlainPayments {
         return this.#unlessOver(command.attemptId, (attempt) => {
           attempt.state = 'abandoned';
           const isOfTerms = attempt.startedMs >= (this.#reload?.consentedMs ?? Number.POSITIVE_INFINITY);
-          if (attempt.kind === 'reload' && isOfTerms) this.#inVain(command.nowMs, false);
+          if (attempt.kind === 'reload' && isOfTerms) this.#inVain(command.nowMs, false, attempt.provider === 'manual');
           return 'done';
         });
       case 'SavePaymentMethod': {
@@ -169,17 +169,18 @@ export class PlainPayments {
 
   #fail(attempt: PlainAttempt, { isTerminal, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
     attempt.state = 'failed';
-    if (attempt.kind === 'reload') this.#inVain(nowMs, isTerminal);
+    if (attempt.kind === 'reload') this.#inVain(nowMs, isTerminal, true);
     return 'done';
   }
 
-  #inVain(nowMs: number, isForGood: boolean): void {
+  /** @param isAnswer whoever could pay has said no */
+  #inVain(nowMs: number, isForGood: boolean, isAnswer: boolean): void {
     const reload = this.#reload;
     if (reload === null) return;
     reload.declines += 1;
-    const isLast = isForGood || reload.declines > 3;
+    const isLast = isAnswer && (isForGood || reload.declines > 3);
     if (isLast) reload.isPaused = true;
-    reload.notBeforeMs = isLast ? 0 : nowMs + HOUR_MS * 2 ** (reload.declines - 1);
+    reload.notBeforeMs = isLast ? 0 : nowMs + HOUR_MS * Math.min(4, 2 ** (reload.declines - 1));
   }
 
   #configure({ threshold, target, monthlyCap: cap, consentedAtMs }: Of<'ConfigureAutoReload'>): Verdict {

@@ -239,12 +239,17 @@ describe('a purchase', () => {
       'none',
       /^Stripe has refused: StripeInvalidRequestError, amount_too_large, 400, /,
     ],
-    ['may not be', usd(20_000_000), 'forbidden', /^Stripe has refused: StripePermissionError, 403, /],
+    [
+      'may not be',
+      usd(20_000_000),
+      'forbidden',
+      /^Stripe has refused: StripePermissionError, more_permissions_required, 403, /,
+    ],
   ] as const)('that %s made there is given up, as it has begun nothing', async (_, price, fault, reason) => {
     const { server, ask } = await stripeScene();
     server.faults.push(fault);
     expect(await ask({ ...PURCHASE, price })).toEqual({
-      type: 'abandoned',
+      type: 'refused',
       reason: expect.stringMatching(reason),
     });
     expect(server.all('checkout.session')).toEqual([]);

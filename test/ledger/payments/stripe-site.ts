@@ -45,7 +45,13 @@ export async function runSite({ data, url, message, at }: Site): Promise<number 
   };
   const answered =
     message === null
-      ? await pursuePayments(ACCOUNT, { ...parts, catalog: () => EMPTY_CATALOG, asksOpen: true, onUnknown })
+      ? await pursuePayments(ACCOUNT, {
+          ...parts,
+          catalog: () => EMPTY_CATALOG,
+          asksOpen: true,
+          onUnknown,
+          onRefused: onUnknown,
+        })
       : await hear(new PaymentWebhooks({ ...parts, mayWrite: () => true, logger: pino({ level: 'silent' }) }), message);
   await log.close();
   provider.close();

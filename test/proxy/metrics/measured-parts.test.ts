@@ -47,6 +47,7 @@ const PARTS = {
     asked: () => [
       ['answered', 181],
       ['failed', 191],
+      ['refused', 197],
     ],
     webhooks: () => [[409, 193]],
   },
@@ -73,6 +74,7 @@ it('each metric is the figure of its name', async () => {
     ...{ 'requests_total{status="200"}': 97, 'request_outcomes_total{outcome="completed"}': 101 },
     ...{ 'payments_open{provider="stripe"}': 173, 'payments_open_oldest_seconds{provider="stripe"}': 179 },
     ...{ 'payment_asks_total{outcome="answered"}': 181, 'payment_asks_total{outcome="failed"}': 191 },
+    'payment_asks_total{outcome="refused"}': 197,
     'payment_webhooks_total{status="409"}': 193,
     'rate_limited_total{whose="key",limit="requestsPerMinute"}': 103,
     'rate_limited_total{whose="account",limit="bodyBytes"}': 79,
