@@ -52,6 +52,7 @@ export const PERMISSIONS = {
   SavePaymentMethod: { does: 'save a payment method', may: { ...OWNERS, ...GATEWAY } },
   RemovePaymentMethod: { does: 'remove a payment method', may: OWNERS },
   StartPurchase: { does: 'buy credits', may: OWNERS },
+  EndPurchase: { does: 'end a purchase that is open', may: OWNERS },
   ConfigureAutoReload: { does: 'configure auto-reload', may: OWNERS },
   GrantCredits: { does: 'grant credits', may: STAFF },
   ReinstateCredits: { does: 'give expired credits back', may: STAFF },

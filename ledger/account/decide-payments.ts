@@ -126,6 +126,16 @@ export const abandonPayment = (
     ...afterGivenUp(attempt, state.billing, nowMs),
   ]);
 
+export function endPurchase(command: CommandOf<'EndPurchase'>, state: OpenAccount): Decision {
+  const kind = attemptOf(state.billing.payments, command.attemptId)?.kind ?? 'purchase';
+  if (kind !== 'purchase')
+    return commandRefused(
+      'attempt_not_found',
+      `${command.attemptId} is no purchase (${kind}): it ends with the plan, or the auto-reload, that it is of`,
+    );
+  return abandonPayment({ ...command, type: 'AbandonPayment' }, state);
+}
+
 export function savePaymentMethod(
   { type: _type, consentedAtMs, by, ...saved }: CommandOf<'SavePaymentMethod'>,
   { billing: { payments } }: OpenAccount,

@@ -19,6 +19,7 @@ import { setSpendLimit } from './decide-limits.ts';
 import { addMember, changeMemberRole, removeMember } from './decide-members.ts';
 import {
   abandonPayment,
+  endPurchase,
   recordPayment,
   recordPaymentFailure,
   removePaymentMethod,
@@ -93,6 +94,8 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return requirePaymentAction(command, state);
     case 'AbandonPayment':
       return abandonPayment(command, state);
+    case 'EndPurchase':
+      return endPurchase(command, state);
     case 'SavePaymentMethod':
       return savePaymentMethod(command, state);
     case 'RemovePaymentMethod':

@@ -47,7 +47,7 @@ const COMMANDS: Readonly<Record<string, readonly [Action, ...(readonly string[])
   'payment list': ['ListPayments'],
   'payment ask': ['ListPayments'],
   'payment confirm': ['RecordPayment'],
-  'payment decline': ['AbandonPayment', '--reason', 'x'],
+  'payment decline': ['EndPurchase', '--reason', 'x'],
   'key issue': ['IssueKey'],
   'key rotate': ['RotateKey', 'key_none'],
   'key revoke': ['RevokeKey', 'key_none'],

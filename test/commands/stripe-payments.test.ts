@@ -103,10 +103,6 @@ it('gateway payment decline of a purchase ends its page at Stripe, and another m
   const { server, program } = await site();
   await program.run(...PURCHASE);
   await expect(program.run('credits', 'purchase', 'acct_ada', '--usd', '5')).rejects.toThrow(/gateway payment decline/);
-  await expect(program.run('--as', 'ada@example.com', ...DECLINE)).rejects.toThrow(
-    /owner may not record that a payment will not be made/,
-  );
-  expect(server.get('cs_1').status).toBe('open');
   expect(await program.run(...DECLINE)).toMatch(
     /^acct_ada: p1 \(20\.00 USD of credits\) nothing was paid: typed wrong\nwritten at/,
   );
@@ -119,6 +115,42 @@ it('gateway payment decline of a purchase ends its page at Stripe, and another m
   server.pay(server.all('checkout.session')[1]?.id ?? '');
   await expect(program.run(...DECLINE)).rejects.toThrow(/^acct_ada: p2 was paid \(pi_\d\); .* gateway payment refund/);
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '5000000' });
+});
+
+it('an owner ends an own purchase, at Stripe first; what was paid by then wins, and what Stripe cannot be asked about stays open', async () => {
+  const { server, program, configure } = await site();
+  const as = ['--as', 'ada@example.com'];
+  await program.run(...PURCHASE, ...as);
+  server.isAway = true;
+  await expect(program.run(...DECLINE, ...as)).rejects.toMatchObject({ exitCode: EXIT.unavailable });
+  server.isAway = false;
+  configure('manual');
+  await expect(program.run(...DECLINE, ...as)).rejects.toThrow(
+    'acct_ada: p1 is of stripe, which cannot be asked to end it: that is for operator',
+  );
+  configure('stripe');
+  expect(server.get('cs_1').status).toBe('open');
+  expect(await program.json('payment', 'list', 'acct_ada')).toMatchObject([{ state: 'open' }]);
+  expect(await program.run(...DECLINE, ...as)).toMatch(/^acct_ada: p1 .* nothing was paid: typed wrong\nwritten at/);
+  expect(server.get('cs_1').status).toBe('expired');
+  expect(await program.run('ledger', 'events', 'acct_ada', '--json')).toMatch(
+    /"PaymentAbandoned".*"actor":"ada@example\.com"/,
+  );
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '5', '--id', 'p2', ...as);
+  server.pay(server.all('checkout.session')[1]?.id ?? '');
+  await expect(program.run(...DECLINE, ...as)).rejects.toThrow(/^acct_ada: p2 was paid/);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '5000000' });
+});
+
+it('what begins by itself, or is of a plan, is ended by no owner, nor at Stripe by one', async () => {
+  const { server, program } = await site();
+  await program.run('catalog', 'publish', EXAMPLE);
+  await program.run('account', 'plan', 'acct_ada', 'starter');
+  const asked = server.asked.length;
+  await expect(program.run(...DECLINE, '--as', 'ada@example.com')).rejects.toThrow(
+    /owner may not record that a payment will not be made/,
+  );
+  expect(server.asked.length).toBe(asked);
 });
 
 it('a payment of a provider that is configured no more is declined here alone, and counts where it is paid there all the same', async () => {

@@ -3,8 +3,8 @@ import { formatUsd } from '../../../contracts/money.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isOpen } from '../../../ledger/account/payments-state.ts';
 import { takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
-import { runAccountCommand } from '../accounts/run-account-command.ts';
-import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
+import { assertMayRead, runAccountCommand } from '../accounts/run-account-command.ts';
+import { actorOf, type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 import {
   attemptNamed,
@@ -26,11 +26,20 @@ export async function declinePayment(
   await withEventLog(context, command, async (log, configuration) => {
     const { accountId } = named;
     const provided = { log, configuration };
-    const state = await readPayer(context, provided, accountId, 'AbandonPayment');
+    const state = await readPayer(context, provided, accountId, 'ListPayments');
     const attempt = attemptNamed(state.billing.payments, named);
     const { attemptId, credits } = attempt;
+    // Before its provider ends it.
+    const type = attempt.kind === 'purchase' ? 'EndPurchase' : 'AbandonPayment';
+    assertMayRead(context, accountId, type, state);
     const configured = await providerFor(context, provided, attempt);
     const taker = isOpen(attempt) ? takerOf(attempt, configured) : null;
+    const unasked = isOpen(attempt) && taker === null;
+    if (unasked && actorOf(context).type === 'member')
+      throw new CommandError(
+        `${accountId}: ${attemptId} is of ${attempt.provider}, which cannot be asked to end it: that is for operator`,
+        EXIT.refused,
+      );
     const told = await taker?.withdraw({ accountId, attempt, method: null, isFirst: false }).catch((error: unknown) => {
       throw untold(accountId, attemptId, error);
     });
@@ -41,14 +50,12 @@ export async function declinePayment(
     let recordedAt: string | null;
     if (outcome.type === 'abandoned') {
       const nowMs = context.clock();
-      const abandon = { type: 'AbandonPayment', attemptId, reason, nowMs } as const;
-      ({ recordedAt } = await runAccountCommand(context, log, accountId, abandon));
+      ({ recordedAt } = await runAccountCommand(context, log, accountId, { type, attemptId, reason, nowMs }));
     } else {
       const facts = [{ type: 'attempt', attemptId, outcome } as const];
       recordedAt = await recordAs(context, log, { accountId, provider: attempt.provider, facts });
     }
     await refuseIfPaid(context, provided, { accountId, attemptId });
-    const unasked = isOpen(attempt) && taker === null;
     showWritten(context, command, recordedAt, {
       json: { accountId, attemptId, outcome },
       text: `${accountId}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(accountId, { attempt, outcome })}${unasked ? notAsked(attempt) : ''}`,

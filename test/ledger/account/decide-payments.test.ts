@@ -154,6 +154,7 @@ describe('what else becomes of an attempt', () => {
   test('an attempt that waits for whoever pays may be paid, fail or be given up', () => {
     given(opened, started, action).decides(fail, failed);
     given(opened, started, action).decides(abandon, abandoned);
+    given(opened, started, action).decides({ ...abandon, type: 'EndPurchase' }, abandoned);
   });
 });
 

@@ -185,6 +185,12 @@ describe('auto-reload', () => {
     expect(faultsOf([...life, paused])).toEqual([]);
   });
 
+  test('is ended as a purchase by nobody', () => {
+    const end: AccountCommand = { type: 'EndPurchase', attemptId: attemptId('r1'), reason: 'x', nowMs: NOW };
+    given(...lived(low, reload('r1'))).refuses(end, 'attempt_not_found', /^r1 is no purchase \(reload\): it ends with/);
+    given(...low).refuses(end, 'attempt_not_found', /has no payment attempt r1/);
+  });
+
   test('is, once other terms are consented to, of those alone: an attempt of before is not charged, nor counted', () => {
     const lower = configure({ target: usd(10_000_000), monthlyCap: usd(10_000_000), consentedAtMs: NOW + HOUR });
     const before = lived(low, reload('r1'), lower);

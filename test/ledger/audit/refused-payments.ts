@@ -150,6 +150,7 @@ export const PAYMENT_CASES = {
     { type: 'RequirePaymentAction', attemptId: attempt, paymentId: payment, nowMs: ms(AT) },
     action,
   ),
+  EndPurchase: late({ type: 'EndPurchase', attemptId: attempt, reason: 'x', nowMs: ms(AT) }, abandoned),
   AbandonPayment: late({ type: 'AbandonPayment', attemptId: attempt, reason: 'x', nowMs: ms(AT) }, abandoned),
   RecordRefund: [
     {

@@ -225,6 +225,7 @@ function closing({ which, graceMs }: { which: number; graceMs: number }, account
 const CAN_BE_REPEATED = {
   ...{ GrantCredits: 1, RevokeGrant: 1, RestoreGrant: 1, ReverseDebit: 1, AdjustBalance: 1, SetSpendLimit: 1 },
   ...{ StartPurchase: 1, RecordPayment: 1, RecordPaymentFailure: 1, RequirePaymentAction: 1, AbandonPayment: 1 },
+  EndPurchase: 1,
   ...{ SavePaymentMethod: 1, RemovePaymentMethod: 1, RecordRefund: 1, RecordDispute: 1, CloseDispute: 1 },
   ...{ ConfigureAutoReload: 1, AddMember: 1, ChangeMemberRole: 1, IssueKey: 1, ReportLateUsage: 1 },
 } satisfies Partial<Record<AccountCommand['type'], 1>>;

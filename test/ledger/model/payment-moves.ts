@@ -106,9 +106,9 @@ export const paymentMoves = [
     const waiting = { attemptId: id, paymentId: paymentId(`pi_${id}`) };
     return [{ type: 'RequirePaymentAction', ...waiting, nowMs: account.nowMs }];
   }),
-  move(1, 'abandon', { which }, (of, account) => {
+  move(1, 'abandon', { which, type: fc.constantFrom('AbandonPayment', 'EndPurchase') }, (of, account) => {
     const id = attemptOf(account, of.which)?.attemptId ?? unknown;
-    return [{ type: 'AbandonPayment', attemptId: id, reason: 'expired', nowMs: account.nowMs }];
+    return [{ type: of.type, attemptId: id, reason: 'expired', nowMs: account.nowMs }];
   }),
   move(2, 'refund', { which, isNew, percent: fc.integer({ min: 0, max: 101 }) }, (of, account) => {
     const attempt = oneOf(paidOf(account), of.which);

@@ -48,7 +48,13 @@ export class PlainPayments {
           Object.assign(attempt, { state: 'waits', payment: command.paymentId });
           return 'done';
         });
+      case 'EndPurchase':
       case 'AbandonPayment':
+        if (
+          command.type === 'EndPurchase' &&
+          (this.attempts.find(command.attemptId)?.kind ?? 'purchase') !== 'purchase'
+        )
+          return 'refused';
         return this.#unlessOver(command.attemptId, (attempt) => {
           attempt.state = 'abandoned';
           const isOfTerms = attempt.startedMs >= (this.#reload?.consentedMs ?? Number.POSITIVE_INFINITY);
