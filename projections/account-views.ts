@@ -44,12 +44,13 @@ export class AccountViews implements AccountRepository {
 
   /** Whether every view has folded the event, so that it need not even be decoded. */
   hasFolded(accountId: AccountId, revision: Revision): boolean {
-    return this.all.every((view) => view.revisionOf(accountId) >= revision);
+    return this.foldedUpTo(accountId) >= revision;
   }
 
   /** The last revision that all views have folded; -1 where there is none. */
   foldedUpTo(accountId: AccountId): Revision {
-    return revision(Math.min(...this.all.map((view) => view.revisionOf(accountId))));
+    const [balance, monthly] = [this.balance.revisionOf(accountId), this.monthly.revisionOf(accountId)];
+    return balance < monthly ? balance : monthly;
   }
 
   /** Whether nothing of the event is to be waited for: it is folded, or left until the account can be read. */

@@ -3,6 +3,7 @@ import { type AccountId, accountId, type RequestId, type Revision } from '../con
 import { type MicroUsd, microUsd } from '../contracts/money.ts';
 import { ACCOUNT_STATE_VERSION, type AccountState, type OpenAccount } from '../ledger/account/account-state.ts';
 import { evolve } from '../ledger/account/evolve.ts';
+import { evolveOwn, OwnParts } from '../ledger/account/evolve-own.ts';
 import { type ExceptionsState, NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
 import { type AccountSnapshot, UNOPENED } from '../ledger/account/load-account.ts';
 import {
@@ -54,6 +55,8 @@ export class BalanceView implements View {
   readonly tables = [ACCOUNTS, EXCEPTIONS] as const;
   readonly revisions = ACCOUNTS;
   #accounts = new Map<AccountId, Entry>();
+  /** Found last: a request's events come together, and each is asked for several times. */
+  #last: Entry | null = null;
   /** Those of accounts that are not in memory. */
   #stored: StoredRows | null = null;
   #unreadExpiries = new ExpiryCalendar();
@@ -62,7 +65,8 @@ export class BalanceView implements View {
   #changedExceptions = new Map<AccountId, Set<RequestId>>();
 
   read(id: AccountId): AccountSnapshot {
-    return this.#find(id)?.snapshot ?? UNOPENED;
+    const entry = this.#find(id);
+    return entry === undefined ? UNOPENED : shown(entry);
   }
 
   /**
@@ -70,17 +74,18 @@ export class BalanceView implements View {
    * file as it was before.
    */
   *loaded(): Generator<readonly [AccountId, OpenAccount]> {
-    for (const [id, { snapshot }] of this.#accounts) yield [id, snapshot.state];
+    for (const [id, entry] of this.#accounts) yield [id, shown(entry).state];
   }
 
   /** Also those that are in the file, which are not kept for it. Nothing may be folded meanwhile. */
   *all(): Generator<readonly [AccountId, Omit<OpenAccount, 'exceptions'>]> {
     const others = new Map(this.#accounts);
     for (const { id, snapshot } of this.#stored?.all(ACCOUNTS, entryOf) ?? []) {
-      yield [id, (others.get(id)?.snapshot ?? snapshot).state];
+      const other = others.get(id);
+      yield [id, (other === undefined ? snapshot : shown(other)).state];
       others.delete(id);
     }
-    for (const [id, { snapshot }] of others) yield [id, snapshot.state];
+    for (const [id, entry] of others) yield [id, shown(entry).state];
   }
 
   ids(): AccountId[] {
@@ -138,14 +143,14 @@ export class BalanceView implements View {
   }
 
   revisionOf(id: AccountId): Revision {
-    return this.read(id).revision;
+    return this.#find(id)?.snapshot.revision ?? UNOPENED.revision;
   }
 
   apply(id: AccountId, at: Revision, event: AccountEvent): boolean {
     const entry = this.#find(id);
     const { state: before, revision } = entry?.snapshot ?? UNOPENED;
     if (!isNext(id, revision, at)) return false;
-    const after = evolve(before, event);
+    const after = entry === undefined ? evolve(before, event) : evolvedOwn(entry, event);
     this.#noteException(id, event, before, after);
     const changed = this.#set(id, entry, { state: after, revision: at });
     if (!changed.isChanged) this.#changed.push(changed);
@@ -157,6 +162,7 @@ export class BalanceView implements View {
     this.#stored = null;
     this.#unreadExpiries.clear();
     this.#accounts.clear();
+    this.#last = null;
     this.#openExceptions = NONE_OPEN;
     this.#changed = [];
     this.#changedExceptions.clear();
@@ -168,6 +174,7 @@ export class BalanceView implements View {
     for (const entry of changed) {
       entry.isChanged = false;
       // Taken together, and changed by nobody: what is folded while they are written is not in them.
+      entry.own = null;
       const { id, snapshot } = entry;
       const { state, revision } = snapshot;
       const exceptions = this.#changedExceptions.get(id) ?? [];
@@ -197,6 +204,7 @@ export class BalanceView implements View {
   /** Has from here on what another one has, which nobody may use any more. */
   adopt(other: BalanceView): void {
     this.#accounts = other.#accounts;
+    this.#last = null;
     this.#stored = other.#stored;
     this.#unreadExpiries = other.#unreadExpiries;
     this.#openExceptions = other.#openExceptions;
@@ -205,7 +213,10 @@ export class BalanceView implements View {
   }
 
   #find(id: AccountId): Entry | undefined {
-    return this.#accounts.get(id) ?? this.#load(id);
+    if (this.#last?.id === id) return this.#last;
+    const entry = this.#accounts.get(id) ?? this.#load(id);
+    if (entry !== undefined) this.#last = entry;
+    return entry;
   }
 
   #load(id: AccountId): Entry | undefined {
@@ -236,7 +247,7 @@ export class BalanceView implements View {
       entry.snapshot = snapshot;
       return entry;
     }
-    const added = { id, snapshot, isChanged: false };
+    const added = { id, snapshot, isChanged: false, own: null };
     this.#accounts.set(id, added);
     return added;
   }
@@ -254,7 +265,18 @@ export class BalanceView implements View {
 /** Of a row; its exceptions have rows of their own. */
 function entryOf([id, at, _email, _balance, json]: readonly ColumnValue[]): Entry {
   const snapshot = { state: accountOfText(textOf(json)), revision: storedRevision(at) };
-  return { id: accountId(textOf(id)), snapshot, isChanged: false };
+  return { id: accountId(textOf(id)), snapshot, isChanged: false, own: null };
+}
+
+/** From here on it stays as it is. */
+function shown(entry: Entry): OpenSnapshot {
+  entry.own = null;
+  return entry.snapshot;
+}
+
+function evolvedOwn(entry: Entry, event: AccountEvent): OpenAccount {
+  entry.own ??= new OwnParts();
+  return evolveOwn(entry.snapshot.state, event, entry.own);
 }
 
 const exceptionOf = ([_id, requestId, state, text]: readonly ColumnValue[]) =>
@@ -268,6 +290,8 @@ interface Entry {
   snapshot: OpenSnapshot;
   /** Since its rows were taken. */
   isChanged: boolean;
+  /** What of its state was made since somebody has read it, or its rows were taken, and nobody else has. */
+  own: OwnParts | null;
 }
 
 interface OpenExceptions {

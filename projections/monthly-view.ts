@@ -88,6 +88,8 @@ export class MonthlyView implements View {
   readonly tables = [ROWS, REVISIONS] as const;
   readonly revisions = REVISIONS;
   #accounts = new Map<AccountId, Entry>();
+  /** As the balance view's. */
+  #last: Entry | null = null;
   /** Those of accounts that are not in memory. */
   #stored: StoredRows | null = null;
   #changed: Entry[] = [];
@@ -121,6 +123,7 @@ export class MonthlyView implements View {
   clear(): void {
     this.#stored = null;
     this.#accounts.clear();
+    this.#last = null;
     this.#changed = [];
   }
 
@@ -138,12 +141,16 @@ export class MonthlyView implements View {
   /** As the balance view's. */
   adopt(other: MonthlyView): void {
     this.#accounts = other.#accounts;
+    this.#last = null;
     this.#stored = other.#stored;
     this.#changed = other.#changed;
   }
 
   #find(id: AccountId): Entry | undefined {
-    return this.#accounts.get(id) ?? this.#load(id);
+    if (this.#last?.id === id) return this.#last;
+    const entry = this.#accounts.get(id) ?? this.#load(id);
+    if (entry !== undefined) this.#last = entry;
+    return entry;
   }
 
   #load(id: AccountId): Entry | undefined {

@@ -276,12 +276,10 @@ export class Projections {
     });
   }
 
-  #diskOf(options: ProjectionsOptions): ViewDisk | null {
-    const { path, persist, isBeside, isChecked, onDamaged, onUnwritten, onWrittenAgain } = options;
+  #diskOf({ path, persist, isBeside, onDamaged, onUnwritten, onWrittenAgain }: ProjectionsOptions): ViewDisk | null {
     if (path === null) return null;
     return new ViewDisk({
-      ...{ path, persist, views: this.#views, source: this.#source.name },
-      ...(isBeside === true || isChecked === true ? { isChecked: true } : {}),
+      ...{ path, persist, views: this.#views, source: this.#source.name, isChecked: isBeside === true },
       checkpoint: () => this.#storedCheckpoint(),
       assertRead: (checkpoint) => this.#source.throughOf(checkpoint),
       isCatchingUp: () => !this.#caughtUp,

@@ -9,6 +9,8 @@ import type { AccountSnapshot } from '../ledger/account/load-account.ts';
  */
 export class UnclosedAccounts {
   #months = new Map<AccountId, string>();
+  /** The last that is known to be among them. */
+  #observed: AccountId | null = null;
 
   /** Those of which a month may be still to be closed. */
   *upTo(month: string): Generator<AccountId> {
@@ -25,21 +27,26 @@ export class UnclosedAccounts {
   }
 
   observe(accountId: AccountId, event: AccountEvent): void {
-    if (event.type === 'StatementClosed') return;
+    // A request's events come together.
+    if (event.type === 'StatementClosed' || accountId === this.#observed) return;
+    this.#observed = accountId;
     if (!this.#months.has(accountId)) this.#months.set(accountId, '');
   }
 
   /** Nothing came behind its statement. */
   forget(accountId: AccountId): void {
     this.#months.delete(accountId);
+    this.#observed = null;
   }
 
   adopt(other: UnclosedAccounts): void {
     this.#months = other.#months;
+    this.#observed = null;
   }
 
   clear(): void {
     this.#months.clear();
+    this.#observed = null;
   }
 }
 

@@ -191,14 +191,18 @@ function withKey(state: OpenAccount, keyId: KeyId, change: (key: ApiKey) => ApiK
 
 type Debit = Pick<EventData<'CreditsDebited'>, 'grants' | 'carryAfter' | 'uncovered' | 'amount'>;
 
-const debited = (
-  state: OpenAccount,
-  { grants, carryAfter, uncovered, amount }: Debit,
-  leases: OpenAccount['leases'],
-): OpenAccount => ({
+const debited = (state: OpenAccount, debit: Debit, leases: OpenAccount['leases']): OpenAccount => ({
   ...state,
   leases,
-  grants: withoutShares(state.grants, grants),
+  grants: withoutShares(state.grants, debit.grants),
+  ...amountsAfter(state, debit),
+});
+
+/** What a debit leaves beside the grants. @throws RangeError */
+export const amountsAfter = (
+  state: OpenAccount,
+  { carryAfter, uncovered, amount }: Omit<Debit, 'grants'>,
+): Pick<OpenAccount, 'carry' | 'uncovered' | 'balance'> => ({
   carry: carryAfter,
   uncovered: keptAmount(state.uncovered + uncovered),
   balance: lessBy(state, { amount }),

@@ -59,7 +59,8 @@ export const openException = ({ open }: ExceptionsState, requestId: string): Bil
 export const endOfException = ({ ended }: ExceptionsState, requestId: string): ExceptionEnd | undefined =>
   entryOf(ended, requestId);
 
-const instantsOf = ({ requestId, startedAt, finishedAt }: UsageRecorded) => ({
+/** Of what is recorded, for a debit that follows. */
+export const instantsOf = ({ requestId, startedAt, finishedAt }: UsageRecorded) => ({
   requestId,
   startedAtMs: Date.parse(startedAt),
   finishedAtMs: Date.parse(finishedAt),

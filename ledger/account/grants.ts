@@ -114,14 +114,19 @@ export function withoutShares(grants: readonly Grant[], shares: readonly GrantSh
   const indexOf = indexIn(grants, shares.length);
   for (const share of shares) {
     const index = indexOf(share.grantId);
-    const grant = changed[index];
-    if (grant === undefined) throw new Error(`no grant ${share.grantId}`);
-    const remaining = grant.remaining - share.amount;
-    if (remaining < 0n || remaining > grant.amount)
-      throw new Error(`grant ${grant.grantId} of ${grant.amount} would hold ${remaining} micro-USD`);
-    changed[index] = { ...grant, remaining: microUsd(remaining) };
+    const remaining = remainingAfter(changed[index], share);
+    changed[index] = { ...(changed[index] as Grant), remaining };
   }
   return changed;
+}
+
+/** @throws Error where there is no such grant, or it would hold less than nothing, or more than it was of */
+export function remainingAfter(grant: Grant | undefined, share: GrantShare): MicroUsd {
+  if (grant === undefined) throw new Error(`no grant ${share.grantId}`);
+  const remaining = grant.remaining - share.amount;
+  if (remaining < 0n || remaining > grant.amount)
+    throw new Error(`grant ${grant.grantId} of ${grant.amount} would hold ${remaining} micro-USD`);
+  return microUsd(remaining);
 }
 
 /** A grant after what was left of it was written down as expired. @throws Error as `withoutShares`. */

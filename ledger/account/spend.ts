@@ -55,8 +55,15 @@ function withSpent(spend: SpendState, month: string, keyId: KeyId, amount: bigin
   const before = monthOfSpend(spend, month);
   // Copied and then set: a name that is computed within the braces takes half as long again, for each debit of a replay.
   const keys = { ...before.keys };
-  keys[keyId] = keptAmount(spentByKey(before, keyId) + amount);
+  const { account, key } = spentAfter(before, keyId, amount);
+  keys[keyId] = key;
   const months = { ...spend.months };
-  months[month] = { ...before, account: keptAmount(before.account + amount), keys };
+  months[month] = { ...before, account, keys };
   return { ...spend, months };
 }
+
+/** What an account and one of its keys have spent in a month, with an amount more. @throws RangeError */
+export const spentAfter = (before: SpendOfMonth, keyId: KeyId, amount: bigint) => ({
+  account: keptAmount(before.account + amount),
+  key: keptAmount(spentByKey(before, keyId) + amount),
+});

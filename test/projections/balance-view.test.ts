@@ -5,7 +5,17 @@ import { evolve } from '../../ledger/account/evolve.ts';
 import { BalanceView } from '../../projections/balance-view.ts';
 import type { ViewRow } from '../../projections/view.ts';
 import { given } from '../fixtures/ledger/decider-specification.ts';
-import { ACCOUNT, openAccount, record, requestOf } from '../fixtures/ledger/example-account.ts';
+import {
+  ACCOUNT,
+  granted,
+  keyIssued,
+  lifeWith,
+  openAccount,
+  opened,
+  record,
+  requestOf,
+  usageOf,
+} from '../fixtures/ledger/example-account.ts';
 import { BEYOND_EACH, beyond, lifeWithExceptions } from '../fixtures/ledger/many-exceptions.ts';
 import { storedRows } from './stored-rows.ts';
 
@@ -58,6 +68,26 @@ describe('the balance view', () => {
       [view.revisionOf(ACCOUNT), 'owner@example.com'],
       [requestOf(3), 'dropped'],
     ]);
+  });
+
+  test.each<[string, (view: BalanceView) => unknown]>([
+    ['one', (view) => view.read(ACCOUNT).state],
+    ['all in memory', (view) => [...view.loaded()][0]?.[1]],
+    ['all', (view) => [...view.all()][0]?.[1]],
+  ])('leaves what somebody has read as it was, whatever is folded after: %s', (_of, read) => {
+    const events = lifeWith([opened, granted('g', 500), keyIssued()], usageOf(1, 10), usageOf(2, 20), usageOf(3, 30));
+    const born = viewOf(events.slice(0, 1));
+    for (const view of [born, restored([...born.takeChanges()])]) {
+      const states = events.slice(1).map((event) => {
+        follow(view, event);
+        return read(view);
+      });
+      expect(states).toEqual(events.slice(1).map((_, index) => openAccount(events.slice(0, index + 2))));
+      // And what nobody has read meanwhile is the same in the end.
+      expect(viewOf(events).read(ACCOUNT)).toEqual(view.read(ACCOUNT));
+      view.clear();
+      expect(view.read(ACCOUNT).state.type).toBe('unopened');
+    }
   });
 
   test('writes an account and its exceptions as of one revision, whatever is folded between two of its rows', () => {

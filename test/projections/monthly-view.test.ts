@@ -198,6 +198,13 @@ describe('the rows', () => {
     }
   });
 
+  test('that are cleared are gone, also those that were asked for last', () => {
+    const view = viewOf(settled(usageOf(1, 10)));
+    expect(linesOf(view, '2026-11')).not.toEqual([]);
+    view.clear();
+    expect([linesOf(view, '2026-11'), view.revisionOf(ACCOUNT)]).toEqual([[], -1]);
+  });
+
   test('of an item that nobody knows are not restored', () => {
     const restored = new MonthlyView();
     restored.restore(

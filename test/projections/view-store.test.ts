@@ -156,21 +156,21 @@ describe('views start from the beginning', () => {
     const views = new AccountViews();
     const [[first, ofFirst] = [], ...others] = LIVES;
     if (first === undefined) throw new Error('there are lives');
-    const write = async (at: StoredCheckpoint, closed: 'whole' | null): Promise<void> => {
+    const write = async (at: StoredCheckpoint, close: boolean): Promise<void> => {
       const store = openStore(path, views.all, { keep: true });
       await store.write(changesOf(views.all), at);
-      if (closed !== null) await store.close(closed);
+      if (close) await store.close();
     };
     for (const [id, events] of LIVES) foldFrom(views, id, events.slice(0, 12), 0);
-    await write(HEAD, 'whole');
+    await write(HEAD, true);
     copyFileSync(path, copy);
     const whole = restoreViews(copy, new AccountViews().all, { source: FEED });
     expect(whole?.at).toEqual(HEAD);
     whole?.rows.close();
     for (const [id, events] of others) foldFrom(views, id, events, 12);
-    await write(LATER, 'whole');
+    await write(LATER, true);
     foldFrom(views, first, ofFirst ?? [], 12);
-    await write(LATER, null);
+    await write(LATER, false);
     expect(restore(path, new AccountViews().all, FEED)).toEqual(LATER);
     copyFileSync(`${path}-wal`, `${copy}-wal`);
     expect(() => restore(copy, new AccountViews().all, FEED)).toThrow(/are not of one moment/);
