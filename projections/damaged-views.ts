@@ -52,7 +52,10 @@ export function whyDamaged(path: string, error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Why a file cannot be views; null where it can, or there is none. Looks at each page once. @throws as `readUndamaged` */
+/**
+ * Why a file cannot be views; null where it can, or there is none. Looks at its beginning and its length: what is damaged further
+ * inside is found by who reads it (damaged-rows.ts). @throws as `readUndamaged`
+ */
 export function damageOf(path: string): string | null {
   if (!existsSync(path)) return null;
   if (statSync(path).size === 0) return 'it is empty';
@@ -63,8 +66,6 @@ export function damageOf(path: string): string | null {
 function lookAt(path: string): string | null {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   try {
-    const found = database.prepare('PRAGMA quick_check(1)').get()?.quick_check;
-    if (found !== 'ok') return String(found);
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     const isOther = tables.length > 0 && !tables.some(({ name }) => OF_VIEWS.includes(String(name)));
     return isOther ? 'it is a database of something else' : null;

@@ -13,8 +13,6 @@ export const VIEW_LIMITS = Object.freeze({
   postponedPauseMs: 1_000,
   /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
   rowsPerTurn: 50,
-  /** Rows of which the stamp is read in one turn: each may be a page of the disk. */
-  stampsPerTurn: 500,
   /** Events that are folded in one turn of the event loop, and restored accounts that are looked at. */
   foldsPerTurn: 50,
   /** The longest pause between two looks for a log that is away. The looking itself ends with `close`. */

@@ -1,12 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
-import { Worker } from 'node:worker_threads';
 import { isFolderLocked } from '../ledger/journal/folder-lock.ts';
 import { readUndamaged } from './damaged-views.ts';
+import { upcastInThread } from './in-views-thread.ts';
 import { areViewsOf, readFoldedThrough, readLedgerOfViews, writeLedgerOfViews } from './known-views.ts';
 import { removeViews, renameViews } from './remove-views.ts';
 import { settledFile, switchFiles } from './switched-file.ts';
-import type { Upcast } from './upcast-thread.ts';
-import type { UpcastFiles } from './upcast-views.ts';
 import { areVerified } from './verified-mark.ts';
 import { checkpointOf, type StoredCheckpoint } from './view-file.ts';
 import type { ViewFiles } from './view-files.ts';
@@ -89,26 +87,6 @@ async function upcastLive(
     onUnmade(error instanceof Error ? error.message : String(error));
     return null;
   }
-}
-
-/** @throws what `upcastViews` throws; Error where the signal is aborted before */
-function upcastInThread(files: UpcastFiles, signal: AbortSignal): Promise<ReadonlyMap<string, number> | null> {
-  const done = Promise.withResolvers<ReadonlyMap<string, number> | null>();
-  const thread = new Worker(new URL('./upcast-thread.ts', import.meta.url), { workerData: files });
-  const end = (): void => void thread.terminate();
-  signal.addEventListener('abort', end);
-  if (signal.aborted) end();
-  thread.once('message', (made: Upcast) => {
-    if ('failed' in made) done.reject(new Error(made.failed));
-    else done.resolve(made.from);
-  });
-  thread.once('error', done.reject);
-  thread.once('exit', () => {
-    signal.removeEventListener('abort', end);
-    // Whoever has resolved before is not rejected by it.
-    done.reject(new Error('the thread that reads the views of an earlier version has ended'));
-  });
-  return done.promise;
 }
 
 /** Whether views had come to the end of the log once. */

@@ -276,10 +276,12 @@ export class Projections {
     });
   }
 
-  #diskOf({ path, persist, isBeside, onDamaged, onUnwritten, onWrittenAgain }: ProjectionsOptions): ViewDisk | null {
+  #diskOf(options: ProjectionsOptions): ViewDisk | null {
+    const { path, persist, isBeside, isChecked, onDamaged, onUnwritten, onWrittenAgain } = options;
     if (path === null) return null;
     return new ViewDisk({
-      ...{ path, persist, views: this.#views, source: this.#source.name, isChecked: isBeside === true },
+      ...{ path, persist, views: this.#views, source: this.#source.name },
+      ...(isBeside === true || isChecked === true ? { isChecked: true } : {}),
       checkpoint: () => this.#storedCheckpoint(),
       assertRead: (checkpoint) => this.#source.throughOf(checkpoint),
       isCatchingUp: () => !this.#caughtUp,

@@ -1,10 +1,11 @@
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeFolders } from '../ledger/folder-owner.ts';
+import { markClosed } from './closed-mark.ts';
 import { readLedgerOfViews, readUpcastFrom, writeLedgerOfViews } from './known-views.ts';
 import { removeViews } from './remove-views.ts';
 import type { ColumnValue, OlderTable, StoredView, ViewTable } from './view.ts';
-import { checkStamps, isOfLayout, prepareFile, restamp, UPCAST_FROM, versionOf } from './view-file.ts';
+import { checkRows, isOfLayout, prepareFile, restamp, UPCAST_FROM, versionOf } from './view-file.ts';
 
 export interface UpcastFiles {
   /** Views of an earlier version, which nobody writes to. */
@@ -43,6 +44,7 @@ export function upcastViews(
     database.exec(`CREATE TABLE main.${UPCAST_FROM} (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT`);
     for (const [name, version] of plan.upcastFrom)
       database.prepare(`INSERT INTO main.${UPCAST_FROM} VALUES (?, ?)`).run(name, version);
+    markClosed(database);
     database.exec('COMMIT');
   } finally {
     // What was not committed goes with it.
@@ -78,7 +80,7 @@ function planOf(path: string, views: readonly StoredView[]): Plan | null {
     }
     const read = plan.tables.map((table) => table.from);
     if (upcastFrom.size === 0 || !read.every((table) => isThere(database, table))) return null;
-    checkStamps(database, read);
+    checkRows(database, read);
     return plan;
   } finally {
     database.close();

@@ -1,11 +1,9 @@
 import { DamagedViewsError, setDamagedViewsAside, whyDamaged } from './damaged-views.ts';
-import { inTurns } from './in-turns.ts';
-import { VIEW_LIMITS } from './limits.ts';
 import type { RestoredRows } from './restored-rows.ts';
 import type { StoredView } from './view.ts';
 import type { StoredCheckpoint } from './view-file.ts';
 import { ViewFlush } from './view-flush.ts';
-import { type RestoreOptions, restoreViews, ViewStore } from './view-store.ts';
+import { type CloseRequest, type RestoreOptions, restoreViews, ViewStore } from './view-store.ts';
 
 export interface UnwrittenViews {
   /** By `performance.now()`. */
@@ -59,7 +57,7 @@ export class ViewDisk {
   async restore(survey: () => Promise<void>): Promise<StoredCheckpoint | null> {
     const { path, persist, onForget, onDamaged } = this.#options;
     try {
-      const at = await this.#take();
+      const at = this.#take();
       if (at !== null && persist) {
         await survey();
         this.#rows?.endSnapshot();
@@ -77,7 +75,7 @@ export class ViewDisk {
 
   /** The same of a file that is known to have them. @throws Error where it has not */
   async restoreKnown(survey: () => Promise<void>): Promise<StoredCheckpoint> {
-    const at = await this.#take();
+    const at = this.#take();
     if (at === null) throw new Error(`${this.#options.path} holds no views that this program could go on with`);
     await survey();
     this.#rows?.endSnapshot();
@@ -108,10 +106,12 @@ export class ViewDisk {
 
   /** Nothing has the file open for writing when it resolves, and it has all; `open` goes on. @throws Error where it lacks something */
   async suspend(): Promise<void> {
+    let has: CloseRequest['close'] = 'as it is';
     try {
       await this.#flush?.suspend();
+      has = 'whole';
     } finally {
-      await this.#store?.close();
+      await this.#store?.close(has);
     }
   }
 
@@ -147,20 +147,21 @@ export class ViewDisk {
   }
 
   async close({ write }: { readonly write: boolean }): Promise<void> {
+    let has: CloseRequest['close'] = 'as it is';
     try {
       await this.#flush?.close({ write });
+      if (write) has = 'whole';
     } finally {
       this.#rows?.close();
-      await this.#store?.close();
+      await this.#store?.close(has);
     }
   }
 
-  async #take(): Promise<StoredCheckpoint | null> {
-    const { path, views, isChecked = false } = this.#options;
-    const restored = restoreViews(path, views, { ...this.#options, isChecked: true });
+  #take(): StoredCheckpoint | null {
+    const { path, views } = this.#options;
+    const restored = restoreViews(path, views, this.#options);
     if (restored === null) return null;
     this.#rows = restored.rows;
-    if (!isChecked) await inTurns(restored.checking(), VIEW_LIMITS.stampsPerTurn);
     this.#options.assertRead(restored.at.checkpoint);
     return restored.at;
   }

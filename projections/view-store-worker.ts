@@ -1,14 +1,16 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
-import type { WriteAnswer, WriteRequest } from './view-store.ts';
+import { markClosed } from './closed-mark.ts';
+import type { CloseRequest, WriteAnswer, WriteRequest } from './view-store.ts';
 
 /** Carries out a request in one transaction, away from the thread that serves requests. */
 const database = new DatabaseSync(String(workerData), { timeout: 5_000 });
 const prepared = new Map<string, StatementSync>();
 
-parentPort?.on('message', (request: WriteRequest | 'close') => {
-  if (request === 'close') {
+parentPort?.on('message', (request: WriteRequest | CloseRequest) => {
+  if ('close' in request) {
+    if (request.close === 'whole') markWhole();
     database.close();
     parentPort?.close();
     return;
@@ -27,6 +29,15 @@ function write(batches: WriteRequest): WriteAnswer {
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
     return { message: messageOf(error), mayPass: mayPass(error) };
+  }
+}
+
+/** Where there is no room for it, the next start looks at the rows. */
+function markWhole(): void {
+  try {
+    markClosed(database);
+  } catch (error) {
+    if (!mayPass(error)) throw error;
   }
 }
 

@@ -1,14 +1,15 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
+import { markOpen, wasClosedWhole } from './closed-mark.ts';
 import { openRows, RestoredRows } from './restored-rows.ts';
-import type { StoredView, ViewRow, ViewTable } from './view.ts';
+import type { StoredView, ViewRow } from './view.ts';
 import {
   type Batch,
-  checkingStamps,
   checkpointOf,
-  checkStamps,
+  checkRows,
   clearing,
+  heldTables,
   isStored,
   once,
   prepareFile,
@@ -16,8 +17,9 @@ import {
   writing,
 } from './view-file.ts';
 
-/** What one transaction carries out. */
+/** What one transaction carries out; an end, which says so in the file where that has all that was to be written. */
 export type WriteRequest = readonly Batch[];
+export type CloseRequest = { readonly close: 'whole' | 'as it is' };
 /** Null when it is written; otherwise why not, and whether it may be written later. */
 export type WriteAnswer = { readonly message: string; readonly mayPass: boolean } | null;
 
@@ -72,6 +74,7 @@ export class ViewStore {
     makeForFolderOwner(path);
     const database = new DatabaseSync(path, { timeout: 5_000 });
     try {
+      markOpen(database);
       prepareFile(database, views);
       if (!keep) for (const sql of clearing(views)) database.exec(sql);
     } finally {
@@ -90,9 +93,9 @@ export class ViewStore {
     return this.#send(clearing(this.#options.views).map((sql) => once(sql)));
   }
 
-  /** After the write under way. Idempotent. */
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  /** After the write under way; whether the file has all then, and nothing of it is doubted. Idempotent. */
+  close(how: CloseRequest['close'] = 'as it is'): Promise<void> {
+    this.#closing ??= this.#close(how);
     return this.#closing;
   }
 
@@ -121,8 +124,8 @@ export class ViewStore {
     this.#options.onDied(this.#died);
   }
 
-  async #close(): Promise<void> {
-    if (this.#died === null) this.#worker.postMessage('close');
+  async #close(how: CloseRequest['close']): Promise<void> {
+    if (this.#died === null) this.#worker.postMessage({ close: how } satisfies CloseRequest);
     await this.#exited;
   }
 }
@@ -130,7 +133,7 @@ export class ViewStore {
 export interface RestoreOptions {
   /** The name of what feeds the views. */
   readonly source: string;
-  /** Whether its rows are of one moment, for which each is looked at, is not asked here. */
+  /** Whether all of its rows can be relied on was asked before; else it is asked here, unless the file was closed whole. */
   readonly isChecked?: boolean;
 }
 
@@ -140,8 +143,6 @@ interface Restored {
   readonly at: StoredCheckpoint;
   /** To be closed. Until `endSnapshot` all that is read of them is of one moment. */
   readonly rows: RestoredRows;
-  /** Whether they are of one moment, in steps. @throws Error where they are not */
-  checking(): Generator<void>;
 }
 
 /**
@@ -158,8 +159,8 @@ export function restoreViews(path: string, views: readonly StoredView[], options
   try {
     // One snapshot, for a gateway may write beside a command that reads.
     database.exec('BEGIN');
-    at = restoreFrom(database, rows, { views, ...options });
-    return at === null ? null : { at, rows, checking: () => checkingStamps(database, heldTables(database, views)) };
+    at = restoreFrom(database, rows, { views, isChecked: wasClosedWhole(path), ...options });
+    return at === null ? null : { at, rows };
   } finally {
     if (at === null) rows.close();
   }
@@ -168,17 +169,14 @@ export function restoreViews(path: string, views: readonly StoredView[], options
 function restoreFrom(
   database: DatabaseSync,
   rows: RestoredRows,
-  { views, source, isChecked = false }: RestoreOptions & { readonly views: readonly StoredView[] },
+  { views, source, isChecked }: RestoreOptions & { readonly views: readonly StoredView[] },
 ): StoredCheckpoint | null {
   const at = checkpointOf(database, views);
   if (at === null || at.source !== source) return null;
-  if (!isChecked) checkStamps(database, heldTables(database, views));
+  if (isChecked !== true) checkRows(database, heldTables(database, views));
   for (const view of views) if (isStored(database, view)) view.restore(rows);
   return at;
 }
-
-const heldTables = (database: DatabaseSync, views: readonly StoredView[]): ViewTable[] =>
-  views.filter((view) => isStored(database, view)).flatMap(({ tables }) => tables);
 
 function openReadOnly(path: string): DatabaseSync | null {
   try {

@@ -1,22 +1,14 @@
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { GATEWAY_PROGRAM } from '../fixtures/processes/gateway-command.ts';
 import { nodeFlagsOf } from '../fixtures/processes/node-flags.ts';
 import type { Processes } from '../fixtures/processes/processes.ts';
-import { programOfCommit } from '../fixtures/processes/program-of-commit.ts';
-import { CONTENDERS, type Contender } from './contenders/contender.ts';
-import { direct } from './contenders/direct.ts';
-import { FLOOR_FLAGS, startFloor } from './contenders/floor.ts';
-import { startNginx } from './contenders/nginx.ts';
-import { type Ours, startOurs } from './contenders/ours.ts';
-import { startPortkey } from './contenders/portkey.ts';
-import { type Cores, pin, pinnableCores } from './cores.ts';
+import { FLOOR_FLAGS } from './contenders/floor.ts';
 import { profileReport } from './cpu-profile.ts';
 import { measureFeed } from './feed/feed-bench.ts';
 import { type FeedSample, feedFigures, feedReport } from './feed/feed-figures.ts';
-import { type Figure, figureFor, figureOf } from './figures.ts';
+import { type Figure, figureFor } from './figures.ts';
 import { measureFleet } from './fleet/fleet-bench.ts';
 import { type FleetFigure, fleetFigures, fleetReport } from './fleet/fleet-figures.ts';
 import { measureFleetCost } from './fleet-cost/fleet-cost-bench.ts';
@@ -25,18 +17,17 @@ import { judge } from './goals.ts';
 import { measureHostile } from './hostile/hostile-bench.ts';
 import { type HostileFigure, hostileFigures, hostileReport } from './hostile/hostile-figures.ts';
 import { median } from './load/latencies.ts';
-import { LoadGenerator } from './load-generator.ts';
-import { type Bench, measure, type Sample, warmUp } from './measure.ts';
+import type { Sample } from './measure.ts';
 import { measureObserved } from './observed/observed-bench.ts';
 import { observedFigure, observedReport } from './observed/observed-figure.ts';
 import type { Options } from './options.ts';
 import { machineUse, othersShareOf } from './process-usage.ts';
-import { goalsReport, workloadReport } from './report.ts';
+import { goalsReport } from './report.ts';
+import { controlText, isTooWide } from './rounds/ratio-figure.ts';
+import { say } from './say.ts';
 import { sealingFigure, sealingReport } from './settlements/sealing-figure.ts';
 import { measureSealing, measureSettlements } from './settlements/settlement-bench.ts';
 import { type SettlementSample, settlementFigures, settlementReport } from './settlements/settlement-figures.ts';
-import { measureStreams } from './streams/streams-bench.ts';
-import { type StreamsFigure, streamsReport } from './streams/streams-figures.ts';
 import { measureAt } from './weight/at-bench.ts';
 import { measureCopy } from './weight/copy-bench.ts';
 import { copyFigure, copyReport } from './weight/copy-figure.ts';
@@ -60,7 +51,7 @@ import {
   verifyReport,
   type WeightFigures,
 } from './weight/weight-figures.ts';
-import { WORKLOADS, type WorkloadName } from './workloads.ts';
+import { runWorkloads } from './workload-run.ts';
 
 /** Below this many times ours, direct says that the load or the upstream was the limit. */
 const DIRECT_TO_OURS_LEAST = 4;
@@ -90,7 +81,7 @@ export async function runBench(options: Options, processes: Processes): Promise<
   const beforeWeight = machineUse();
   const weight = await runWeight(options, processes);
   const afterWeight = machineUse();
-  const { figures, samples, streams } = await runWorkloads(options, processes);
+  const { figures, samples, changes, streams } = await runWorkloads(options, processes);
   const settlementFigured = settlementFigures(settlements);
   const fleetCostFigured = fleetCostFigures(fleetCost);
   const apart = {
@@ -102,17 +93,23 @@ export async function runBench(options: Options, processes: Processes): Promise<
     hostile,
     feed: feedFigured,
     weight,
+    changes,
     streams,
   };
   const judgements = judge(figures, apart);
   say(goalsReport(judgements));
   for (const doubt of doubtsOf(figures, [
     ...samples,
-    ...observedRounds.flatMap(({ observed: windows, plain }) => [...windows, ...plain]),
+    ...observedRounds.flatMap((windows) => Object.values(windows).flat()),
     ...settlements,
     ...fleetCost,
   ]))
     say(`doubtful: ${doubt}`);
+  for (const { control } of [...changes, ...(observed === null ? [] : [observed])])
+    if (isTooWide(control))
+      say(
+        `doubtful: two processes that differ in nothing are apart as far as what is to be told: ${controlText(control)}`,
+      );
   // Otherwise nothing was weighed.
   if (afterWeight.seconds - beforeWeight.seconds > 1)
     for (const doubt of othersDoubt(othersShareOf(beforeWeight, afterWeight))) say(`doubtful: weight: ${doubt}`);
@@ -189,101 +186,6 @@ async function runWeight(options: Options, processes: Processes): Promise<Weight
   return { ...figures, rebuilds, besideRebuild, copy, verifies, seals, exports, at, memory, diskBytesPerRequest };
 }
 
-interface WorkloadsMeasured {
-  readonly figures: Figure[];
-  readonly samples: Sample[];
-  readonly streams: StreamsFigure[];
-}
-
-async function runWorkloads(options: Options, processes: Processes): Promise<WorkloadsMeasured> {
-  const samples: Sample[] = [];
-  const figures: Figure[] = [];
-  const range = options.streams;
-  if (options.workloads.length === 0 && range === null) return { figures, samples, streams: [] };
-  const upstream = processes.fork('upstream', new URL('fast-upstream/main.ts', import.meta.url));
-  const [{ port: upstreamPort }] = await once(upstream, 'message');
-  const bench: Bench = { load: new LoadGenerator(processes), upstreamPid: upstream.pid ?? 0, options };
-  const { contenders, ours } = await startContenders(processes, upstreamPort, options);
-  pinAll(pinnableCores(), contenders, bench);
-  for (const workload of options.workloads) {
-    const measured = await runWorkload(bench, contenders, workload);
-    samples.push(...measured);
-    figures.push(...figuresOf(measured));
-    if (measured.length > 0) say(workloadReport(figures, workload));
-  }
-  const streams =
-    range === null ? [] : await measureStreams(bench, { contenders, direct: direct(upstreamPort), range });
-  if (range !== null) say(streamsReport(streams, range));
-  if (options.profile && ours !== null) {
-    await processes.stop('ours');
-    say(profileReport(ours.profileFolder));
-  }
-  return { figures, samples, streams };
-}
-
-/** A core for whoever is measured, as one process of many has it, and for nothing else of the benchmark. */
-function pinAll(cores: Cores | null, contenders: readonly Contender[], { load, upstreamPid }: Bench): void {
-  if (cores === null) {
-    say('fewer than two cores, or no taskset (util-linux): nothing is pinned, and the figures are rough\n');
-    return;
-  }
-  pin([load.pid, upstreamPid], cores.load);
-  for (const { pids } of contenders) pin(pids, cores.measured);
-}
-
-async function startContenders(
-  processes: Processes,
-  upstreamPort: number,
-  options: Options,
-): Promise<{ contenders: Contender[]; ours: Ours | null }> {
-  const contenders: Contender[] = [];
-  let ours: Ours | null = null;
-  for (const name of options.contenders) {
-    if (name === 'direct') contenders.push(direct(upstreamPort));
-    if (name === 'floor') contenders.push(await startFloor(processes, upstreamPort));
-    if (name === 'portkey') contenders.push(await startPortkey(processes, upstreamPort));
-    if (name === 'before' && options.before !== null)
-      contenders.push(await startBefore(processes, upstreamPort, options.before));
-    if (name === 'ours') {
-      ours = await startOurs(processes, upstreamPort, options);
-      contenders.push(ours);
-    }
-    if (name !== 'nginx') continue;
-    const nginx = await startNginx(processes, upstreamPort);
-    if (nginx === null) say('nginx is not installed (apt-get install nginx): going on without it');
-    else contenders.push(nginx);
-  }
-  return { contenders, ours };
-}
-
-async function startBefore(processes: Processes, upstreamPort: number, commit: string): Promise<Contender> {
-  const main = programOfCommit(commit, join(processes.folder, 'program-before'));
-  if (main === null) throw new Error(`--before: this clone's history has no ${commit}`);
-  return await startOurs(processes, upstreamPort, { profile: false, name: 'before', main });
-}
-
-async function runWorkload(bench: Bench, contenders: readonly Contender[], name: WorkloadName): Promise<Sample[]> {
-  const without: readonly string[] = WORKLOADS[name].without;
-  const taking = contenders.filter((contender) => !without.includes(contender.name));
-  for (const contender of taking) if (contender.needsWarmUp) await warmUp(bench, contender, name);
-  const samples: Sample[] = [];
-  for (let round = 0; round < bench.options.rounds; round++) {
-    // Each round begins with another one: what changes on the machine meanwhile meets all of them.
-    const first = taking.length === 0 ? 0 : round % taking.length;
-    for (const contender of [...taking.slice(first), ...taking.slice(0, first)])
-      samples.push(await measure(bench, contender, name, round));
-  }
-  return samples;
-}
-
-function figuresOf(samples: readonly Sample[]): Figure[] {
-  return [...Map.groupBy(samples, ({ contender }) => contender).values()]
-    .map(figureOf)
-    .toSorted((a, b) => order(a) - order(b));
-}
-
-const order = ({ contender }: Figure): number => CONTENDERS.indexOf(contender);
-
 /** What the reader should know before believing the figures. */
 function doubtsOf(figures: readonly Figure[], all: readonly (Sample | SettlementSample | FleetCostSample)[]): string[] {
   const samples = all.filter((sample) => 'workload' in sample);
@@ -303,7 +205,3 @@ function doubtsOf(figures: readonly Figure[], all: readonly (Sample | Settlement
 
 const othersDoubt = (share: number): string[] =>
   share > OTHERS_SHARE_MOST ? [`other work on this machine took ${share.toFixed(1)} cores meanwhile`] : [];
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
-}

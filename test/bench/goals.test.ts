@@ -110,6 +110,7 @@ test('the goals are those of the README', () => {
     'first byte: added latency p50, ours to Portkey: at most 0.5x',
     'ledger: events/s appended while serving: at least 4950/s',
     'ledger: event-loop delay p99: at most 5 ms',
+    'JSON: CPU per request, ours to before, upper 95% bound: at most 1.05x',
     'settled, 1,000 accounts, sqlite: at least 5000/s',
     'settled, one hot account, sqlite: at least 1000/s',
     'settled, one hot account, eventstoredb: at least 1000/s',

@@ -7,6 +7,7 @@ import { costRatio, type FleetCostFigure } from './fleet-cost/fleet-cost-figures
 import { type Goal, worst } from './goal.ts';
 import type { HostileFigure } from './hostile/hostile-figures.ts';
 import type { ObservedFigure } from './observed/observed-figure.ts';
+import type { ChangeFigure } from './rounds/change-figure.ts';
 import { type SettlementFigures, settlementFigureFor } from './settlements/settlement-figures.ts';
 import type { SettlementLog, SettlementSpread } from './settlements/settlement-protocol.ts';
 import { type StreamsFigure, streamsRatio } from './streams/streams-figures.ts';
@@ -141,6 +142,17 @@ const OBSERVED_GOALS: readonly Goal<ObservedFigure | null>[] = [
   },
 ];
 
+/** The path of a request does not grow. */
+const CHANGE_GOALS: readonly Goal<readonly ChangeFigure[]>[] = [
+  {
+    title: 'JSON: CPU per request, ours to before, upper 95% bound',
+    bound: 'most',
+    limit: 1.05,
+    unit: 'x',
+    value: (figures) => figures.find(({ workload }) => workload === 'json')?.upper95 ?? null,
+  },
+];
+
 /** Of the worst kind of body. */
 const HOSTILE_GOALS: readonly Goal<readonly HostileFigure[]>[] = [
   {
@@ -198,16 +210,18 @@ interface ApartFigures {
   readonly hostile: readonly HostileFigure[];
   readonly feed: FeedFigures;
   readonly weight: WeightFigures;
+  readonly changes: readonly ChangeFigure[];
   readonly streams: readonly StreamsFigure[];
 }
 
 /** Each goal with what was measured and whether that reaches it. */
 export function judge(figures: Figures, apart: Partial<ApartFigures> = {}): Judgement[] {
   const { settlements = [], fleet = [], fleetCost = [], hostile = [], weight = NOTHING_WEIGHED, streams = [] } = apart;
-  const { observed = null } = apart;
+  const { observed = null, changes = [] } = apart;
   const { feed = { figures: [], relayToDriver: {}, topicToLog: null } } = apart;
   return [
     ...GOALS.map((goal) => judgementOf(goal, figures)),
+    ...CHANGE_GOALS.map((goal) => judgementOf(goal, changes)),
     ...SETTLEMENT_GOALS.map((goal) => judgementOf(goal, settlements)),
     ...OBSERVED_GOALS.map((goal) => judgementOf(goal, observed)),
     ...FLEET_GOALS.map((goal) => judgementOf(goal, fleet)),

@@ -31,11 +31,13 @@ test('lists are taken in the order of all, and rounds stand above those of --qui
   expect(options.windowMs).toBeLessThan(readOptions([]).windowMs);
 });
 
-test('what was before is a contender where a commit is named', () => {
+test('what was before is a contender where a commit is named, and beside ours it is so twice', () => {
   expect(readOptions(['--before', 'a111a14', '--contenders', 'before,ours'])).toMatchObject({
-    contenders: ['before', 'ours'],
+    contenders: ['before', 'control', 'ours'],
     before: 'a111a14',
   });
+  expect(readOptions(['--before', 'a111a14', '--contenders', 'before,floor']).contenders).toEqual(['floor', 'before']);
+  expect(readOptions(['--contenders', 'before,ours']).contenders).toEqual(['ours']);
 });
 
 test('settlements and the fleet can be measured alone, and left out', () => {
@@ -64,6 +66,7 @@ test.each([
   ['--accounts', '1000001'],
   ['--accounts', '19999'],
   ['--contenders', 'apache'],
+  ['--contenders', 'control'],
   ['--rounds', '0'],
   ['--rounds', '21'],
   ['--fast', ''],

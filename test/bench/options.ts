@@ -104,11 +104,15 @@ export interface Options {
   readonly jsonFile: string | null;
 }
 
+/** The control comes by itself. */
+const PICKED = CONTENDERS.filter((name) => name !== 'control');
+
 export const USAGE = `npm run bench -- [options]
   --quick              one short round (some minutes): a smoke test, its figures are rough
   --only LIST          ${CHOICES.join(',')}
-  --contenders LIST    ${CONTENDERS.join(',')}
-  --before COMMIT      this program as that commit has it, as a contender more
+  --contenders LIST    ${PICKED.join(',')}
+  --before COMMIT      this program as that commit has it, as a contender more; beside ours, each round has new processes of
+                       both, and one more of before, as a control
   --rounds N           interleaved rounds (3)
   --events N           of the ledger of replay, start, rebuild, copy, verify, export, at (100000; the goals are for 1000000)
   --accounts N         that do nothing, for memory (60000)
@@ -166,14 +170,21 @@ export function readOptions(args: readonly string[]): Options {
     memory: choices.includes(MEMORY),
     disk: choices.includes(DISK),
     streams: choices.includes(STREAMS) ? STREAMS_RANGE[values.quick ? 'quick' : 'full'] : null,
-    contenders: chosen('--contenders', values.contenders, CONTENDERS).filter(
-      (name) => name !== 'before' || values.before !== undefined,
-    ),
+    contenders: contendersOf(values),
     before: values.before ?? null,
     body: values.large ? 'large' : 'small',
     profile: values.profile,
     jsonFile: values.json ?? null,
   };
+}
+
+/** Where what was before is compared with ours, it is so with itself as well. */
+function contendersOf(values: { readonly contenders?: string; readonly before?: string }): readonly ContenderName[] {
+  const picked = chosen('--contenders', values.contenders, PICKED).filter(
+    (name) => name !== 'before' || values.before !== undefined,
+  );
+  const isCompared = picked.includes('before') && picked.includes('ours');
+  return CONTENDERS.filter((name) => (name === 'control' ? isCompared : picked.includes(name)));
 }
 
 function count(

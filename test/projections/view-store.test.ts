@@ -156,21 +156,21 @@ describe('views start from the beginning', () => {
     const views = new AccountViews();
     const [[first, ofFirst] = [], ...others] = LIVES;
     if (first === undefined) throw new Error('there are lives');
-    const write = async (at: StoredCheckpoint, close: boolean): Promise<void> => {
+    const write = async (at: StoredCheckpoint, closed: 'whole' | null): Promise<void> => {
       const store = openStore(path, views.all, { keep: true });
       await store.write(changesOf(views.all), at);
-      if (close) await store.close();
+      if (closed !== null) await store.close(closed);
     };
     for (const [id, events] of LIVES) foldFrom(views, id, events.slice(0, 12), 0);
-    await write(HEAD, true);
+    await write(HEAD, 'whole');
     copyFileSync(path, copy);
     const whole = restoreViews(copy, new AccountViews().all, { source: FEED });
     expect(whole?.at).toEqual(HEAD);
     whole?.rows.close();
     for (const [id, events] of others) foldFrom(views, id, events, 12);
-    await write(LATER, true);
+    await write(LATER, 'whole');
     foldFrom(views, first, ofFirst ?? [], 12);
-    await write(LATER, false);
+    await write(LATER, null);
     expect(restore(path, new AccountViews().all, FEED)).toEqual(LATER);
     copyFileSync(`${path}-wal`, `${copy}-wal`);
     expect(() => restore(copy, new AccountViews().all, FEED)).toThrow(/are not of one moment/);

@@ -11,7 +11,9 @@ import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { LogProbe } from '../../../ledger/log-probe.ts';
 import type { PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
 import { toldLog } from '../../../ledger/told-log.ts';
+import { wasClosedWhole } from '../../../projections/closed-mark.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
+import { damageOfRowsInThread } from '../../../projections/in-views-thread.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { readParked } from '../../../projections/parked-accounts.ts';
 import { areOfThisProgram, takePreparedViews } from '../../../projections/prepared-views.ts';
@@ -70,7 +72,7 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   const log = toldLog(given.log, breaker, readsLog ? undefined : () => probe.readFailed());
   const options = { ...given, log, clock: clock.now };
   const views = join(configuration.data, VIEWS_FILE);
-  const onDamaged = (reason: string, file: string | null): void =>
+  const onDamaged: OnDamaged = (reason, file) =>
     logger.error({ reason, file }, 'views.db cannot be read as views: it is set aside, and made anew from the log');
   const files = viewFilesOf(configuration.data);
   finishSwitch(files);
@@ -79,9 +81,15 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   const ledgerWatch = await startLedgerWatch(options, opened);
   // A generation that has begun has put away by now what was of the one before.
   const isOthers = readsLog && areOfThisProgram(views) === false;
+  const isSuspect = existsSync(views) && !wasClosedWhole(views);
   const projections = await Projections.start({
     log,
-    ...(isOthers ? { prepare: (signal: AbortSignal) => prepareViews(files, logger, signal) } : {}),
+    // However many accounts there are: whoever asks whether the process lives has an answer meanwhile, and nobody else has.
+    prepare: (signal) => {
+      if (isOthers) return prepareViews(files, logger, signal);
+      return isSuspect ? lookAtRows(views, { onDamaged, signal }) : Promise.resolve(false);
+    },
+    isChecked: isSuspect,
     source: await viewSourceOf(configuration, {
       log,
       clientId: proxyIdOf(configuration.data, options.clock()),
@@ -97,11 +105,11 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
     onWrittenAgain: () => logger.info('the views are written again, with what their file lacked'),
     onLedgerEvent: (event) => ledgerWatch.heard(event),
   });
-  // The look at all restored accounts has made most of what the start needs, and listens to nobody yet.
-  if (projections.checkpoint !== null) giveBackMemory();
   noteProviders(configuration);
   if (readsLog) projections.follow(readsOf(breaker));
   const hiddenAside = projections.whenRestored().then(() => {
+    // The look at all restored accounts has made most of what the start needs, and nobody is served yet.
+    if (projections.checkpoint !== null) giveBackMemory();
     tellSetAside(projections.accounts.setAside, logger);
     return setHiddenAside(log, projections, logger);
   });
@@ -109,7 +117,22 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, provider, breaker, probe };
 }
 
-/** However many accounts there are: nobody waits for it but the requests that are refused meanwhile. Whether there are views to go on with. */
+/**
+ * A gateway that was killed leaves a file that is whole: SQLite sees to that. But where a machine has lost its power, or a file was copied or put back
+ * meanwhile, it may not be, and whatever is admitted by its rows would be wrong: until all of them were looked at nothing is.
+ */
+async function lookAtRows(
+  path: string,
+  { onDamaged, signal }: { readonly onDamaged: OnDamaged; readonly signal: AbortSignal },
+): Promise<false> {
+  const damage = await damageOfRowsInThread(path, signal);
+  if (damage !== null) onDamaged(damage, setDamagedViewsAside(path));
+  return false;
+}
+
+type OnDamaged = (reason: string, file: string | null) => void;
+
+/** Whether there are views to go on with. */
 async function prepareViews(files: ViewFiles, logger: Logger, signal: AbortSignal): Promise<boolean> {
   const onUnmade = (reason: string): void =>
     logger.error({ reason }, 'views.db is of an earlier version, and cannot be made one of this');

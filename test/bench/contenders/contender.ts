@@ -1,4 +1,5 @@
-export const CONTENDERS = ['direct', 'nginx', 'floor', 'portkey', 'before', 'ours'] as const;
+/** `control` is `before` once more, in a process of its own: what two processes of one program differ by. */
+export const CONTENDERS = ['direct', 'nginx', 'floor', 'portkey', 'before', 'control', 'ours'] as const;
 export type ContenderName = (typeof CONTENDERS)[number];
 
 /** Something that the load can be sent through. */

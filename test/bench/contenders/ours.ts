@@ -1,19 +1,18 @@
-import { type ChildProcess, execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { HIGH_LIMITS } from '../../fixtures/gateway/high-limits.ts';
+import { GATEWAY_PROGRAM } from '../../fixtures/processes/gateway-command.ts';
 import { nodeFlagsOf } from '../../fixtures/processes/node-flags.ts';
 import type { Processes } from '../../fixtures/processes/processes.ts';
 import { MODELS } from '../fast-upstream/answers.ts';
-import { READY_MS_MAX, readyLine } from '../ready-line.ts';
+import { readyLine } from '../ready-line.ts';
 import type { Contender } from './contender.ts';
+import { type GatewayData, makeGatewayData } from './gateway-data.ts';
 
-const MAIN = fileURLToPath(new URL('../../../proxy/main.mjs', import.meta.url));
 const PROBE = fileURLToPath(new URL('../event-loop-probe.ts', import.meta.url));
-/** Callers that pay, so that not every request is a line of one account's stream. */
-const ACCOUNTS = 4;
 
 export interface Ours extends Contender {
   readonly process: ChildProcess;
@@ -32,7 +31,7 @@ export interface Ours extends Contender {
 
 interface OursOptions {
   readonly profile: boolean;
-  readonly name?: 'ours' | 'before';
+  readonly name?: 'ours' | 'before' | 'control';
   /** Where it has its files, below those of the run; otherwise by its name. */
   readonly folder?: string;
   /** Its `proxy/main.ts`, where that is not this one. */
@@ -41,6 +40,8 @@ interface OursOptions {
   readonly isProbed?: boolean;
   /** Of its configuration, beside what all have. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** It begins with a copy of these; otherwise they are made by itself. */
+  readonly began?: GatewayData;
 }
 
 /**
@@ -50,19 +51,27 @@ interface OursOptions {
 export async function startOurs(
   processes: Processes,
   upstreamPort: number,
-  { profile, name = 'ours', folder: called = name, main = MAIN, isProbed = true, settings }: OursOptions,
+  {
+    profile,
+    name = 'ours',
+    folder: called = name,
+    main = GATEWAY_PROGRAM,
+    isProbed = true,
+    settings,
+    began,
+  }: OursOptions,
 ): Promise<Ours> {
   const folder = join(processes.folder, called);
   const data = join(folder, 'data');
   const profileFolder = join(folder, 'profiles');
   const probeFile = join(folder, 'event-loop.json');
   mkdirSync(data, { recursive: true });
+  if (began !== undefined) cpSync(began.folder, data, { recursive: true });
   const configuration = join(folder, 'gateway.json');
   const catalog = join(folder, 'catalog.json');
   writeFileSync(configuration, JSON.stringify({ ...configurationOf(data, catalog, upstreamPort), ...settings }));
   writeFileSync(catalog, JSON.stringify({ models: Object.values(MODELS).map(modelOf) }));
-  const keys = Array.from({ length: ACCOUNTS }, (_, index) => openAccount(main, data, index));
-  const brokeKey = openBrokeAccount(main, data, configuration);
+  const { keys, brokeKey } = began ?? makeGatewayData(main, data);
   const child = processes.spawn(
     called,
     [
@@ -127,39 +136,6 @@ export const modelOf = (id: string) => ({
   price: { input: '3.00', output: '15.00' },
   upstreams: [{ provider: 'bench', model: id }],
 });
-
-/** An account with credits for any number of requests; its key. */
-function openAccount(main: string, data: string, index: number): string {
-  const id = `acct_bench${index}`;
-  gateway(main, data, 'account', 'open', '--kind', 'personal', '--email', `bench${index}@example.com`, '--id', id);
-  gateway(main, data, 'credits', 'grant', id, '--usd', '1000000', '--source', 'purchase');
-  const { key } = JSON.parse(gateway(main, data, 'key', 'issue', id));
-  return String(key);
-}
-
-/** The configuration gives no trial. */
-function openBrokeAccount(main: string, data: string, configuration: string): string {
-  const config = ['--config', configuration];
-  gateway(
-    main,
-    data,
-    'account',
-    'open',
-    '--kind',
-    'personal',
-    '--email',
-    'broke@example.com',
-    '--id',
-    'acct_broke',
-    ...config,
-  );
-  return String(JSON.parse(gateway(main, data, 'key', 'issue', 'acct_broke')).key);
-}
-
-function gateway(main: string, data: string, ...command: string[]): string {
-  const program = [main, ...command, '--data', data, '--json'];
-  return execFileSync(process.execPath, program, { encoding: 'utf8', timeout: READY_MS_MAX, stdio: 'pipe' });
-}
 
 function countEvents(file: string): number {
   const database = new DatabaseSync(file, { readOnly: true });

@@ -1,40 +1,44 @@
 import { median } from '../load/latencies.ts';
-import type { Sample } from '../measure.ts';
-import { placeOfUpperBound } from '../settlements/sealing-figure.ts';
+import {
+  controlText,
+  costOf,
+  type RatioFigure,
+  ratioFigure,
+  ratioText,
+  toBoth,
+  type Windows,
+} from '../rounds/ratio-figure.ts';
 
-type Windows = readonly Pick<Sample, 'cpuUs' | 'window'>[];
-
-/** Windows of each, interleaved. */
+/** Windows of each, interleaved; `plain` and `control` differ in nothing. */
 export interface ObservedRound {
   readonly observed: Windows;
   readonly plain: Windows;
+  readonly control: Windows;
 }
 
 /** What access log and metrics together take: by the ratio of CPU a request, with them to without, of each round. */
-export interface ObservedFigure {
-  readonly rounds: number;
+export interface ObservedFigure extends RatioFigure {
   readonly observedCpuUs: number;
   readonly plainCpuUs: number;
-  readonly medianRatio: number;
-  /** Above which the true median is in one of twenty such runs, at the most; null where there are too few rounds to say. */
-  readonly upper95: number | null;
+  /** Of two gateways without them. */
+  readonly control: RatioFigure;
 }
 
 export function observedFigure(rounds: readonly ObservedRound[]): ObservedFigure {
-  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
-  const cpuOf = (windows: Windows): number =>
-    sum(windows.map(({ cpuUs }) => cpuUs)) / sum(windows.map(({ window }) => window.requests));
-  const ratios = rounds.map(({ observed, plain }) => cpuOf(observed) / cpuOf(plain));
-  const place = placeOfUpperBound(ratios.length);
+  const costs = rounds.map(({ observed, plain, control }) => ({
+    observed: costOf(observed, 'request'),
+    plain: costOf(plain, 'request'),
+    control: costOf(control, 'request'),
+  }));
   return {
-    rounds: ratios.length,
-    observedCpuUs: median(rounds.map(({ observed }) => cpuOf(observed))),
-    plainCpuUs: median(rounds.map(({ plain }) => cpuOf(plain))),
-    medianRatio: median(ratios),
-    upper95: place === null ? null : (ratios.toSorted((one, other) => one - other)[place] ?? null),
+    ...ratioFigure(costs.map(({ observed, plain, control }) => toBoth(observed, [plain, control]))),
+    observedCpuUs: median(costs.map(({ observed }) => observed)),
+    plainCpuUs: median(costs.flatMap(({ plain, control }) => [plain, control])),
+    control: ratioFigure(costs.map(({ plain, control }) => control / plain)),
   };
 }
 
-export const observedReport = ({ rounds, observedCpuUs, plainCpuUs, medianRatio, upper95 }: ObservedFigure): string =>
-  `observed: ${observedCpuUs.toFixed(1)} us of CPU a request with access log and metrics, ${plainCpuUs.toFixed(1)} without; ` +
-  `ratio of ${rounds} rounds ${medianRatio.toFixed(3)}, upper 95% bound ${upper95 === null ? 'unknown' : upper95.toFixed(3)}\n`;
+export const observedReport = (figure: ObservedFigure): string =>
+  `observed: ${figure.observedCpuUs.toFixed(1)} us of CPU a request with access log and metrics, ${figure.plainCpuUs.toFixed(1)} without; ` +
+  `${ratioText(figure)}\n` +
+  `  two gateways without them, one to the other: ${controlText(figure.control)}\n`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { placeOfUpperBound, sealingFigure, sealingReport } from './sealing-figure.ts';
+import { sealingFigure, sealingReport } from './sealing-figure.ts';
 import type { SettlementSample } from './settlement-figures.ts';
 
 const sample = (log: SettlementSample['log'], round: number, settled: number): SettlementSample => ({
@@ -16,8 +16,4 @@ test('what sealing takes is the median of the rounds, each compared with itself'
   expect(figure.medianRatio).toBeCloseTo(1.1);
   expect(sealingReport(figure)).toContain('ratio of 3 rounds 1.100, upper 95% bound unknown');
   expect(() => sealingFigure(samples.slice(1))).toThrow('one window of each');
-});
-
-test('the bound of the median is the fifteenth of twenty rounds, the fifth of five, and none of four', () => {
-  expect([4, 5, 20].map(placeOfUpperBound)).toEqual([null, 4, 14]);
 });

@@ -1,0 +1,22 @@
+import { readUndamaged } from './damaged-views.ts';
+import { openRows } from './restored-rows.ts';
+import { checkpointOf, checkRows, heldTables } from './view-file.ts';
+import { viewsOfThisProgram } from './views-of-this-program.ts';
+
+/**
+ * Why the rows of a file cannot all be relied on; null where they can, or the file holds none that this program could go on with. Reads
+ * all of it. @throws as `readUndamaged`
+ */
+export function damageOfRows(path: string): string | null {
+  const views = viewsOfThisProgram();
+  const looked = readUndamaged(path, () => {
+    const database = openRows(path);
+    try {
+      database.exec('BEGIN');
+      if (checkpointOf(database, views) !== null) checkRows(database, heldTables(database, views));
+    } finally {
+      database.close();
+    }
+  });
+  return looked.damage;
+}

@@ -1,0 +1,37 @@
+import { Worker } from 'node:worker_threads';
+import type { UpcastFiles } from './upcast-views.ts';
+import type { ViewsTask, ViewsTaskDone } from './views-thread.ts';
+
+/** @throws what `upcastViews` throws; Error where the signal is aborted before */
+export async function upcastInThread(
+  files: UpcastFiles,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, number> | null> {
+  const done = await inThread({ type: 'upcast', files }, signal);
+  return 'upcastFrom' in done ? done.upcastFrom : null;
+}
+
+/** @throws what `damageOfRows` throws; Error where the signal is aborted before */
+export async function damageOfRowsInThread(path: string, signal: AbortSignal): Promise<string | null> {
+  const done = await inThread({ type: 'look', path }, signal);
+  return 'damage' in done ? done.damage : null;
+}
+
+function inThread(task: ViewsTask, signal: AbortSignal): Promise<ViewsTaskDone> {
+  const done = Promise.withResolvers<ViewsTaskDone>();
+  const thread = new Worker(new URL('./views-thread.ts', import.meta.url), { workerData: task });
+  const end = (): void => void thread.terminate();
+  signal.addEventListener('abort', end);
+  if (signal.aborted) end();
+  thread.once('message', (answer: ViewsTaskDone) => {
+    if ('failed' in answer) done.reject(new Error(answer.failed));
+    else done.resolve(answer);
+  });
+  thread.once('error', done.reject);
+  thread.once('exit', () => {
+    signal.removeEventListener('abort', end);
+    // Whoever has resolved before is not rejected by it.
+    done.reject(new Error('the thread that reads the views has ended'));
+  });
+  return done.promise;
+}

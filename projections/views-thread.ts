@@ -1,0 +1,28 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { damageOfRows } from './damaged-rows.ts';
+import { type UpcastFiles, upcastViews } from './upcast-views.ts';
+import { viewsOfThisProgram } from './views-of-this-program.ts';
+
+/** What is to be done with views that nobody writes to, and may take minutes. */
+export type ViewsTask =
+  | { readonly type: 'upcast'; readonly files: UpcastFiles }
+  | { readonly type: 'look'; readonly path: string };
+
+/** What `upcastViews`, or `damageOfRows`, answers, or why it cannot. */
+export type ViewsTaskDone =
+  | { readonly upcastFrom: ReadonlyMap<string, number> | null }
+  | { readonly damage: string | null }
+  | { readonly failed: string };
+
+/** Away from the thread that answers. */
+function carryOut(task: ViewsTask): ViewsTaskDone {
+  try {
+    return task.type === 'upcast'
+      ? { upcastFrom: upcastViews(task.files, viewsOfThisProgram()) }
+      : { damage: damageOfRows(task.path) };
+  } catch (error) {
+    return { failed: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+parentPort?.postMessage(carryOut(workerData as ViewsTask));

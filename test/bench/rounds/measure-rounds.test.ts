@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { Processes } from '../../fixtures/processes/processes.ts';
+import type { Contender } from '../contenders/contender.ts';
+import type { Ours } from '../contenders/ours.ts';
+import { LoadGenerator } from '../load-generator.ts';
+import type { Bench } from '../measure.ts';
+import { readOptions } from '../options.ts';
+import { type Compared, measureRounds, orderOf } from './measure-rounds.ts';
+
+test('each begins as often as the others, and each order comes in both directions', () => {
+  const orders = Array.from({ length: 6 }, (_, round) => orderOf(['a', 'b', 'c'], round).join(''));
+  expect(orders).toEqual(['abc', 'cba', 'bca', 'acb', 'cab', 'bac']);
+  expect(orderOf(['a', 'b', 'c'], 6)).toEqual(['a', 'b', 'c']);
+  expect([0, 1, 2].map((round) => orderOf(['a', 'b'], round).join(''))).toEqual(['ab', 'ba', 'ba']);
+});
+
+/** Processes that answer as the benchmark's upstream does, and what became of them. */
+async function answering() {
+  const processes = new Processes();
+  onTestFinished(() => processes.stopAll());
+  const started: string[] = [];
+  const pids: number[] = [];
+  /** Whose port was asked for, in order: by each load on it. */
+  const loaded: string[] = [];
+  const start = async (folder: string, name: 'ours' | 'before'): Promise<Contender> => {
+    const child = processes.fork(folder, new URL('../fast-upstream/main.ts', import.meta.url));
+    const [{ port }] = await once(child, 'message');
+    mkdirSync(join(processes.folder, folder, 'data'), { recursive: true });
+    started.push(folder);
+    pids.push(child.pid ?? 0);
+    return {
+      name,
+      get port() {
+        if (loaded.at(-1) !== name) loaded.push(name);
+        return port;
+      },
+      ...{ headers: [{}], pids: [child.pid ?? 0], needsWarmUp: true },
+    };
+  };
+  const options = { ...readOptions(['--rounds', '2']), warmUpMs: 20, settleMs: 5, windowMs: 60 };
+  const bench: Bench = { load: new LoadGenerator(processes), upstreamPid: process.pid, options };
+  return { processes, started, pids, loaded, start, bench };
+}
+
+test('each round has new processes, measured twice in opposite orders, and gone before the next begins', async () => {
+  const { processes, started, pids, loaded, start, bench } = await answering();
+  const fresh = (name: 'ours' | 'before'): Compared => ({
+    type: 'fresh',
+    start: async (folder) => {
+      expect(pids.length % 2 === 1 || pids.every((pid) => !existsSync(`/proc/${pid}`))).toBe(true);
+      return (await start(folder, name)) as Ours;
+    },
+  });
+  const compared = new Map([
+    ['before', fresh('before')],
+    ['ours', fresh('ours')],
+  ]);
+  const rounds = await measureRounds(bench, { processes, called: 'json', cores: null, compared, workload: 'json' });
+  expect(started).toEqual(['json-00-0', 'json-00-1', 'json-01-0', 'json-01-1']);
+  // Warmed up, measured, and measured in the opposite order, which begins with whoever was last; the next round turned about.
+  const [first, second] = [
+    ['before', 'ours', 'before', 'ours', 'before'],
+    ['ours', 'before', 'ours', 'before', 'ours'],
+  ];
+  expect(loaded).toEqual([...first, ...second]);
+  expect(rounds.map((windows) => [...windows.keys()])).toEqual([
+    ['before', 'ours'],
+    ['ours', 'before'],
+  ]);
+  for (const [round, windows] of rounds.entries())
+    for (const [name, samples] of windows)
+      expect(samples.map((sample) => [sample.contender, sample.round])).toEqual([
+        [name, round],
+        [name, round],
+      ]);
+  for (const pid of pids) expect(existsSync(`/proc/${pid}`)).toBe(false);
+  for (const folder of started) expect(existsSync(join(processes.folder, folder, 'data'))).toBe(false);
+});
+
+test('what is there for all rounds is measured once in each, and left as it is', async () => {
+  const { processes, pids, start, bench } = await answering();
+  const contender = await start('lasting', 'ours');
+  const compared = new Map<string, Compared>([['ours', { type: 'lasting', contender }]]);
+  const rounds = await measureRounds(bench, { processes, called: 'json', cores: null, compared, workload: 'json' });
+  expect(rounds.map((windows) => windows.get('ours')?.length)).toEqual([1, 1]);
+  expect(existsSync(`/proc/${pids[0]}`)).toBe(true);
+});

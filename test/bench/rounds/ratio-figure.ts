@@ -1,0 +1,72 @@
+import { median } from '../load/latencies.ts';
+import type { Sample } from '../measure.ts';
+
+export type Windows = readonly Pick<Sample, 'cpuUs' | 'window'>[];
+
+/** What ratios say, one a round, whatever their distribution. */
+export interface RatioFigure {
+  readonly rounds: number;
+  readonly medianRatio: number;
+  /** Below or above which the true median is in one of twenty such runs each, at the most; null where there are too few rounds to say. */
+  readonly lower95: number | null;
+  readonly upper95: number | null;
+  readonly least: number;
+  readonly most: number;
+}
+
+export function ratioFigure(ratios: readonly number[]): RatioFigure {
+  const ordered = ratios.toSorted((one, other) => one - other);
+  const place = placeOfUpperBound(ordered.length);
+  const at = (index: number): number => ordered.at(index) ?? Number.NaN;
+  return {
+    rounds: ordered.length,
+    medianRatio: median(ordered),
+    lower95: place === null ? null : at(-1 - place),
+    upper95: place === null ? null : at(place),
+    ...{ least: at(0), most: at(-1) },
+  };
+}
+
+/** CPU of a request, or of an event, over all windows together. */
+export function costOf(windows: Windows, per: 'request' | 'event'): number {
+  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+  const count = sum(windows.map(({ window }) => (per === 'event' ? window.events : window.requests)));
+  return sum(windows.map(({ cpuUs }) => cpuUs)) / count;
+}
+
+/** A cost to those of two processes that differ in nothing: to both, for one alone may have had luck. */
+export const toBoth = (cost: number, [one, other]: readonly [number, number]): number => cost / Math.sqrt(one * other);
+
+export const ratioText = ({ rounds, medianRatio, upper95 }: RatioFigure): string =>
+  `ratio of ${rounds} rounds ${medianRatio.toFixed(3)}, upper 95% bound ${bound(upper95)}`;
+
+/** Of the control, which is 1 but for chance: how far that goes. */
+export const controlText = ({ medianRatio, lower95, upper95, least, most }: RatioFigure): string =>
+  `ratio ${medianRatio.toFixed(3)}, 95% bounds ${bound(lower95)} and ${bound(upper95)}, single rounds ${least.toFixed(3)} to ${most.toFixed(3)}`;
+
+/** Whether chance alone goes as far as what is to be told from it: then the run says little. */
+export const isTooWide = ({ lower95, upper95 }: RatioFigure): boolean =>
+  lower95 !== null && upper95 !== null && upper95 / lower95 > TOLD_MOST;
+
+const TOLD_MOST = 1.05;
+
+const bound = (value: number | null): string => (value === null ? 'unknown' : value.toFixed(3));
+
+const LEFT_OUT_MOST = 0.05;
+
+/**
+ * Which of the ratios in order bounds the median from above, whatever their distribution: each is below the median as a coin
+ * falls, so that the n-th is not above it with the chance that n or more coins of all fall so.
+ */
+export function placeOfUpperBound(count: number): number | null {
+  let chance = 0;
+  let ways = 1;
+  let place: number | null = null;
+  for (let heads = count; heads > 0; heads--) {
+    chance += ways / 2 ** count;
+    if (chance > LEFT_OUT_MOST) break;
+    place = heads - 1;
+    ways = (ways * heads) / (count - heads + 1);
+  }
+  return place;
+}

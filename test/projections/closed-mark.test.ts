@@ -1,0 +1,126 @@
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { accountId, accountStream } from '../../contracts/ids.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
+import { wasClosedWhole } from '../../projections/closed-mark.ts';
+import { damageOfRows } from '../../projections/damaged-rows.ts';
+import { damageOf } from '../../projections/damaged-views.ts';
+import { damageOfRowsInThread } from '../../projections/in-views-thread.ts';
+import { Projections } from '../../projections/projections.ts';
+import { restoreViews } from '../../projections/view-store.ts';
+import { viewsOfThisProgram } from '../../projections/views-of-this-program.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { opened } from '../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { inTurnsThroughout, passing } from '../fixtures/ledger/turns.ts';
+import { execute } from './example-ledger.ts';
+import { caughtUp, logOf, writeUnknown, written } from './started-projections.ts';
+
+inTurnsThroughout();
+
+describe('a file of views says that it was closed whole', () => {
+  test('once it was, and no more from its next opening on, also in a copy of the file alone', async () => {
+    const log = logOf();
+    const path = await written(log);
+    expect(wasClosedWhole(path)).toBe(true);
+    const { projections, close } = await caughtUp(log, path);
+    const copy = `${path}.copy`;
+    copyFileSync(path, copy);
+    expect([wasClosedWhole(path), wasClosedWhole(copy)]).toEqual([false, false]);
+    await passing(projections.whenWritten());
+    expect(wasClosedWhole(path)).toBe(false);
+    await close();
+    expect(wasClosedWhole(path)).toBe(true);
+  });
+
+  test('but not beside what another file has left', async () => {
+    const path = await written(logOf());
+    writeFileSync(`${path}-wal`, 'of another');
+    expect(wasClosedWhole(path)).toBe(false);
+  });
+
+  test('nor where the views have stopped: what has stopped them may be in it', async () => {
+    const log = logOf();
+    const path = await written(log);
+    const { stopped, close } = await caughtUp(log, path);
+    writeUnknown(log);
+    await passing(expect.poll(() => stopped.length).toBe(1));
+    await close();
+    expect(wasClosedWhole(path)).toBe(false);
+  });
+});
+
+const mixed = (path: string): void => execute(path, 'UPDATE stamped SET total = total + 1');
+const killed = (path: string): void => execute(path, 'DROP TABLE closed_whole');
+const restored = (path: string) => {
+  const found = restoreViews(path, viewsOfThisProgram(), { source: 'log' });
+  found?.rows.close();
+  return found;
+};
+
+test('rows of a file that was closed whole are not all looked at by whoever reads it next; any others are', async () => {
+  const path = await written(logOf());
+  mixed(path);
+  expect(restored(path)).not.toBeNull();
+  killed(path);
+  expect(() => restored(path)).toThrow(/not of one moment/);
+});
+
+describe('rows that cannot all be relied on', () => {
+  const ending = new AbortController().signal;
+
+  test('are none in a file that is whole, or holds none', async () => {
+    const path = await written(logOf());
+    expect(damageOfRows(path)).toBeNull();
+    await expect(damageOfRowsInThread(path, ending)).resolves.toBeNull();
+    execute(path, 'DELETE FROM checkpoint');
+    mixed(path);
+    expect(damageOfRows(path)).toBeNull();
+  });
+
+  test('are those of two moments', async () => {
+    const path = await written(logOf());
+    mixed(path);
+    await expect(damageOfRowsInThread(path, ending)).resolves.toMatch(/not of one moment/);
+  });
+
+  test('are those whose pages stand in one another’s place, which SQLite takes for whole', async () => {
+    const path = await manyWritten();
+    swapPages(path, '"type":"open"');
+    expect(damageOf(path)).toBeNull();
+    expect(damageOfRows(path)).toMatch(/^\d+ rows of balance_v\d+ are not found by their keys$/);
+    // Whoever looks at all accounts, as each start does, comes upon it, too.
+    const damaged: string[] = [];
+    const onDamaged = (why: string): void => void damaged.push(why);
+    const { log } = many;
+    endedLater(await passing(Projections.start({ log, path, persist: true, onDamaged })));
+    expect(damaged).toEqual([expect.stringContaining('is not where its key is sought')]);
+  });
+});
+
+/** Of which the rows stand on several pages. */
+const many = { log: new MemoryEventLog(), accounts: 60 };
+async function manyWritten(): Promise<string> {
+  for (let number = 0; number < many.accounts; number++)
+    many.log.write(accountStream(accountId(`account-${100 + number}`)), encodeEvents([opened], recordingBy('test', 0)));
+  return written(many.log);
+}
+
+const PAGE_BYTES = 4_096;
+/** SQLite's kind of a page that holds rows of a table WITHOUT ROWID, and none but rows. */
+const LEAF = 0x0a;
+
+/** The first and the last of the pages that hold such a text. */
+function swapPages(path: string, text: string): void {
+  const content = readFileSync(path);
+  const pages = Array.from({ length: content.length / PAGE_BYTES }, (_, at) =>
+    content.subarray(at * PAGE_BYTES, (at + 1) * PAGE_BYTES),
+  ).filter((page) => page[0] === LEAF && page.includes(text));
+  const [first, last] = [pages[0], pages.at(-1)];
+  if (first === undefined || last === undefined || first === last) throw new Error('there is more than one page');
+  const kept = Buffer.from(first);
+  last.copy(first);
+  kept.copy(last);
+  writeFileSync(path, content);
+}
