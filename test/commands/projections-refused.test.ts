@@ -5,9 +5,11 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { ledgerId } from '../../contracts/ids.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { damageOf } from '../../projections/damaged-views.ts';
 import { readFoldedThrough, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
+import { ruinPages } from '../fixtures/ledger/views-pages.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -82,7 +84,7 @@ it('nothing is made of, or compared with, a ledger that the views do not know', 
   for (const end of ['', '-wal', '-shm', '-pair']) rmSync(join(data, `ledger.db${end}`), { force: true });
   cpSync(join(other, 'ledger.db'), join(data, 'ledger.db'));
   for (const [command, says] of [
-    ['rebuild', 'nothing is made of it'],
+    ['rebuild', 'nothing is made of it\n'],
     ['diff', 'nothing can be compared'],
   ] as const)
     expect(await runHere('projections', command, '--all', '--data', data)).toMatchObject({
@@ -133,7 +135,7 @@ it.each(DAMAGES)(
       lock.release();
       expect(existsSync(`${files.live}.damaged`)).toBe(false);
       expect(await runHere('projections', ...command, '--data', data)).toMatchObject({
-        ...{ exitCode: 0, stdout: expect.stringContaining('cannot be read, and is set aside beside it') },
+        ...{ exitCode: 0, stdout: expect.stringMatching(/cannot be relied on \(.*\): nobody goes back to it/) },
       });
       expect(emailIn(files.live)).toBe('ada@example.com');
       expect(existsSync(`${files.live}.damaged`)).toBe(true);
@@ -142,6 +144,24 @@ it.each(DAMAGES)(
     }
   },
 );
+
+it('where a page of views.db is damaged, which its beginning does not show, the others take its place, all of them', async () => {
+  const { data, files } = folder();
+  ruinPages(files.live, 'ada@example.com');
+  expect(damageOf(files.live)).toBeNull();
+  expect(await rebuild(data, 'monthly')).toMatchObject({
+    ...{ exitCode: 3, stderr: expect.stringMatching(/is damaged \(.*malformed.*\): --all/) },
+  });
+  expect(await rebuild(data, '--all')).toMatchObject({
+    ...{ exitCode: 0, stdout: expect.stringMatching(/nothing was compared\n.*malformed\): nobody goes back to it/) },
+  });
+  expect(emailIn(files.live)).toBe('ada@example.com');
+  expect([existsSync(`${files.live}.damaged`), existsSync(files.previous)]).toEqual([true, false]);
+  cpSync(`${files.live}.damaged`, files.previous);
+  expect(await runHere('projections', 'rollback', '--data', data)).toMatchObject({
+    ...{ exitCode: 3, stderr: expect.stringContaining('rebuild instead') },
+  });
+});
 
 it('files of views beside the live ones that are damaged are made anew, or refused with a way out', async () => {
   const { data, files } = folder();

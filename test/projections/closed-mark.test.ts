@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { accountId, accountStream } from '../../contracts/ids.ts';
@@ -14,6 +14,7 @@ import { endedLater } from '../fixtures/ended-later.ts';
 import { opened } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { inTurnsThroughout, passing } from '../fixtures/ledger/turns.ts';
+import { exchangePages } from '../fixtures/ledger/views-pages.ts';
 import { execute } from './example-ledger.ts';
 import { caughtUp, logOf, writeUnknown, written } from './started-projections.ts';
 
@@ -87,7 +88,7 @@ describe('rows that cannot all be relied on', () => {
 
   test('are those whose pages stand in one another’s place, which SQLite takes for whole', async () => {
     const path = await manyWritten();
-    swapPages(path, '"type":"open"');
+    exchangePages(path, '"type":"open"');
     expect(damageOf(path)).toBeNull();
     expect(damageOfRows(path)).toMatch(/^\d+ rows of balance_v\d+ are not found by their keys$/);
     // Whoever looks at all accounts, as each start does, comes upon it, too.
@@ -105,22 +106,4 @@ async function manyWritten(): Promise<string> {
   for (let number = 0; number < many.accounts; number++)
     many.log.write(accountStream(accountId(`account-${100 + number}`)), encodeEvents([opened], recordingBy('test', 0)));
   return written(many.log);
-}
-
-const PAGE_BYTES = 4_096;
-/** SQLite's kind of a page that holds rows of a table WITHOUT ROWID, and none but rows. */
-const LEAF = 0x0a;
-
-/** The first and the last of the pages that hold such a text. */
-function swapPages(path: string, text: string): void {
-  const content = readFileSync(path);
-  const pages = Array.from({ length: content.length / PAGE_BYTES }, (_, at) =>
-    content.subarray(at * PAGE_BYTES, (at + 1) * PAGE_BYTES),
-  ).filter((page) => page[0] === LEAF && page.includes(text));
-  const [first, last] = [pages[0], pages.at(-1)];
-  if (first === undefined || last === undefined || first === last) throw new Error('there is more than one page');
-  const kept = Buffer.from(first);
-  last.copy(first);
-  kept.copy(last);
-  writeFileSync(path, content);
 }

@@ -8,6 +8,7 @@ import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
 import { JournalError } from '../../../ledger/journal/journal-error.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { damageOfRows } from '../../../projections/damaged-rows.ts';
 import { damageOf } from '../../../projections/damaged-views.ts';
 import { readFoldedThrough, readUpcastFrom } from '../../../projections/known-views.ts';
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
@@ -75,9 +76,12 @@ async function withViewsLocked(
   { context, command }: CommandCall,
   work: (log: EventLog, configuration: Configuration) => Promise<void>,
 ): Promise<void> {
-  await withReadLog(context, command, async (log, configuration, { error }) => {
+  await withReadLog(context, command, async (log, configuration, { error, lost }) => {
     if (error !== null)
-      throw new CommandError('the views know another ledger than this: nothing is made of it', EXIT.refused);
+      throw new CommandError(
+        `the views know another ledger than this: nothing is made of it${lost === undefined ? OF_ANOTHER : ''}`,
+        EXIT.refused,
+      );
     if (configuration.projections.source !== 'log')
       throw new CommandError(
         'these views are fed from a topic: they are made anew where views.db is moved away',
@@ -93,6 +97,10 @@ async function withViewsLocked(
     }
   });
 }
+
+/** Where the ledger has lost nothing that is known of it. */
+const OF_ANOTHER =
+  '. Where it is the right one, and views.db alone says otherwise, move that away: the next start makes it anew';
 
 function lockOf(folder: string) {
   try {
@@ -113,6 +121,8 @@ async function rebuild(
   const damage = damageOfLive(configuration);
   const isOfThisProgram = damage === null ? areOfThisProgram(live) : null;
   const isUpcast = damage === null && readUpcastFrom(live).size > 0;
+  if (only !== null && damage !== null)
+    throw new CommandError(`the other views cannot stay, for ${live} is damaged (${damage}): --all`, EXIT.refused);
   if (only !== null && (isOfThisProgram !== true || isUpcast))
     throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
   if (anew || damageOf(path) !== null || hasKeptOthers(path) || areOfThisProgram(path) === false) removeViews(path);
@@ -121,13 +131,14 @@ async function rebuild(
   const verified = await verifiedViews(path, log, sums);
   const differences: RowDifference[] = [];
   let found = 0;
-  const compared = isOfThisProgram
-    ? compareFiles({ live, rebuilt: path }, (difference) => {
-        if (only !== null && !difference.table.startsWith(`${only}_v`)) return;
-        found++;
-        if (differences.length < SHOWN_MAX) differences.push(difference);
-      })
-    : null;
+  const compared =
+    isOfThisProgram && damage === null
+      ? compareFiles({ live, rebuilt: path }, (difference) => {
+          if (only !== null && !difference.table.startsWith(`${only}_v`)) return;
+          found++;
+          if (differences.length < SHOWN_MAX) differences.push(difference);
+        })
+      : null;
   if (only !== null && !dryRun) keepOtherViews(path, live, only);
   // The gateway that runs is another program, which could not read them.
   const isOthers = isOfThisProgram === false && isServed(configuration);
@@ -135,7 +146,7 @@ async function rebuild(
     ? null
     : isOthers
       ? 'at the next start, by this program'
-      : await switchViews(context, configuration, 'rebuild');
+      : await switchViews(context, configuration, { to: 'rebuild', isLiveDamaged: damage !== null });
   const { faults: _, ...totals } = verified;
   const json = { ...{ events, isResumed, ...totals, compared, differences: found, shown: differences, switched } };
   show(context, command, {
@@ -162,11 +173,15 @@ const isServed = ({ data }: Configuration): boolean => {
   return existsSync(journal) && isFolderLocked(journal);
 };
 
-/** Why the live views cannot be read; null where they can. @throws CommandError where a gateway has them open, which then cannot go over to others */
+/**
+ * Why the live views cannot be relied on; null where they can. @throws CommandError where a gateway has them open, which can go over to others
+ * from rows that are wrong, and not from what is no file of views
+ */
 function damageOfLive(configuration: Configuration): string | null {
   const { live } = viewFilesOf(configuration.data);
   const damage = damageOf(live);
-  if (damage === null || !isServed(configuration)) return damage;
+  if (damage === null) return damageOfRows(live);
+  if (!isServed(configuration)) return damage;
   throw new CommandError(
     `${live} cannot be read as views (${damage}), and the gateway on this folder has it open: restart that, and it makes them anew`,
     EXIT.refused,
@@ -174,7 +189,7 @@ function damageOfLive(configuration: Configuration): string | null {
 }
 
 const whatBecameOf = (damage: string | null, otherwise: string): string =>
-  damage === null ? otherwise : `what was there cannot be read, and is set aside beside it`;
+  damage === null ? otherwise : `what was there cannot be relied on (${damage}): nobody goes back to it`;
 
 async function rollback({ context, command }: CommandCall, log: EventLog, configuration: Configuration): Promise<void> {
   const { previous } = viewFilesOf(configuration.data);
@@ -186,10 +201,10 @@ async function rollback({ context, command }: CommandCall, log: EventLog, config
       EXIT.refused,
     );
   const { identity } = await readLedgerState(log);
-  if (damageOf(previous) !== null || !holdsViews(previous, identity))
+  if ((damageOf(previous) ?? damageOfRows(previous)) !== null || !holdsViews(previous, identity))
     throw new CommandError(`${previous} holds no views of this program and ledger: rebuild instead`, EXIT.refused);
   const { events } = await broughtUp(context, log, previous);
-  const switched = await switchViews(context, configuration, 'previous');
+  const switched = await switchViews(context, configuration, { to: 'previous', isLiveDamaged: damage !== null });
   show(context, command, {
     json: { events, switched },
     text: `${groupedCount(events)} events read since; switched ${switched}; ${whatBecameOf(damage, 'the views of before are kept in their place')}`,

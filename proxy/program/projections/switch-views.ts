@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Configuration } from '../../../contracts/configuration.ts';
-import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
+import { setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { finishSwitch, switchFiles } from '../../../projections/switched-file.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -10,7 +10,7 @@ import { askOrDo } from './ask-or-do.ts';
 export async function switchViews(
   context: CommandContext,
   { data }: Configuration,
-  to: 'rebuild' | 'previous',
+  { to, isLiveDamaged }: { readonly to: 'rebuild' | 'previous'; readonly isLiveDamaged: boolean },
 ): Promise<'in the gateway' | 'in the folder'> {
   const files = viewFilesOf(data);
   const candidate = statSync(files[to]).ino;
@@ -20,7 +20,7 @@ export async function switchViews(
     // A gateway that has ended in the middle of it may have done it.
     isDone = statSync(files.live, { throwIfNoEntry: false })?.ino === candidate;
     if (isDone) return;
-    if (damageOf(files.live) !== null) setDamagedViewsAside(files.live);
+    if (isLiveDamaged) setDamagedViewsAside(files.live);
     switchFiles(files, files[to]);
   });
   return isDone ? 'in the gateway' : where;
