@@ -105,11 +105,8 @@ export async function runBench(options: Options, processes: Processes): Promise<
     ...fleetCost,
   ]))
     say(`doubtful: ${doubt}`);
-  for (const { control } of [...changes, ...(observed === null ? [] : [observed])])
-    if (isTooWide(control))
-      say(
-        `doubtful: two processes that differ in nothing are apart as far as what is to be told: ${controlText(control)}`,
-      );
+  for (const figure of [...changes, ...(observed === null ? [] : [observed])])
+    if (isTooWide(figure)) say(`doubtful: chance goes as far as what is to be told: ${controlText(figure)}`);
   // Otherwise nothing was weighed.
   if (afterWeight.seconds - beforeWeight.seconds > 1)
     for (const doubt of othersDoubt(othersShareOf(beforeWeight, afterWeight))) say(`doubtful: weight: ${doubt}`);

@@ -31,9 +31,9 @@ test('lists are taken in the order of all, and rounds stand above those of --qui
   expect(options.windowMs).toBeLessThan(readOptions([]).windowMs);
 });
 
-test('what was before is a contender where a commit is named, and beside ours it is so twice', () => {
+test('what was before is a contender where a commit is named, and beside ours both are there twice', () => {
   expect(readOptions(['--before', 'a111a14', '--contenders', 'before,ours'])).toMatchObject({
-    contenders: ['before', 'control', 'ours'],
+    contenders: ['before', 'before-again', 'ours-again', 'ours'],
     before: 'a111a14',
   });
   expect(readOptions(['--before', 'a111a14', '--contenders', 'before,floor']).contenders).toEqual(['floor', 'before']);
@@ -66,7 +66,7 @@ test.each([
   ['--accounts', '1000001'],
   ['--accounts', '19999'],
   ['--contenders', 'apache'],
-  ['--contenders', 'control'],
+  ['--contenders', 'ours-again'],
   ['--rounds', '0'],
   ['--rounds', '21'],
   ['--fast', ''],

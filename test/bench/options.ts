@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { CONTENDERS, type ContenderName } from './contenders/contender.ts';
+import { CONTENDERS, type ContenderName, isAgain } from './contenders/contender.ts';
 import type { StreamsRange } from './streams/streams-figures.ts';
 import { WORKLOADS, type WorkloadName } from './workloads.ts';
 
@@ -104,15 +104,15 @@ export interface Options {
   readonly jsonFile: string | null;
 }
 
-/** The control comes by itself. */
-const PICKED = CONTENDERS.filter((name) => name !== 'control');
+/** The others come by themselves. */
+const PICKED = CONTENDERS.filter((name) => !isAgain(name));
 
 export const USAGE = `npm run bench -- [options]
   --quick              one short round (some minutes): a smoke test, its figures are rough
   --only LIST          ${CHOICES.join(',')}
   --contenders LIST    ${PICKED.join(',')}
   --before COMMIT      this program as that commit has it, as a contender more; beside ours, each round has new processes of
-                       both, and one more of before, as a control
+                       both, two of each
   --rounds N           interleaved rounds (3)
   --events N           of the ledger of replay, start, rebuild, copy, verify, export, at (100000; the goals are for 1000000)
   --accounts N         that do nothing, for memory (60000)
@@ -178,13 +178,13 @@ export function readOptions(args: readonly string[]): Options {
   };
 }
 
-/** Where what was before is compared with ours, it is so with itself as well. */
+/** Where what was before is compared with ours, each is there twice. */
 function contendersOf(values: { readonly contenders?: string; readonly before?: string }): readonly ContenderName[] {
   const picked = chosen('--contenders', values.contenders, PICKED).filter(
     (name) => name !== 'before' || values.before !== undefined,
   );
   const isCompared = picked.includes('before') && picked.includes('ours');
-  return CONTENDERS.filter((name) => (name === 'control' ? isCompared : picked.includes(name)));
+  return CONTENDERS.filter((name) => (isAgain(name) ? isCompared : picked.includes(name)));
 }
 
 function count(

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Processes } from '../fixtures/processes/processes.ts';
-import { CONTENDERS, type Contender, type ContenderName } from './contenders/contender.ts';
+import { CONTENDERS, type Contender, type ContenderName, isAgain } from './contenders/contender.ts';
 import { direct } from './contenders/direct.ts';
 import { startFloor } from './contenders/floor.ts';
 import { Gateways, isGateway } from './contenders/gateways.ts';
@@ -73,7 +73,7 @@ async function beginRun(options: Options, processes: Processes): Promise<Scene> 
 }
 
 /** Then the gateways of each round are new ones. */
-const isCompared = ({ contenders }: Options): boolean => contenders.includes('control');
+const isCompared = ({ contenders }: Options): boolean => contenders.some(isAgain);
 
 /** What is there for all rounds of all workloads. */
 async function startLasting(scene: Scene): Promise<Map<ContenderName, Contender>> {
@@ -101,7 +101,8 @@ function startContender({ processes, upstreamPort, gateways }: Scene, name: Cont
     case 'portkey':
       return startPortkey(processes, upstreamPort);
     case 'before':
-    case 'control':
+    case 'before-again':
+    case 'ours-again':
     case 'ours':
       return gateways.start(name, { folder: name, isProbed: true });
   }

@@ -1,6 +1,17 @@
-/** `control` is `before` once more, in a process of its own: what two processes of one program differ by. */
-export const CONTENDERS = ['direct', 'nginx', 'floor', 'portkey', 'before', 'control', 'ours'] as const;
+export const CONTENDERS = [
+  'direct',
+  'nginx',
+  'floor',
+  'portkey',
+  'before',
+  'before-again',
+  'ours-again',
+  'ours',
+] as const;
 export type ContenderName = (typeof CONTENDERS)[number];
+/** The same programs in further processes, where those are compared: two processes of one program differ, too. */
+const AGAIN: readonly ContenderName[] = ['before-again', 'ours-again'];
+export const isAgain = (name: ContenderName): boolean => AGAIN.includes(name);
 
 /** Something that the load can be sent through. */
 export interface Contender {

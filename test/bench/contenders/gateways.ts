@@ -6,7 +6,7 @@ import type { ContenderName } from './contender.ts';
 import { type GatewayData, makeGatewayData } from './gateway-data.ts';
 import { type Ours, startOurs } from './ours.ts';
 
-const GATEWAYS = ['before', 'control', 'ours'] as const;
+const GATEWAYS = ['before', 'before-again', 'ours-again', 'ours'] as const;
 export type GatewayName = (typeof GATEWAYS)[number];
 
 export const isGateway = (name: ContenderName): name is GatewayName => GATEWAYS.some((gateway) => gateway === name);
@@ -32,12 +32,12 @@ export class Gateways {
   }
 
   async start(name: GatewayName, { folder, isProbed }: { folder: string; isProbed: boolean }): Promise<Ours> {
-    const isOurs = name === 'ours';
+    const isOurs = name === 'ours' || name === 'ours-again';
     const main = isOurs ? GATEWAY_PROGRAM : this.#before();
     const profile = isOurs && this.#options.profile;
     const options = { name, main, profile, folder, isProbed, began: this.#dataOf(main) };
     const ours = await startOurs(this.#processes, this.#upstreamPort, options);
-    if (isOurs) this.#lastOfOurs = { folder, ours };
+    if (name === 'ours') this.#lastOfOurs = { folder, ours };
     return ours;
   }
 

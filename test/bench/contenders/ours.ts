@@ -9,7 +9,7 @@ import { nodeFlagsOf } from '../../fixtures/processes/node-flags.ts';
 import type { Processes } from '../../fixtures/processes/processes.ts';
 import { MODELS } from '../fast-upstream/answers.ts';
 import { readyLine } from '../ready-line.ts';
-import type { Contender } from './contender.ts';
+import type { Contender, ContenderName } from './contender.ts';
 import { type GatewayData, makeGatewayData } from './gateway-data.ts';
 
 const PROBE = fileURLToPath(new URL('../event-loop-probe.ts', import.meta.url));
@@ -31,7 +31,7 @@ export interface Ours extends Contender {
 
 interface OursOptions {
   readonly profile: boolean;
-  readonly name?: 'ours' | 'before' | 'control';
+  readonly name?: ContenderName;
   /** Where it has its files, below those of the run; otherwise by its name. */
   readonly folder?: string;
   /** Its `proxy/main.ts`, where that is not this one. */

@@ -14,14 +14,13 @@ import { type Compared, measureRounds } from '../rounds/measure-rounds.ts';
 const OBSERVED = { metrics: { serve: { port: 0 } } };
 const PLAIN = { accessLog: 'none' };
 
-/** The windows of one round. */
+/** The windows of one round, of two processes each. */
 interface ObservedSamples {
-  readonly observed: readonly Sample[];
-  readonly plain: readonly Sample[];
-  readonly control: readonly Sample[];
+  readonly observed: readonly [readonly Sample[], readonly Sample[]];
+  readonly plain: readonly [readonly Sample[], readonly Sample[]];
 }
 
-/** The load of `json` on three gateways in turns: one keeps an access log and metrics, the other two differ in nothing. */
+/** The load of `json` on four gateways in turns, of which two keep an access log and metrics. */
 export async function measureObserved(processes: Processes, options: Options): Promise<ObservedSamples[]> {
   const upstream = processes.fork('observed-upstream', new URL('../fast-upstream/main.ts', import.meta.url));
   const [{ port }] = await once(upstream, 'message');
@@ -34,15 +33,16 @@ export async function measureObserved(processes: Processes, options: Options): P
     type: 'fresh',
     start: (folder) => startOurs(processes, port, { profile: false, isProbed: false, folder, settings, began }),
   });
-  const compared = new Map<keyof ObservedSamples, Compared>([
+  const compared = new Map([
     ['observed', gateway(OBSERVED)],
     ['plain', gateway(PLAIN)],
-    ['control', gateway(PLAIN)],
+    ['plain again', gateway(PLAIN)],
+    ['observed again', gateway(OBSERVED)],
   ]);
   const rounds = await measureRounds(bench, { processes, called: 'observed', cores, compared, workload: 'json' });
   for (const name of ['observed-load', 'observed-upstream']) await processes.stop(name);
   return rounds.map((windows) => {
-    const of = (name: keyof ObservedSamples): readonly Sample[] => windows.get(name) ?? [];
-    return { observed: of('observed'), plain: of('plain'), control: of('control') };
+    const of = (name: string): readonly Sample[] => windows.get(name) ?? [];
+    return { observed: [of('observed'), of('observed again')], plain: [of('plain'), of('plain again')] };
   });
 }

@@ -27,10 +27,10 @@ async function answering() {
   const loaded: string[] = [];
   const start = async (folder: string, name: 'ours' | 'before'): Promise<Contender> => {
     const child = processes.fork(folder, new URL('../fast-upstream/main.ts', import.meta.url));
+    pids.push(child.pid ?? 0);
     const [{ port }] = await once(child, 'message');
     mkdirSync(join(processes.folder, folder, 'data'), { recursive: true });
     started.push(folder);
-    pids.push(child.pid ?? 0);
     return {
       name,
       get port() {
@@ -59,7 +59,7 @@ test('each round has new processes, measured twice in opposite orders, and gone 
     ['ours', fresh('ours')],
   ]);
   const rounds = await measureRounds(bench, { processes, called: 'json', cores: null, compared, workload: 'json' });
-  expect(started).toEqual(['json-00-0', 'json-00-1', 'json-01-0', 'json-01-1']);
+  expect(started.toSorted()).toEqual(['json-00-0', 'json-00-1', 'json-01-0', 'json-01-1']);
   // Warmed up, measured, and measured in the opposite order, which begins with whoever was last; the next round turned about.
   const [first, second] = [
     ['before', 'ours', 'before', 'ours', 'before'],

@@ -26,6 +26,8 @@ interface RoundsOf<Name> {
 
 /** Load before the first window of a new process: most of its code is compiled by then, and all of a round are as far. */
 const FRESH_WARM_UP_MS = 6_000;
+/** Nothing is left of another's load by then but what is in the caches of the core. */
+const FRESH_SETTLE_MS = 300;
 /** Where processes are new, the window of a round is taken in two halves, in opposite orders. */
 const FRESH_TURNS = 2;
 
@@ -57,18 +59,19 @@ async function measureRound<Name>(
 ): Promise<MeasuredRound<Name>> {
   const { contenders, folders } = await startRound(bench, of, { round, order });
   const turns = folders.length === 0 ? 1 : FRESH_TURNS;
-  const shared = { ...bench, options: { ...bench.options, windowMs: bench.options.windowMs / turns } };
+  const { windowMs, settleMs } = bench.options;
+  const halves = { windowMs: windowMs / turns, settleMs: Math.min(settleMs, FRESH_SETTLE_MS) };
+  const shared = turns === 1 ? bench : { ...bench, options: { ...bench.options, ...halves } };
   const windows = new Map<Name, Sample[]>(order.map((name) => [name, []]));
   for (let turn = 0; turn < turns; turn++)
     for (const name of turn % 2 === 0 ? order : order.toReversed()) {
       const contender = contenders.get(name);
       if (contender !== undefined) windows.get(name)?.push(await measure(shared, contender, of.workload, round));
     }
-  for (const folder of folders) {
-    await of.processes.stop(folder);
-    // Ledgers of all rounds would be many gigabytes; profiles stay.
-    rmSync(join(of.processes.folder, folder, 'data'), { recursive: true, force: true });
-  }
+  await Promise.all(folders.map((folder) => of.processes.stop(folder)));
+  // Ledgers of all rounds would be many gigabytes; profiles stay.
+  if (folders.length > 0) process.stderr.write(`${of.called}: ${round + 1} of ${bench.options.rounds} rounds\n`);
+  for (const folder of folders) rmSync(join(of.processes.folder, folder, 'data'), { recursive: true, force: true });
   return windows;
 }
 
@@ -77,22 +80,26 @@ async function startRound<Name>(
   { called, cores, compared, workload }: RoundsOf<Name>,
   { round, order }: { readonly round: number; readonly order: readonly Name[] },
 ): Promise<{ readonly contenders: ReadonlyMap<Name, Contender>; readonly folders: readonly string[] }> {
-  const contenders = new Map<Name, Contender>();
-  const folders: string[] = [];
-  const warmUpMs = Math.min(bench.options.warmUpMs, FRESH_WARM_UP_MS);
-  const briefly = { ...bench, options: { ...bench.options, warmUpMs } };
-  for (const [place, name] of order.entries()) {
-    const one = compared.get(name);
-    if (one === undefined) continue;
-    // Of one length, whatever is started there: the names are part of what a process finds in its memory.
-    const folder = `${called}-${String(round).padStart(2, '0')}-${place}`;
-    const contender = one.type === 'fresh' ? await one.start(folder) : one.contender;
-    if (one.type === 'fresh') folders.push(folder);
-    if (cores !== null) pin(contender.pids, cores.measured);
-    contenders.set(name, contender);
+  const started = await Promise.all(
+    order.map(async (name, place) => {
+      const one = compared.get(name);
+      if (one === undefined) throw new Error('whatever has a place in a round is compared');
+      if (one.type === 'lasting') return { name, contender: one.contender, folder: null };
+      // Of one length, whatever is started there: the names are part of what a process finds in its memory.
+      const folder = `${called}-${String(round).padStart(2, '0')}-${place}`;
+      return { name, contender: await one.start(folder), folder };
+    }),
+  );
+  if (cores !== null) for (const { contender } of started) pin(contender.pids, cores.measured);
+  const { warmUpMs } = bench.options;
+  const briefly = { ...bench, options: { ...bench.options, warmUpMs: Math.min(warmUpMs, FRESH_WARM_UP_MS) } };
+  for (const { contender, folder } of started) {
     if (!contender.needsWarmUp) continue;
-    if (one.type === 'fresh') await warmUp(briefly, contender, workload);
+    if (folder !== null) await warmUp(briefly, contender, workload);
     else if (round === 0) await warmUp(bench, contender, workload);
   }
-  return { contenders, folders };
+  return {
+    contenders: new Map(started.map(({ name, contender }) => [name, contender])),
+    folders: started.map(({ folder }) => folder).filter((folder) => folder !== null),
+  };
 }

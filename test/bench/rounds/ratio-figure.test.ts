@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { controlText, costOf, isTooWide, placeOfUpperBound, ratioFigure, ratioText, toBoth } from './ratio-figure.ts';
+import {
+  comparedFigure,
+  controlText,
+  costOf,
+  isTooWide,
+  placeOfUpperBound,
+  ratioFigure,
+  ratioText,
+} from './ratio-figure.ts';
 
 const LATENCY = { p50Us: 0, p99Us: 0 };
 const windowOf = (cpuUs: number, requests: number, events = 0) => ({
@@ -25,7 +33,6 @@ test('the bounds are as many rounds from either end, and the single rounds are t
     },
   });
   expect(ratioText(figure)).toBe('ratio of 20 rounds 1.148, upper 95% bound 1.219');
-  expect(controlText(figure)).toBe('ratio 1.148, 95% bounds 1.078 and 1.219, single rounds 1.000 to 1.297');
   expect(ratioText(ratioFigure([1, 1.1]))).toBe('ratio of 2 rounds 1.050, upper 95% bound unknown');
 });
 
@@ -34,16 +41,20 @@ test('what a request or an event costs is that of all windows together', () => {
   expect([costOf(windows, 'request'), costOf(windows, 'event')]).toEqual([20, 0.2]);
 });
 
-test('of two that differ in nothing, neither is the one to be compared with', () => {
-  expect(toBoth(6, [4, 9])).toBe(1);
-  expect(toBoth(6, [9, 4])).toBe(1);
+test('a round compares two processes of each kind, and its control one of each with the other of each', () => {
+  const figure = comparedFigure(Array.from({ length: 5 }, () => ({ over: [32, 8], under: [9, 4] })));
+  expect(figure.medianRatio).toBeCloseTo(16 / 6);
+  expect(figure.control).toMatchObject({ rounds: 5, medianRatio: 3, lower95: 3, upper95: 3 });
+  expect(controlText(figure)).toBe(
+    'control, one process of each to the other of each: ratio 3.000, 95% bounds 3.000 and 3.000, single rounds 3.000 to 3.000',
+  );
 });
 
 test('a control whose bounds are as far apart as what is to be told makes the run doubtful', () => {
-  const spread = (by: number) => ratioFigure(Array.from({ length: 5 }, (_, index) => 1 + (index - 2) * by));
-  expect([isTooWide(spread(0.02)), isTooWide(spread(0.01)), isTooWide(ratioFigure([1, 2]))]).toEqual([
-    true,
-    false,
-    false,
-  ]);
+  const spread = (by: number) => {
+    const costs = (place: number) => ({ over: [1 + (place - 2) * by, 1], under: [1 + (place - 2) * by, 1] }) as const;
+    return comparedFigure(Array.from({ length: 5 }, (_, place) => costs(place)));
+  };
+  expect([isTooWide(spread(0.02)), isTooWide(spread(0.01))]).toEqual([true, false]);
+  expect(isTooWide(comparedFigure([{ over: [1, 2], under: [1, 3] }]))).toBe(false);
 });

@@ -34,18 +34,40 @@ export function costOf(windows: Windows, per: 'request' | 'event'): number {
   return sum(windows.map(({ cpuUs }) => cpuUs)) / count;
 }
 
-/** A cost to those of two processes that differ in nothing: to both, for one alone may have had luck. */
-export const toBoth = (cost: number, [one, other]: readonly [number, number]): number => cost / Math.sqrt(one * other);
+type Two = readonly [number, number];
+
+/** Of a round: what two processes of one kind cost, and two of another. */
+export interface CostsOfTwo {
+  readonly over: Two;
+  readonly under: Two;
+}
+
+/** The ratios of rounds of four processes, and what they would be if nothing but chance made them. */
+export interface ComparedFigure extends RatioFigure {
+  /**
+   * Of the same processes, one of each kind to the other of each: 1 but for chance, which has exactly as much of a hand in it.
+   */
+  readonly control: RatioFigure;
+  /** In the order of the rounds. */
+  readonly costs: readonly CostsOfTwo[];
+}
+
+/** By the geometric means of two, for one process alone may have had luck. */
+export function comparedFigure(rounds: readonly CostsOfTwo[]): ComparedFigure {
+  const ratios = rounds.map(({ over, under }) => Math.sqrt((over[0] * over[1]) / (under[0] * under[1])));
+  const control = rounds.map(({ over, under }) => Math.sqrt((over[0] * under[0]) / (over[1] * under[1])));
+  return { ...ratioFigure(ratios), control: ratioFigure(control), costs: rounds };
+}
 
 export const ratioText = ({ rounds, medianRatio, upper95 }: RatioFigure): string =>
   `ratio of ${rounds} rounds ${medianRatio.toFixed(3)}, upper 95% bound ${bound(upper95)}`;
 
-/** Of the control, which is 1 but for chance: how far that goes. */
-export const controlText = ({ medianRatio, lower95, upper95, least, most }: RatioFigure): string =>
-  `ratio ${medianRatio.toFixed(3)}, 95% bounds ${bound(lower95)} and ${bound(upper95)}, single rounds ${least.toFixed(3)} to ${most.toFixed(3)}`;
+/** How far chance goes. */
+export const controlText = ({ control: { medianRatio, lower95, upper95, least, most } }: ComparedFigure): string =>
+  `control, one process of each to the other of each: ratio ${medianRatio.toFixed(3)}, 95% bounds ${bound(lower95)} and ${bound(upper95)}, single rounds ${least.toFixed(3)} to ${most.toFixed(3)}`;
 
 /** Whether chance alone goes as far as what is to be told from it: then the run says little. */
-export const isTooWide = ({ lower95, upper95 }: RatioFigure): boolean =>
+export const isTooWide = ({ control: { lower95, upper95 } }: ComparedFigure): boolean =>
   lower95 !== null && upper95 !== null && upper95 / lower95 > TOLD_MOST;
 
 const TOLD_MOST = 1.05;
