@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { attemptId } from '../../contracts/ids.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { usd } from '../fixtures/ledger/example-account.ts';
@@ -35,8 +36,19 @@ async function scene() {
     ...{ type: 'StartPurchase', attemptId: attemptId(id), provider, amount: PRICE, price: PRICE },
     ...{ by: 'test', nowMs: clock.nowMs },
   });
+  const deliver = async (signing = {}) => {
+    const told = server.events.findLast(({ type }) => type === 'payment_intent.succeeded');
+    if (told === undefined) throw new Error('Stripe tells of no payment');
+    return server.deliver(`${gateway.gateway.metricsUrl}/webhooks/stripe`, told, signing);
+  };
   return {
     ...{ server, clock, payments },
+    /** As Stripe keeps them of what is paid here. */
+    names: async () => ({
+      ledger: (await readLedgerState(gateway.log)).identity?.ledgerId,
+      account: gateway.accountId,
+      kind: 'purchase',
+    }),
     page: () => scrape(gateway.gateway.metricsUrl),
     begin: async (id: string, provider?: string) => {
       await gateway.command(purchase(id, provider));
@@ -45,10 +57,9 @@ async function scene() {
     /** Somebody pays on the newest page, and Stripe tells of it. */
     pay: async (signing = {}) => {
       server.pay(server.all('checkout.session').at(-1)?.id ?? '');
-      const told = server.events.findLast(({ type }) => type === 'payment_intent.succeeded');
-      if (told === undefined) throw new Error('Stripe tells of no payment');
-      return server.deliver(`${gateway.gateway.metricsUrl}/webhooks/stripe`, told, signing);
+      return deliver(signing);
     },
+    deliver,
   };
 }
 
@@ -115,6 +126,32 @@ describe.skipIf(!hasPromtool)('alerts of compose.yaml about payments', () => {
     const before = await page();
     expect(await pay({ secrets: ['whsec_of_another'] })).toBe(400);
     expectFiring(['WebhooksRefused'], before, await page());
+  });
+
+  it('tell of messages about money that cannot be written down, of an attempt that nobody has begun', async () => {
+    const { server, page, begin, deliver, names } = await scene();
+    await begin('one');
+    const before = await page();
+    const paid = { amount_received: 2_000, currency: 'usd', latest_charge: null, status: 'succeeded' };
+    server.put(
+      'payment_intents',
+      { ...paid, metadata: { ...(await names()), attempt: 'lost' } },
+      'payment_intent.succeeded',
+    );
+    expect(await deliver()).toBe(409);
+    expectFiring(['WebhooksRefused'], before, await page());
+  });
+
+  it('tell of messages that are put off, and not of one that was heard when it was told again', async () => {
+    const { server, page, begin, pay, deliver } = await scene();
+    await begin('one');
+    const before = await page();
+    server.isAway = true;
+    expect(await pay()).toBe(503);
+    expectFiring(['PaymentProviderFailing', 'WebhooksUnheard'], before, await page());
+    server.isAway = false;
+    expect(await deliver()).toBe(200);
+    expectFiring([], before, await page());
   });
 
   it('have all fired here', () => {
