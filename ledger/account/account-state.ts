@@ -21,9 +21,10 @@ import { organizationSchema } from './organization-state.ts';
  * product and members, whose a key is, and its secret of before; 9 has plans with
  * their periods; 10 has soft limits, limits of members, and the thresholds of each; 11 when a
  * payment method was removed; 12 keeps what was asked for before a dearer plan until that is paid; 13 counts reloads that
- * were given up among those that were declined; 14 the dearer plan that was asked for last.
+ * were given up among those that were declined; 14 the dearer plan that was asked for last; 15
+ * why what a plan's period costs was declined last.
  */
-export const ACCOUNT_STATE_VERSION = 14;
+export const ACCOUNT_STATE_VERSION = 15;
 
 const ms = z.int();
 

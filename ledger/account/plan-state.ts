@@ -41,6 +41,8 @@ export const planSchema = z.strictObject({
       attempts: z.int(),
       /** None by itself before; null is not any more, unless another payment method is saved. */
       nextAttemptAtMs: ms.nullable(),
+      /** The provider's own word for why it was declined last; null where it was not. */
+      declined: z.string().nullable(),
     })
     .nullable(),
   /** What was asked for from an instant on. */

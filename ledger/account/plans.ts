@@ -35,11 +35,12 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
     case 'PaymentAbandoned': {
       const attempt = attemptOf(payments, event.data.attemptId);
       if (attempt?.kind !== 'renewal' || !isAwaited(state.billing, attempt)) return state;
-      const next = 'nextAttemptAt' in event.data ? event.data.nextAttemptAt : null;
-      return withNextAttempt(state, next === null ? null : Date.parse(next));
+      if (!('code' in event.data)) return withDue(state, { nextAttemptAtMs: null });
+      const { code: declined, nextAttemptAt: next } = event.data;
+      return withDue(state, { declined, nextAttemptAtMs: next === null ? null : Date.parse(next) });
     }
     case 'PaymentMethodSaved':
-      return withNextAttempt(state, 0);
+      return withDue(state, { nextAttemptAtMs: 0 });
     default:
       return state;
   }
@@ -116,8 +117,11 @@ function withClaim(state: OpenAccount, claim: EventData<'RenewalStarted'>): Open
   const { plan } = state.billing;
   if (plan === null) throw new Error(`${claim.attemptId} renews a plan that the account has not`);
   const { startMs, endMs } = paidPeriodOf(claim);
-  const attempts = plan.due?.startMs === startMs ? plan.due.attempts + 1 : 1;
-  const due = { startMs, endMs, graceUntilMs: Date.parse(claim.graceUntil), attempts, nextAttemptAtMs: null };
+  const again = plan.due?.startMs === startMs ? plan.due : null;
+  const due = {
+    ...{ startMs, endMs, graceUntilMs: Date.parse(claim.graceUntil), attempts: (again?.attempts ?? 0) + 1 },
+    ...{ nextAttemptAtMs: null, declined: again?.declined ?? null },
+  };
   return { ...state, billing: { ...state.billing, plan: { ...plan, due } } };
 }
 
@@ -132,8 +136,8 @@ function withPaidPeriod(state: OpenAccount, kind: PaymentAttempt['kind'], paid: 
   return { ...state, plan: paid.plan, billing: { ...state.billing, plan, endedPlan: null } };
 }
 
-function withNextAttempt(state: OpenAccount, nextAttemptAtMs: number | null): OpenAccount {
+function withDue(state: OpenAccount, change: Partial<NonNullable<PlanState['due']>>): OpenAccount {
   const { plan } = state.billing;
   if (plan === null || plan.due === null) return state;
-  return { ...state, billing: { ...state.billing, plan: { ...plan, due: { ...plan.due, nextAttemptAtMs } } } };
+  return { ...state, billing: { ...state.billing, plan: { ...plan, due: { ...plan.due, ...change } } } };
 }

@@ -74,6 +74,7 @@ const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>>
   // What was given up before then is not counted, either.
   12: (account) => account,
   13: ({ billing, ...account }) => ({ ...account, billing: withUpgrade(billing as BillingJson) }),
+  14: ({ billing, ...account }) => ({ ...account, billing: withDeclined(billing as BillingJson) }),
 };
 
 const NO_BILLING_OF_8: BillingJson = {
@@ -96,6 +97,13 @@ function withUpgrade(billing: BillingJson): AccountJson {
   const attempt = (billing.payments.attempts as Attempts)[String(unlessPaid)];
   const upgrade = (attempt?.period as AccountJson | undefined)?.plan ?? null;
   return { ...billing, plan: { ...plan, next: plan.next === null ? null : next, upgrade } };
+}
+
+/** Why it was is not known: until these rows are rebuilt. */
+function withDeclined({ plan: stored, ...billing }: BillingJson): AccountJson {
+  const plan = (stored ?? null) as AccountJson | null;
+  const due = (plan?.due ?? null) as AccountJson | null;
+  return { ...billing, plan: due === null ? plan : { ...plan, due: { ...due, declined: null } } };
 }
 
 const withoutPlan = ({ payments, ...billing }: BillingJson): AccountJson => ({

@@ -9,6 +9,7 @@ import { keysOfMember } from '../../ledger/account/members.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { overdraftOf } from '../../ledger/account/plans.ts';
 import { memberLimitOf } from '../../ledger/account/spend-limits.ts';
+import { unpaidPlan } from '../../ledger/account/unpaid-plan.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
 import type { Holds } from '../holds.ts';
@@ -124,10 +125,15 @@ function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): R
   const least = rooms.reduce((least, { left }) => (left < least ? left : least), short.left);
   const why = figures(request, short, { isOnlyHeld, least });
   const retryAfterS = isOnlyHeld ? HOLDS_RETRY_S : undefined;
+  const unpaid = short.limit === null ? unpaidPlan(request.account, request.nowMs) : null;
   const over = short.limit === null ? whatIsOver(request.account, request.nowMs) : null;
-  if (over !== null) return refusal(over.code, `${over.told}: buy credits or choose a plan; ${why}`);
+  if (over !== null && unpaid === null) return refusal(over.code, `${over.told}: buy credits or choose a plan; ${why}`);
   if (short.limit === null || short.of === 'balance')
-    return refusal('insufficient_credits', `the balance does not cover this request: ${why}`, retryAfterS);
+    return refusal(
+      'insufficient_credits',
+      `the balance does not cover this request${unpaid === null ? ': ' : `, and ${unpaid.says}: ${unpaid.next}; `}${why}`,
+      retryAfterS,
+    );
   const [code, whose] = LIMIT_REACHED[short.of];
   const limit = formatUsd(short.limit);
   return refusal(code, `${whose} monthly limit of ${limit} USD does not cover this request: ${why}`, retryAfterS);

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { grantId } from '../../contracts/ids.ts';
+import { attemptId, grantId, paymentId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { NO_PLAN } from '../../contracts/plan.ts';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
@@ -91,6 +91,46 @@ it('a plan that was not paid in time, and a trial that is used up, say so, and w
   expect((await send(trial, 500)).status).toBe(200);
   await choose(trial, NO_PLAN);
   expect((await send(trial, 500)).status).toBe(200);
+});
+
+it('a renewal that was declined says so, why, until when it may be paid, and what to do; one that nobody has answered, that it is not paid', async () => {
+  const account = await onPlan('dear');
+  const claim = () => attemptId(`renewal_${new Date(nowMs).toISOString()}`);
+  const first = { attemptId: claim(), provider: 'manual', paymentId: paymentId('p1'), amount: microUsd(5_000_000n) };
+  await gateway.command({ type: 'RecordPayment', ...first, paidAtMs: nowMs, nowMs }, account.accountId);
+  expect((await send(account, 500)).status).toBe(200);
+  nowMs = Date.parse('2026-06-30T23:59:59.000Z');
+  const renewal = claim();
+  await gateway.command({ type: 'StartRenewal', ...renewing() }, account.accountId);
+  const END = 'the plan ends unless it is paid by 2026-07-07T23:59:59.000Z';
+  const LACKS = 'the balance does not cover this request, and the renewal of the plan dear';
+  expect(refusalOf(await send(account, 500), 402)).toContain(
+    `${LACKS} is not paid yet, ${END}: pay for it, or buy credits; it could cost `,
+  );
+  const declined = { attemptId: renewal, code: 'insufficient_funds', isTerminal: false };
+  await gateway.command({ type: 'RecordPaymentFailure', ...declined, nowMs }, account.accountId);
+  const NEXT = 'save another payment method, ask for the plan again, or buy credits; it could cost ';
+  expect(refusalOf(await send(account, 500), 402)).toContain(
+    `${LACKS} was declined (insufficient_funds), it is tried again at 2026-07-01T23:59:59.000Z, and ${END}: ${NEXT}`,
+  );
+  nowMs += DAY;
+  await gateway.command({ type: 'StartRenewal', ...renewing() }, account.accountId);
+  expect(refusalOf(await send(account, 500), 402)).toContain(
+    `${LACKS} was declined (insufficient_funds), ${END}: ${NEXT}`,
+  );
+  const lost = { attemptId: attemptId(`${renewal}_2`), code: 'stolen_card', isTerminal: true };
+  await gateway.command({ type: 'RecordPaymentFailure', ...lost, nowMs }, account.accountId);
+  // Who has the key is not to learn that.
+  expect(refusalOf(await send(account, 500), 402)).toContain(`${LACKS} was declined (card_declined), ${END}: ${NEXT}`);
+  nowMs += 7 * DAY;
+  expect(refusalOf(await send(account, 500), 402)).toContain(
+    `${LACKS} was declined (card_declined), the time to pay it was over at 2026-07-07T23:59:59.000Z: ${NEXT}`,
+  );
+  await gateway.command(
+    { ...{ type: 'GrantCredits', ...MORE, grantId: grantId('other') }, effectiveAtMs: nowMs, expiresAtMs: null },
+    account.accountId,
+  );
+  expect((await send(account, 500)).status).toBe(200);
 });
 
 const MORE = {

@@ -171,7 +171,7 @@ function textOf(
   const head = facts([
     ['account', `${state.accountId} (${state.kind}, ${state.email})`],
     ['product', state.organization.product],
-    ['plan', planInWords(state)],
+    ['plan', planInWords(state, nowMs)],
     ...(state.suspended === null ? [] : [['suspended', state.suspended] as const]),
     ...(setAside === null ? [] : [['set aside', asideInWords(state.accountId, setAside)] as const]),
     ['available', `${groupedUsd(available)} USD`],

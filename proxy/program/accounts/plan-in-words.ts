@@ -1,15 +1,18 @@
 import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { unpaidPlan } from '../../../ledger/account/unpaid-plan.ts';
 
 /** An account's plan, with its period and what comes then. */
-export function planInWords({ plan: inForce, billing: { plan, endedPlan } }: OpenAccount): string {
+export function planInWords({ plan: inForce, billing }: OpenAccount, nowMs: number): string {
+  const { plan, endedPlan } = billing;
   if (plan === null) {
     if (endedPlan === null) return inForce;
     const why = endedPlan.reason === 'unpaid' ? 'was not paid in time' : 'was cancelled';
     return `${inForce}; ${endedPlan.plan} ended ${instant(endedPlan.atMs)}: it ${why}`;
   }
-  const { period, due, next } = plan;
-  const unpaid = due === null ? '' : `; to be paid by ${instant(due.graceUntilMs)}, or it ends`;
+  const { period, next } = plan;
+  const due = unpaidPlan({ billing }, nowMs);
+  const unpaid = due === null ? '' : `; ${due.says}: ${due.next}`;
   if (period === null) return `${inForce}; ${plan.plan} once it is paid${unpaid}`;
   const then = next === null ? 'then renewed' : next.plan === NO_PLAN ? 'then it ends' : `then ${next.plan}`;
   return `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}, ${then}${unpaid}`;

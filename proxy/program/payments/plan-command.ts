@@ -76,6 +76,6 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
       given.push(`\n${attempt.attemptId}: ${sayOutcome(id, await ask(attempt.attemptId))}`);
   showWritten(context, command, recordedAt, {
     json: { accountId: id, plan: state.plan, billing: state.billing.plan, attemptId, outcome: paid?.outcome ?? null },
-    text: `${id}: ${planInWords(state)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(id, paid)}`}`,
+    text: `${id}: ${planInWords(state, nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(id, paid)}`}`,
   });
 }

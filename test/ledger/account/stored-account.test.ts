@@ -99,6 +99,28 @@ test('what an account of before has asked for as its period ends is over with no
     expect(accountTextUpcaster(11)?.(accountText(one))).toBe(accountText(one));
 });
 
+test('an account of before knows not why what its plan costs was declined', () => {
+  const events = [opened, ...subscribed('team', '2026-09-20T00:00:00.000Z')];
+  const nowMs = ms('2026-10-20T00:00:00.000Z');
+  const begun = given(...events).decided({ type: 'StartRenewal', provider: 'stripe', catalog: catalogOf(TEAM), nowMs });
+  const renewal = attemptId('renewal_2026-10-20T00:00:00.000Z');
+  const declined = given(...events, ...begun).decided({
+    ...{ type: 'RecordPaymentFailure', attemptId: renewal, code: 'insufficient_funds', isTerminal: false, nowMs },
+  });
+  const after = openAccount([...events, ...begun, ...declined]);
+  expect(after.billing.plan?.due?.declined).toBe('insufficient_funds');
+  expect(accountOfText(accountText(after))).toStrictEqual(after);
+  const { billing, ...others } = JSON.parse(accountText(after));
+  const { declined: _, ...due } = billing.plan.due;
+  const before = JSON.stringify({ ...others, billing: { ...billing, plan: { ...billing.plan, due } } });
+  expect(accountOfText(accountTextUpcaster(14)?.(before) ?? '').billing.plan).toEqual({
+    ...after.billing.plan,
+    due: { ...after.billing.plan?.due, declined: null },
+  });
+  for (const one of [openAccount(events), account])
+    expect(accountTextUpcaster(14)?.(accountText(one))).toBe(accountText(one));
+});
+
 test('accounts that have nothing of it share what stands for that', () => {
   const [one, other] = [accountOfText(accountText(account)), accountOfText(accountText(account))];
   expect(one.grants).not.toBe(other.grants);

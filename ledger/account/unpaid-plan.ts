@@ -1,0 +1,39 @@
+import type { OpenAccount } from './account-state.ts';
+
+/** In words, of a plan whose period, or first one, is to be paid. */
+interface UnpaidPlan {
+  /** That it was declined, and why, or is not paid yet; and until when it may be. */
+  readonly says: string;
+  readonly next: string;
+}
+
+/** Null where nothing is to be paid. */
+export function unpaidPlan({ billing: { plan } }: Pick<OpenAccount, 'billing'>, nowMs: number): UnpaidPlan | null {
+  if (plan === null || plan.due === null) return null;
+  const { declined, graceUntilMs, nextAttemptAtMs } = plan.due;
+  const what = `the ${plan.period === null ? 'first payment' : 'renewal'} of the plan ${plan.plan}`;
+  const grace =
+    nowMs < graceUntilMs
+      ? `the plan ends unless it is paid by ${instant(graceUntilMs)}`
+      : `the time to pay it was over at ${instant(graceUntilMs)}`;
+  if (declined === null) return { says: `${what} is not paid yet, ${grace}`, next: 'pay for it, or buy credits' };
+  const again =
+    nextAttemptAtMs !== null && nextAttemptAtMs > nowMs ? `it is tried again at ${instant(nextAttemptAtMs)}, and ` : '';
+  return {
+    says: `${what} was declined (${publicWord(declined)}), ${again}${grace}`,
+    next: 'save another payment method, ask for the plan again, or buy credits',
+  };
+}
+
+/** What banks say of a card that whoever has it is not to learn; providers want it told as any other decline. */
+const NOT_TOLD: ReadonlySet<string> = new Set([
+  'fraudulent',
+  'lost_card',
+  'stolen_card',
+  'pickup_card',
+  'merchant_blacklist',
+]);
+
+const publicWord = (code: string): string => (NOT_TOLD.has(code) ? 'card_declined' : code);
+
+const instant = (ms: number): string => new Date(ms).toISOString();
