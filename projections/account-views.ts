@@ -61,12 +61,14 @@ export class AccountViews implements AccountRepository {
 
   /**
    * Takes a stored event of an account. One that cannot be read or applied sets the account aside: it and what stands
-   * behind it wait in the ledger until the account can be read again (take-back.ts). @throws ViewGapError
+   * behind it wait in the ledger until the account can be read again (take-back.ts). Returns what it has read, where that is
+   * folded. @throws ViewGapError
    */
-  take(accountId: AccountId, recorded: RecordedEvent): void {
+  take(accountId: AccountId, recorded: RecordedEvent): AccountEvent | null {
     if (this.setAside.unreadableFrom(accountId) !== null) this.#leave(accountId, recorded);
     // What is folded need not be decoded.
-    else if (!this.hasFolded(accountId, recorded.revision)) this.#foldOrLeave(accountId, recorded);
+    else if (!this.hasFolded(accountId, recorded.revision)) return this.#foldOrLeave(accountId, recorded);
+    return null;
   }
 
   /** @throws ViewGapError; AccountUnreadableError */
@@ -166,13 +168,16 @@ export class AccountViews implements AccountRepository {
     });
   }
 
-  #foldOrLeave(accountId: AccountId, recorded: RecordedEvent): void {
+  #foldOrLeave(accountId: AccountId, recorded: RecordedEvent): AccountEvent | null {
     try {
-      this.fold(accountId, recorded.revision, accountEventOf(accountId, recorded));
+      const event = accountEventOf(accountId, recorded);
+      this.fold(accountId, recorded.revision, event);
+      return event;
     } catch (error) {
       if (!(error instanceof AccountUnreadableError)) throw error;
       this.putAside(accountId, error);
       this.#leave(accountId, recorded);
+      return null;
     }
   }
 

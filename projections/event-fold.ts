@@ -1,6 +1,6 @@
 import { decodeEvent, UnreadableEventError } from '../contracts/event-codec.ts';
 import type { RecordedEvent } from '../contracts/event-log.ts';
-import { isLedgerEvent, type LedgerEvent } from '../contracts/events.ts';
+import { type AccountEvent, isLedgerEvent, type LedgerEvent } from '../contracts/events.ts';
 import { type AccountId, accountOfStream, CATALOG_STREAM, LEDGER_STREAM } from '../contracts/ids.ts';
 import type { AccountViews } from './account-views.ts';
 import type { CatalogView } from './catalog-view.ts';
@@ -13,7 +13,11 @@ export interface FoldedViews {
   /** Whether the events come from the ledger itself: what is missing there is missing for good. */
   readonly isLedger: boolean;
   readonly onLedgerEvent?: ((event: LedgerEvent) => void) | undefined;
+  readonly onTaken?: OnTaken | undefined;
 }
+
+/** Told of each event that came by the source; and of an account's what was read of it, where that has been folded now. */
+export type OnTaken = (recorded: RecordedEvent, event: AccountEvent | null) => void;
 
 /** What one event of the source does to the views. */
 export class EventFold {
@@ -28,14 +32,15 @@ export class EventFold {
     if (recorded.stream === LEDGER_STREAM) this.#tellLedgerEvent(recorded);
     const { stream, revision } = recorded;
     const accountId = accountOfStream(stream);
-    if (accountId !== null) this.#takeAccountEvent(accountId, recorded);
+    const event = accountId === null ? null : this.#takeAccountEvent(accountId, recorded);
     // What is folded need not be decoded.
-    else if (!this.isFolded(recorded)) {
-      const event = decodeEvent(recorded);
-      if (event.type !== 'CatalogPublished')
-        throw new UnreadableEventError(`${stream}: ${event.type} does not belong there`);
-      this.#views.catalog.fold(revision, event.data);
+    if (accountId === null && !this.isFolded(recorded)) {
+      const published = decodeEvent(recorded);
+      if (published.type !== 'CatalogPublished')
+        throw new UnreadableEventError(`${stream}: ${published.type} does not belong there`);
+      this.#views.catalog.fold(revision, published.data);
     }
+    this.#views.onTaken?.(recorded, event);
   }
 
   isFolded({ stream, revision }: RecordedEvent): boolean {
@@ -45,13 +50,14 @@ export class EventFold {
     return stream !== CATALOG_STREAM || revision <= this.#views.catalog.state.revision;
   }
 
-  #takeAccountEvent(accountId: AccountId, recorded: RecordedEvent): void {
+  #takeAccountEvent(accountId: AccountId, recorded: RecordedEvent): AccountEvent | null {
     try {
-      this.#views.accounts.take(accountId, recorded);
+      return this.#views.accounts.take(accountId, recorded);
     } catch (error) {
       if (!(error instanceof ViewGapError) || !this.#views.isLedger) throw error;
       this.#views.accounts.putAside(accountId, lacking(accountId, error));
       this.#views.accounts.setAside.left(accountId, error.found);
+      return null;
     }
   }
 

@@ -1,5 +1,6 @@
 import type { EventLog } from '../contracts/event-log.ts';
 import type { LedgerEvent } from '../contracts/events.ts';
+import type { OnTaken } from './event-fold.ts';
 import type { ParkedAccount } from './parked-accounts.ts';
 import type { ViewSource } from './view-source.ts';
 
@@ -34,6 +35,7 @@ export interface ProjectionsOptions {
   readonly onWrittenAgain?: () => void;
   /** Each event that says which ledger this is: no view holds it. */
   readonly onLedgerEvent?: (event: LedgerEvent) => void;
+  readonly onTaken?: OnTaken;
 }
 
 /** Told how the views fare, whichever turn of it comes, from what they have come to when they began to be followed. */

@@ -71,12 +71,8 @@ export class Projections {
     // A stop before the end of catch-up is told to whoever waits; nobody has to wait.
     this.#firstCaughtUp.promise.catch(() => undefined);
     this.#takeBack = new TakeBack(options.log, this.accounts);
-    this.#fold = new EventFold({
-      accounts: this.accounts,
-      catalog: this.catalog,
-      isLedger: this.#source.isLedger,
-      onLedgerEvent: options.onLedgerEvent,
-    });
+    const { accounts, catalog } = this;
+    this.#fold = new EventFold({ ...options, accounts, catalog, isLedger: this.#source.isLedger });
     // Also by what is met elsewhere than in the source.
     this.accounts.setAside.onChanged(() => this.#disk?.request());
   }

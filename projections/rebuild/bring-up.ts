@@ -1,6 +1,7 @@
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { Position } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import type { OnTaken } from '../event-fold.ts';
 import { areViewsOf, readFoldedThrough, writeLedgerOfViews } from '../known-views.ts';
 import { LOG_SOURCE } from '../log-view-source.ts';
 import { Projections } from '../projections.ts';
@@ -35,7 +36,8 @@ export async function bringUp({ log, path, identity, clock, onFolded }: BroughtU
   if (identity !== null) writeLedgerOfViews(path, identity);
   markVerified(path, false);
   const counted = countedLog(log, readFoldedThrough(path)?.position ?? null, onFolded);
-  const projections = await Projections.start({ log: counted.log, path, persist: true, clock });
+  const { onTaken } = counted;
+  const projections = await Projections.start({ log: counted.log, path, persist: true, clock, onTaken });
   const stopped = new Promise<never>((_, reject) => projections.follow({ onStopped: reject }));
   try {
     await Promise.race([stopped, projections.whenCaughtUp()]);
@@ -54,18 +56,20 @@ export function holdsViews(path: string, identity: LedgerIdentity | null): boole
   return restored !== null;
 }
 
-/** The same log, whose subscription tells how far it has come. */
+/** The same log, whose subscription tells how far it has come, and what its events come to as they are taken. */
 function countedLog(log: EventLog, after: Position | null, onFolded: BroughtUp['onFolded']) {
   const from = after ?? 0;
   let last: number | null = null;
   const sums = new EventSums();
   const isWhole = (): boolean => last !== null && (sums.through ?? 0) >= last;
-  const counted = { events: 0, log, sums: () => (isWhole() ? sums : null) };
+  const onTaken: OnTaken = (recorded, event) => {
+    if (after === null) sums.add(recorded, event);
+  };
+  const counted = { events: 0, log, onTaken, sums: () => (isWhole() ? sums : null) };
   const subscribeAll: EventLog['subscribeAll'] = (options) =>
     log.subscribeAll({
       ...options,
       onEvents: async (events) => {
-        if (after === null) for (const event of events) sums.add(event);
         await options.onEvents(events);
         counted.events += events.length;
         last ??= (await log.headPosition()) ?? 0;

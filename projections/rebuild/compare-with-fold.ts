@@ -50,18 +50,27 @@ export async function compareWithFold({ path, log, only, onDifference }: Compare
   if (through === null) return null;
   const live = new LiveRows(path);
   try {
-    const fold = new FoldAsFar(live, await reachedIn(log, through));
-    if (!fold.isOfThisProgram) return null;
-    let events = 0;
-    for await (const event of only === null ? log.readAll() : log.readStream(accountStream(only))) {
-      fold.take(event);
-      events++;
-    }
-    const rows = compareRows(live, fold, { only, onDifference });
-    return { events, rows, notCompared: fold.notFolded.size };
+    return await compareRowsWithFold(live, await reachedIn(log, through), { log, only, onDifference });
   } finally {
     live.close();
   }
+}
+
+/** The same of rows that are open, whose checkpoint stands at a position of this log. */
+export async function compareRowsWithFold(
+  live: LiveRows,
+  through: Position | null,
+  { log, only, onDifference }: Omit<ComparedViews, 'path'>,
+): Promise<Compared | null> {
+  const fold = new FoldAsFar(live, through);
+  if (!fold.isOfThisProgram) return null;
+  let events = 0;
+  for await (const event of only === null ? log.readAll() : log.readStream(accountStream(only))) {
+    fold.take(event);
+    events++;
+  }
+  const rows = compareRows(live, fold, { only, onDifference });
+  return { events, rows, notCompared: fold.notFolded.size };
 }
 
 /** A fold of the log that ends, for each account and view, where the file's row has come to, and not before its checkpoint. */
@@ -72,6 +81,7 @@ class FoldAsFar {
   readonly #setAside = new AccountsSetAside();
   readonly #ofAccounts: readonly View[] = [new BalanceView(), new MonthlyView()];
   readonly #catalogRevision: number;
+  #last: { readonly id: AccountId; readonly revisions: readonly number[] } | null = null;
   readonly views: readonly StoredView[] = [...this.#ofAccounts, this.#catalog, this.#setAside];
   readonly notFolded: ReadonlySet<string>;
 
@@ -96,7 +106,8 @@ class FoldAsFar {
       if (event.type === 'CatalogPublished') this.#catalog.fold(revision, event.data);
     }
     if (id === null || this.#setAside.unreadableFrom(id) !== null) return;
-    const views = this.#ofAccounts.filter((view) => this.#isWithin(recorded, this.#revisionOf(view, id)));
+    const cameTo = this.#revisionsOf(id);
+    const views = this.#ofAccounts.filter((_view, index) => this.#isWithin(recorded, cameTo[index] ?? NO_STREAM));
     if (views.length > 0) this.#fold(id, recorded, views);
   }
 
@@ -114,9 +125,12 @@ class FoldAsFar {
     return revision <= last || (this.#through !== null && position <= this.#through);
   }
 
-  #revisionOf({ revisions }: View, id: AccountId): number {
-    const row = this.#live.row(revisions, [id]);
-    return row === null ? NO_STREAM : numberOf(row[1]);
+  /** In each of its views. An account's events mostly come together, and the rows are those of one moment. */
+  #revisionsOf(id: AccountId): readonly number[] {
+    if (this.#last?.id === id) return this.#last.revisions;
+    const rows = this.#ofAccounts.map(({ revisions }) => this.#live.row(revisions, [id]));
+    this.#last = { id, revisions: rows.map((row) => (row === null ? NO_STREAM : numberOf(row[1]))) };
+    return this.#last.revisions;
   }
 }
 

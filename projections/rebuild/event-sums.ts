@@ -1,7 +1,14 @@
 import { isUsageAsWritten } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent, CreditsDebited, EventType } from '../../contracts/events.ts';
-import { type AccountId, accountOfStream, CATALOG_STREAM, NO_STREAM, type Position } from '../../contracts/ids.ts';
+import {
+  type AccountId,
+  accountOfStream,
+  CATALOG_STREAM,
+  NO_STREAM,
+  type Position,
+  type StreamName,
+} from '../../contracts/ids.ts';
 import { amountOfText, PICO_PER_MICRO } from '../../contracts/money.ts';
 import { AccountUnreadableError, accountEventOf } from '../../ledger/account/account-event.ts';
 
@@ -16,6 +23,12 @@ interface StreamSums extends MoneySums {
   last: number;
 }
 
+interface OfStream {
+  readonly stream: StreamName;
+  readonly id: AccountId;
+  readonly sums: StreamSums;
+}
+
 /** What the events of a log come to, stream by stream and by themselves: no view is asked, and no other event. */
 export class EventSums {
   readonly accounts = new Map<AccountId, StreamSums>();
@@ -26,6 +39,8 @@ export class EventSums {
   readonly unreadable: string[] = [];
   readonly #paidUpTo: ReadonlyMap<string, number>;
   #lacksNone = true;
+  /** A request's events come together. */
+  #last: OfStream | null = null;
 
   /** @param paidUpTo of some accounts the last revision whose money counts */
   constructor(paidUpTo: ReadonlyMap<string, number> = new Map()) {
@@ -37,19 +52,28 @@ export class EventSums {
     return this.#lacksNone && this.unreadable.length === 0;
   }
 
-  add(recorded: RecordedEvent): void {
+  /** @param event what was read of it, where that is known */
+  add(recorded: RecordedEvent, event: AccountEvent | null = null): void {
     const { stream, revision } = recorded;
     this.through = recorded.position;
     if (stream === CATALOG_STREAM) {
       this.#lacksNone &&= revision === this.catalog + 1;
       this.catalog = revision;
     }
-    const id = accountOfStream(stream);
-    if (id === null) return;
-    const sums = this.accounts.get(id) ?? this.#begun(id);
+    const found = this.#find(stream);
+    if (found === null) return;
+    const { id, sums } = found;
     this.#lacksNone &&= revision === sums.last + 1;
     sums.last = revision;
-    if (revision <= (this.#paidUpTo.get(id) ?? revision)) this.#addMoney(id, recorded, sums);
+    if (revision <= (this.#paidUpTo.get(id) ?? revision)) this.#addMoney(found, recorded, event);
+  }
+
+  #find(stream: StreamName): OfStream | null {
+    if (this.#last?.stream === stream) return this.#last;
+    const id = accountOfStream(stream);
+    if (id === null) return null;
+    this.#last = { stream, id, sums: this.accounts.get(id) ?? this.#begun(id) };
+    return this.#last;
   }
 
   #begun(id: AccountId): StreamSums {
@@ -58,9 +82,10 @@ export class EventSums {
     return begun;
   }
 
-  #addMoney(id: AccountId, recorded: RecordedEvent, sums: StreamSums): void {
+  #addMoney({ id, sums }: OfStream, recorded: RecordedEvent, event: AccountEvent | null): void {
     try {
-      const { balanceMicroUsd, billedPicoUsd } = moneyOf(id, recorded);
+      const { balanceMicroUsd, billedPicoUsd } = event === null ? moneyOf(id, recorded) : added(event);
+      if (balanceMicroUsd === 0n && billedPicoUsd === 0n) return;
       sums.balanceMicroUsd += balanceMicroUsd;
       sums.billedPicoUsd += billedPicoUsd;
     } catch (error) {

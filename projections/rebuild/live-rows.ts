@@ -6,6 +6,7 @@ import { type ColumnValue, textOf, type ViewTable } from '../view.ts';
 export class LiveRows {
   readonly #database: DatabaseSync;
   readonly #byKey = new Map<ViewTable, StatementSync>();
+  #tables: ReadonlySet<string> | null = null;
 
   /** @throws Error when it is no database */
   constructor(path: string) {
@@ -13,9 +14,14 @@ export class LiveRows {
     this.#database.exec('BEGIN');
   }
 
-  has(table: ViewTable): boolean {
-    const named = this.#database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
-    return named.get(table.name) !== undefined;
+  has({ name }: ViewTable): boolean {
+    this.#tables ??= new Set(
+      this.#database
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        .all()
+        .map((table) => String(table.name)),
+    );
+    return this.#tables.has(name);
   }
 
   /** @param values the key first; what stands behind it does not count */

@@ -1,13 +1,14 @@
 import type { ReadableLog } from '../../contracts/event-log.ts';
-import { NO_STREAM } from '../../contracts/ids.ts';
+import { NO_STREAM, type Position } from '../../contracts/ids.ts';
 import { accountOfText } from '../../ledger/account/stored-account.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { BalanceView } from '../balance-view.ts';
 import { CatalogView } from '../catalog-view.ts';
 import { readFoldedThrough } from '../known-views.ts';
+import { reachedIn } from '../log-view-source.ts';
 import { MonthlyView } from '../monthly-view.ts';
 import { numberOf, textOf, type ViewTable } from '../view.ts';
-import { compareWithFold } from './compare-with-fold.ts';
+import { compareRowsWithFold } from './compare-with-fold.ts';
 import { EventSums, type MoneySums } from './event-sums.ts';
 import { LiveRows } from './live-rows.ts';
 
@@ -35,21 +36,25 @@ export async function verifyRebuilt(
 ): Promise<VerifiedViews> {
   const rows = new LiveRows(path);
   try {
-    const ends = await sumsUpTo(path, rows, log, counted);
-    const sums = sumsIn(rows);
-    const faults = [...ends.unreadable, ...faultsIn(rows, ends), ...wrongSums(rows, sums, ends)];
+    const folded = readFoldedThrough(path);
+    if (folded === null || folded.position === null)
+      throw new Error(`${path} holds no views that are fed from the log`);
+    const ends = await sumsUpTo(folded.position, rows, log, counted);
+    const found = rowsFoundIn(rows);
+    const faults = [...ends.unreadable, ...faultsIn(rows, found, ends), ...wrongSums(rows, found, ends)];
     const ids = [...ends.accounts.keys()];
     const step = Math.max(1, Math.ceil(ids.length / SAMPLED_MAX));
     const sampled = ids.filter((_, index) => index % step === 0);
+    const through = await reachedIn(log, folded);
     for (const only of sampled)
-      await compareWithFold({
-        ...{ path, log, only },
+      await compareRowsWithFold(rows, through, {
+        ...{ log, only },
         onDifference: ({ table, field, live, fold }) =>
           faults.push(
             `${table} ${only}: ${field ?? 'the row'} is ${live ?? 'missing'}, a fold of its stream has ${fold ?? 'none'}`,
           ),
       });
-    return { accounts: ids.length, sampled: sampled.length, ...totalOf(sums), faults };
+    return { accounts: ids.length, sampled: sampled.length, ...totalOf(found), faults };
   } finally {
     rows.close();
   }
@@ -59,9 +64,12 @@ export async function verifyRebuilt(
  * What the events come to up to the views' checkpoint: of who is set aside, those that a row has come to. What was counted while
  * they were folded is that where none is; else all are read once more.
  */
-async function sumsUpTo(path: string, rows: LiveRows, log: ReadableLog, counted: EventSums | null): Promise<EventSums> {
-  const through = readFoldedThrough(path)?.position ?? null;
-  if (through === null) throw new Error(`${path} holds no views that are fed from the log`);
+async function sumsUpTo(
+  through: Position,
+  rows: LiveRows,
+  log: ReadableLog,
+  counted: EventSums | null,
+): Promise<EventSums> {
   const cameTo = revisionsOfAside(rows);
   if (counted?.isWhole && counted.through === through && cameTo.size === 0) return counted;
   const sums = new EventSums(cameTo);
@@ -79,25 +87,24 @@ function revisionsOfAside(rows: LiveRows): ReadonlyMap<string, number> {
   return new Map(ids.map((id) => [id, numberOf(rows.row(revisions, [id])?.[1] ?? NO_STREAM)]));
 }
 
-function* faultsIn(rows: LiveRows, { accounts, catalog }: EventSums): Generator<string> {
+function* faultsIn(rows: LiveRows, { accounts: found, counts }: RowsFound, ends: EventSums): Generator<string> {
   const aside = new Set([...rows.rows(new AccountsSetAside().tables[0])].map(([id]) => textOf(id)));
-  for (const { revisions } of [new BalanceView(), new MonthlyView()]) {
-    for (const [id, { last }] of accounts) {
-      const row = rows.row(revisions, [id]);
-      const at = row === null ? NO_STREAM : numberOf(row[1]);
-      if (at !== last && !aside.has(id))
-        yield `${revisions.name} ${id}: it is at revision ${at}, its stream ends at ${last}`;
+  for (const [view, { name }] of REVISIONS.entries()) {
+    let known = ends.accounts.size;
+    for (const [id, { last }] of ends.accounts) {
+      const at = found.get(id)?.revisions[view] ?? NO_STREAM;
+      if (at !== last && !aside.has(id)) yield `${name} ${id}: it is at revision ${at}, its stream ends at ${last}`;
     }
-    const [found, known] = [countOf(rows, revisions), accounts.size - withoutRow(rows, revisions, aside)];
-    if (found !== known) yield `${revisions.name}: it has ${found} rows, for ${known} accounts`;
+    // Set aside at the first event of theirs: no row is to be there.
+    for (const id of aside) if (found.get(id)?.revisions[view] === undefined) known--;
+    if (counts[view] !== known) yield `${name}: it has ${counts[view]} rows, for ${known} accounts`;
   }
   const publications = countOf(rows, new CatalogView().tables[0]);
-  if (publications !== catalog + 1) yield `the catalog has ${publications} rows, for ${catalog + 1} publications`;
+  if (publications !== ends.catalog + 1)
+    yield `the catalog has ${publications} rows, for ${ends.catalog + 1} publications`;
 }
 
-/** Set aside at the first event of theirs: no row is to be there. */
-const withoutRow = (rows: LiveRows, table: ViewTable, aside: ReadonlySet<string>): number =>
-  [...aside].filter((id) => rows.row(table, [id]) === null).length;
+const REVISIONS: readonly ViewTable[] = [new BalanceView().revisions, new MonthlyView().revisions];
 
 const countOf = (rows: LiveRows, table: ViewTable): number => {
   let count = 0;
@@ -105,31 +112,55 @@ const countOf = (rows: LiveRows, table: ViewTable): number => {
   return count;
 };
 
-/** By the rows alone: each account's balance, which has to be the one that its state is served with, and what it was billed. */
-function sumsIn(rows: LiveRows): ReadonlyMap<string, MoneySums & { readonly served: bigint }> {
-  const sums = new Map<string, MoneySums & { readonly served: bigint }>();
-  for (const [id, , , balance, state] of rows.rows(new BalanceView().tables[0])) {
-    const served = accountOfText(textOf(state)).balance;
-    sums.set(textOf(id), { balanceMicroUsd: BigInt(textOf(balance)), served, billedPicoUsd: 0n });
-  }
-  for (const row of rows.rows(new MonthlyView().tables[0])) {
-    const id = textOf(row[0]);
-    const sum = sums.get(id) ?? { balanceMicroUsd: 0n, served: 0n, billedPicoUsd: 0n };
-    sum.billedPicoUsd += BigInt(textOf(row[7]));
-    sums.set(id, sum);
-  }
-  return sums;
+interface RowsFound {
+  /** By the rows alone: the balance, which has to be the one that its state is served with, what it was billed, and how far it is. */
+  readonly accounts: ReadonlyMap<string, FoundAccount>;
+  /** How many rows there are in each of `REVISIONS`. */
+  readonly counts: readonly number[];
+}
+
+interface FoundAccount extends MoneySums {
+  served: bigint;
+  /** In each of `REVISIONS`, where there is a row. */
+  readonly revisions: (number | undefined)[];
+}
+
+/** Each table is looked at once, in its order. */
+function rowsFoundIn(rows: LiveRows): RowsFound {
+  const accounts = new Map<string, FoundAccount>();
+  const accountOf = (id: string): FoundAccount => {
+    const known = accounts.get(id);
+    if (known !== undefined) return known;
+    const added = { balanceMicroUsd: 0n, served: 0n, billedPicoUsd: 0n, revisions: [] };
+    accounts.set(id, added);
+    return added;
+  };
+  const counts = REVISIONS.map((table, view) => {
+    let count = 0;
+    for (const [id, at, , balance, state] of rows.rows(table)) {
+      const account = accountOf(textOf(id));
+      account.revisions[view] = numberOf(at);
+      count++;
+      if (state === undefined) continue;
+      account.balanceMicroUsd = BigInt(textOf(balance));
+      account.served = accountOfText(textOf(state)).balance;
+    }
+    return count;
+  });
+  for (const row of rows.rows(new MonthlyView().tables[0]))
+    accountOf(textOf(row[0])).billedPicoUsd += BigInt(textOf(row[7]));
+  return { accounts, counts };
 }
 
 /** Control totals, account by account: two wrong ones do not make a right sum. */
 function* wrongSums(
   rows: LiveRows,
-  sums: ReturnType<typeof sumsIn>,
+  { accounts: found }: RowsFound,
   { accounts }: Pick<EventSums, 'accounts'>,
 ): Generator<string> {
   const notFolded = rows.notFolded();
   const ends: ReadonlyMap<string, MoneySums> = accounts;
-  for (const [id, { balanceMicroUsd, served, billedPicoUsd }] of sums) {
+  for (const [id, { balanceMicroUsd, served, billedPicoUsd }] of found) {
     if (notFolded.has(id)) continue;
     const events = ends.get(id) ?? { balanceMicroUsd: 0n, billedPicoUsd: 0n };
     for (const balance of new Set([balanceMicroUsd, served]))
@@ -140,9 +171,9 @@ function* wrongSums(
   }
 }
 
-function totalOf(sums: ReadonlyMap<string, MoneySums>): MoneySums {
+function totalOf({ accounts }: RowsFound): MoneySums {
   const total = { balanceMicroUsd: 0n, billedPicoUsd: 0n };
-  for (const { balanceMicroUsd, billedPicoUsd } of sums.values()) {
+  for (const { balanceMicroUsd, billedPicoUsd } of accounts.values()) {
     total.balanceMicroUsd += balanceMicroUsd;
     total.billedPicoUsd += billedPicoUsd;
   }

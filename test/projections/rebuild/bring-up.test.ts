@@ -4,6 +4,7 @@ import { ledgerId, position } from '../../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { readLedgerOfViews, writeLedgerOfViews } from '../../../projections/known-views.ts';
 import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
+import { EventSums } from '../../../projections/rebuild/event-sums.ts';
 import { areVerified, markVerified } from '../../../projections/verified-mark.ts';
 import { BALANCE_TABLE } from '../../fixtures/ledger/balance-table.ts';
 import { inTurnsThroughout, passing } from '../../fixtures/ledger/turns.ts';
@@ -47,6 +48,30 @@ test('what was counted of a file that is gone on with, or without what the log h
   expect(await passing(upTo({ log, path: viewsFile() }))).toMatchObject({ sums: { isWhole: true } });
   log.headPosition = async () => position(head(log) + 1);
   expect(await passing(upTo({ log, path: viewsFile() }))).toMatchObject({ sums: null });
+});
+
+test('what was counted of events as they were read for the views is what they come to by themselves', async () => {
+  const log = logOf();
+  const { sums } = await passing(upTo({ log, path: viewsFile() }));
+  const byThemselves = new EventSums();
+  for (const event of log.events) byThemselves.add(event);
+  expect([sums?.accounts, sums?.catalog, sums?.through]).toEqual([
+    byThemselves.accounts,
+    byThemselves.catalog,
+    byThemselves.through,
+  ]);
+  expect([...byThemselves.accounts.values()].filter(({ billedPicoUsd }) => billedPicoUsd > 0n)).not.toEqual([]);
+});
+
+test('of an account whose event cannot be read what was counted says so', async () => {
+  const log = logOf();
+  const billed = log.events.find(({ type }) => type === 'CreditsDebited') ?? expect.fail('nothing is billed');
+  Object.assign(billed, { data: '{"cut' });
+  const { sums } = await passing(upTo({ log, path: viewsFile() }));
+  expect([sums?.isWhole, sums?.unreadable]).toEqual([false, [expect.stringMatching(/its data is not JSON/)]]);
+  expect(new Map([...(sums?.accounts ?? [])].map(([id, { last }]) => [id, last]))).toEqual(
+    new Map([...LIVES].map(([id, { length }]) => [id, length - 1])),
+  );
 });
 
 test('what is folded on is no longer verified', async () => {
