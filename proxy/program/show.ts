@@ -40,14 +40,14 @@ export async function showRows<T>(
   for (const block of blocksOf(rows)) {
     const text = isJson(command)
       ? block.map((row) => JSON.stringify(json(row), bigintAsText)).join(',\n')
-      : table(head, block.map(cells));
+      : table(head, block.map(cells), context);
     context.write(before + text);
     before = isJson(command) ? ',\n' : '\n';
     await nextTurn();
   }
   const isEmpty = before === '[' || before === '';
   if (isJson(command)) context.write(isEmpty ? '[]\n' : ']\n');
-  else context.write(isEmpty ? `${table(head, [])}\n` : '\n');
+  else context.write(isEmpty ? `${table(head, [], context)}\n` : '\n');
 }
 
 const isJson = (command: Command): boolean => globalOptions(command).json === true;
@@ -71,9 +71,14 @@ const bigintAsText = (_name: string, value: unknown): unknown => (typeof value =
 /** A cell may have several lines; each is kept to one. */
 type Cell = string | readonly string[];
 
-/** A long one in blocks, each with its head: drawing one takes the square of its rows. */
-export const table = (head: readonly string[], rows: readonly (readonly Cell[])[]): string =>
-  rows.length === 0 ? draw(head, []) : [...blocksOf(rows)].map((block) => draw(head, block)).join('\n');
+/**
+ * A long one in blocks, each with its head: drawing one takes the square of its rows. One that is too wide for the terminal is
+ * drawn without lines, or as a block a row.
+ */
+export const table = (head: readonly string[], rows: readonly (readonly Cell[])[], terminal: Terminal): string =>
+  rows.length === 0
+    ? draw(head, [], terminal)
+    : [...blocksOf(rows)].map((block) => draw(head, block, terminal)).join('\n');
 
 const ROWS_A_BLOCK = 100;
 
@@ -88,10 +93,19 @@ function* blocksOf<T>(rows: Iterable<T>): Generator<T[]> {
   if (block.length > 0) yield block;
 }
 
-function draw(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+function draw(head: readonly string[], rows: readonly (readonly Cell[])[], { columns }: Terminal): string {
   const drawn = new Table({ head: [...head], style: { head: [], border: [] } });
-  drawn.push(...rows.map((row) => row.map((cell) => [cell].flat().map(onOneLine).join('\n'))));
-  return drawn.toString();
+  const linesOf = (cell: Cell): string[] => [cell].flat().map(onOneLine);
+  drawn.push(...rows.map((row) => row.map((cell) => linesOf(cell).join('\n'))));
+  const text = drawn.toString();
+  const terminal = unpainted({ columns });
+  // Its first line is a line of the table.
+  if (text.indexOf('\n') <= columnsOf(terminal)) return text;
+  return fittingTable(
+    head.map((name) => ({ head: name, align: 'left' })),
+    rows.map((row) => row.map((cell) => linesOf(cell).join(', '))),
+    terminal,
+  );
 }
 
 /** A column without lines around it. */
@@ -111,9 +125,12 @@ const GAP = '  ';
 
 type Colour = Extract<Parameters<typeof styleText>[0], 'bold' | 'red' | 'green'>;
 
+/** What of a command's context tells how something is drawn for people. */
+export type Terminal = Pick<CommandContext, 'columns' | 'writePainted'>;
+
 /** How the cells of a table are to be painted: its heads are bold. */
 interface Painting {
-  readonly context: CommandContext;
+  readonly context: Terminal;
   readonly colourOf?: (row: number, column: number) => Colour | null;
 }
 
@@ -166,15 +183,18 @@ function fitting(cell: string, width = Number.POSITIVE_INFINITY): string {
 /** With fewer a terminal is left to wrap by itself, also one that does not say how many it has. */
 const COLUMNS_LEAST = 40;
 
+/** For what is not written by `writePainted`. */
+const unpainted = ({ columns }: { readonly columns?: number | undefined }): Terminal =>
+  columns === undefined ? {} : { columns };
+
 /** In how many columns an answer has to find room. */
-const columnsOf = ({ columns = 0 }: CommandContext): number =>
-  columns < COLUMNS_LEAST ? Number.POSITIVE_INFINITY : columns;
+const columnsOf = ({ columns = 0 }: Terminal): number => (columns < COLUMNS_LEAST ? Number.POSITIVE_INFINITY : columns);
 
 /** A table as `plainTable`; where it is too wide for the terminal each row is a block, with every cell behind its head. */
 export function fittingTable(
   columns: readonly PlainColumn[],
   rows: readonly (readonly string[])[],
-  context: CommandContext,
+  context: Terminal,
 ): string {
   const width = columnsOf(context);
   const drawn = plainTable(columns, rows, { context });
@@ -189,13 +209,13 @@ export function fittingTable(
 }
 
 /** Name and value, a line each; where there is too little room beside the name, the value stands below it. */
-export const paintedFacts = (rows: readonly (readonly [string, string])[], context: CommandContext): string =>
+export const paintedFacts = (rows: readonly (readonly [string, string])[], context: Terminal): string =>
   factsIn(columnsOf(context), rows, { context, leastBeside: VALUE_COLUMNS_LEAST });
 
 function factsIn(
   width: number,
   rows: readonly (readonly [string, string])[],
-  { context, leastBeside }: { readonly context: CommandContext; readonly leastBeside: number },
+  { context, leastBeside }: { readonly context: Terminal; readonly leastBeside: number },
 ): string {
   const beside = width - Math.max(0, ...rows.map(([name]) => name.length)) - GAP.length;
   const isTooWide = rows.some(([, value]) => widthOf(value) > beside);
@@ -210,7 +230,7 @@ function factsIn(
 }
 
 /** A line of text in as many as it needs. */
-export const wrapped = (text: string, context: CommandContext, colour: Colour | null = null): string =>
+export const wrapped = (text: string, context: Terminal, colour: Colour | null = null): string =>
   wrappedIn(columnsOf(context), text, { context, colourOf: () => colour });
 
 const wrappedIn = (width: number, text: string, painting: Painting): string =>
@@ -237,8 +257,6 @@ export const writePainted = (context: CommandContext, text: string): void =>
 /** A data format, for programs: as it is, but to a terminal. */
 export const writeData = (context: CommandContext, text: string): void => (context.writeData ?? context.write)(text);
 
-/** Name and value, a line each. */
-export function facts(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${name.padEnd(width)}  ${onOneLine(value)}`).join('\n');
-}
+/** Name and value, a line each; as many as it needs where it is for a terminal. */
+export const facts = (rows: readonly (readonly [string, string])[], terminal: Terminal = {}): string =>
+  paintedFacts(rows, unpainted(terminal));

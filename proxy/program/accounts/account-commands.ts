@@ -13,7 +13,7 @@ import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
-import { facts, show, showWritten, table } from '../show.ts';
+import { facts, show, showWritten, type Terminal, table } from '../show.ts';
 import { accountJson } from './account-json.ts';
 import { paymentFacts } from './payments-shown.ts';
 import { planInWords } from './plan-in-words.ts';
@@ -32,6 +32,7 @@ interface ShownAt {
   readonly limits: ReturnType<typeof limitsOf>;
   /** Whether whoever asks may. */
   readonly seesPayments: boolean;
+  readonly terminal: Terminal;
 }
 
 /** What ends it. */
@@ -144,7 +145,7 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
         limits,
         setAside,
       },
-      text: () => textOf(state, keys, available, { nowMs, lateMs, setAside, limits, seesPayments }),
+      text: () => textOf(state, keys, available, { nowMs, lateMs, setAside, limits, seesPayments, terminal: context }),
     });
   });
 }
@@ -163,22 +164,25 @@ function textOf(
   state: OpenAccount,
   keysUsed: readonly UsedKey[],
   available: MicroUsd,
-  { nowMs, lateMs, setAside, limits, seesPayments }: ShownAt,
+  { nowMs, lateMs, setAside, limits, seesPayments, terminal }: ShownAt,
 ): string {
   const month = monthOf(nowMs);
   const ofAccount = limitOf(state.spend, { keyId: null, member: null });
   const limit = ofAccount === null ? 'no limit' : `of ${groupedUsd(ofAccount.limit)} USD`;
-  const head = facts([
-    ['account', `${state.accountId} (${state.kind}, ${state.email})`],
-    ['product', state.organization.product],
-    ['plan', planInWords(state, nowMs)],
-    ...(state.suspended === null ? [] : [['suspended', state.suspended] as const]),
-    ...(setAside === null ? [] : [['set aside', asideInWords(state.accountId, setAside)] as const]),
-    ['available', `${groupedUsd(available)} USD`],
-    ['balance', `${groupedUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
-    [`spent ${month}`, `${groupedUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
-    ...paymentFacts(state, { nowMs, seesPayments }),
-  ]);
+  const head = facts(
+    [
+      ['account', `${state.accountId} (${state.kind}, ${state.email})`],
+      ['product', state.organization.product],
+      ['plan', planInWords(state, nowMs)],
+      ...(state.suspended === null ? [] : [['suspended', state.suspended] as const]),
+      ...(setAside === null ? [] : [['set aside', asideInWords(state.accountId, setAside)] as const]),
+      ['available', `${groupedUsd(available)} USD`],
+      ['balance', `${groupedUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
+      [`spent ${month}`, `${groupedUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
+      ...paymentFacts(state, { nowMs, seesPayments }),
+    ],
+    terminal,
+  );
   const grants = state.grants.map((grant) => [
     grant.grantId,
     grant.source,
@@ -199,9 +203,9 @@ function textOf(
   const members = Object.values(state.organization.members).map(({ email, role }) => [email, role]);
   return [
     head,
-    `grants, in the order in which they burn:\n${table(['grant', 'source', 'USD', 'left', 'expired', 'expires', 'state'], grants)}`,
-    ...(limits.length === 0 ? [] : [`monthly limits, in ${month}:\n${limitsTable(limits)}`]),
-    ...(state.kind === 'personal' ? [] : [`members:\n${table(['member', 'role'], members)}`]),
-    `keys:\n${table(['key', 'name', 'ends in', 'whose', 'state', 'last used'], keys)}`,
+    `grants, in the order in which they burn:\n${table(['grant', 'source', 'USD', 'left', 'expired', 'expires', 'state'], grants, terminal)}`,
+    ...(limits.length === 0 ? [] : [`monthly limits, in ${month}:\n${limitsTable(limits, terminal)}`]),
+    ...(state.kind === 'personal' ? [] : [`members:\n${table(['member', 'role'], members, terminal)}`]),
+    `keys:\n${table(['key', 'name', 'ends in', 'whose', 'state', 'last used'], keys, terminal)}`,
   ].join('\n\n');
 }

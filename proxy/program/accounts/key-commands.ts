@@ -215,7 +215,10 @@ async function list(id: AccountId, command: Command, context: CommandContext): P
       key.lastUsedAt ?? 'never',
     ]);
     const head = ['key', 'name', 'ends in', 'whose', 'state', 'expires', 'models', 'USD a month', 'last used'];
-    show(context, command, { json: keys.map(({ sha256: _hash, ...key }) => key), text: () => table(head, rows) });
+    show(context, command, {
+      json: keys.map(({ sha256: _hash, ...key }) => key),
+      text: () => table(head, rows, context),
+    });
   });
 }
 

@@ -59,7 +59,10 @@ export function addMemberCommands(member: Command, context: CommandContext): voi
           keysInUse: keysInUse(state, one.email).length,
         }));
         const rows = members.map((one) => [one.email, one.role, one.since, String(one.keysInUse)]);
-        show(context, command, { json: members, text: () => table(['member', 'role', 'since', 'keys in use'], rows) });
+        show(context, command, {
+          json: members,
+          text: () => table(['member', 'role', 'since', 'keys in use'], rows, context),
+        });
       });
     });
 }

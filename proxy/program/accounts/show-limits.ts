@@ -3,7 +3,7 @@ import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { monthOfSpend, spentByKey, spentByMember } from '../../../ledger/account/spend.ts';
 import { type LimitScope, limitName, limitOf, type SpendLimit } from '../../../ledger/account/spend-limits.ts';
-import { table } from '../show.ts';
+import { type Terminal, table } from '../show.ts';
 
 interface ShownLimit extends SpendLimit, LimitScope {
   readonly spent: MicroUsd;
@@ -32,11 +32,12 @@ export function limitsOf(state: OpenAccount, keys: readonly KeyId[], month: stri
   });
 }
 
-export const limitsTable = (limits: readonly ShownLimit[]): string =>
+export const limitsTable = (limits: readonly ShownLimit[], terminal: Terminal): string =>
   table(
     ['limit of', 'mode', 'USD a month', 'spent', 'left', 'told at', 'told'],
     limits.map(({ keyId: key, member, mode, limit, spent, left, thresholdsPercent, told }) => [
       ...[key ?? member ?? 'the account', mode, groupedUsd(limit), groupedUsd(spent), groupedUsd(left)],
       ...[`${thresholdsPercent.join(', ')}%`, told.length === 0 ? 'nothing' : `${told.join(', ')}%`],
     ]),
+    terminal,
   );

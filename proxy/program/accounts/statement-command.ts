@@ -8,7 +8,7 @@ import { type MonthStatement, monthStatement } from '../../../ledger/report/mont
 import { FIGURE_WORDS, type StatementOf, statusSentence } from '../../../ledger/report/statement-words.ts';
 import { accountArgument, monthArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
-import { facts, show, table, writeData } from '../show.ts';
+import { facts, show, type Terminal, table, writeData } from '../show.ts';
 import { readAccount } from './run-account-command.ts';
 
 const FORMATS = ['table', 'json', 'csv', 'html'] as const;
@@ -54,7 +54,7 @@ export function addStatementCommand(account: Command, context: CommandContext): 
           if (isJson) writeData(context, jsonText(statement, of));
           else if (format === 'csv') writeData(context, csvOf(statement));
           else if (format === 'html') writeData(context, await htmlOf(statement, of));
-          else show(context, command, { json: null, text: () => textOf(statement) });
+          else show(context, command, { json: null, text: () => textOf(statement, context) });
         });
       },
     );
@@ -88,7 +88,7 @@ function csvOf({ opening, closing, sums, items, movements }: MonthStatement): st
   return lines.map(csvLine).join('');
 }
 
-function textOf(statement: MonthStatement): string {
+function textOf(statement: MonthStatement, terminal: Terminal): string {
   const { opening, closing, sums, items, movements, movementsLeftOut } = statement;
   const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
   const moved = movements.map(({ at, what, amount }) => [
@@ -99,14 +99,17 @@ function textOf(statement: MonthStatement): string {
   ]);
   return [
     statusSentence(statement),
-    facts([
-      ['opening balance', usd(opening)],
-      ...INCREASES.map((figure): [string, string] => [FIGURE_WORDS[figure], usd(sums[figure])]),
-      ...DECREASES.map((figure): [string, string] => [FIGURE_WORDS[figure], usd(-sums[figure])]),
-      ['closing balance', usd(closing)],
-    ]),
-    ...(used.length === 0 ? [] : [table(['model', 'lane', 'what', 'count', 'USD'], used)]),
-    ...(moved.length === 0 ? [] : [table(['written down (UTC)', 'what', 'USD'], moved)]),
+    facts(
+      [
+        ['opening balance', usd(opening)],
+        ...INCREASES.map((figure): [string, string] => [FIGURE_WORDS[figure], usd(sums[figure])]),
+        ...DECREASES.map((figure): [string, string] => [FIGURE_WORDS[figure], usd(-sums[figure])]),
+        ['closing balance', usd(closing)],
+      ],
+      terminal,
+    ),
+    ...(used.length === 0 ? [] : [table(['model', 'lane', 'what', 'count', 'USD'], used, terminal)]),
+    ...(moved.length === 0 ? [] : [table(['written down (UTC)', 'what', 'USD'], moved, terminal)]),
     ...(movementsLeftOut === 0 ? [] : [`${movementsLeftOut} more are not shown: gateway ledger replay has them`]),
   ].join('\n\n');
 }

@@ -66,7 +66,7 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
         const [models, plans] = [[...state.models.values()], plansOnSale(state)];
         show(context, command, {
           json: { version, hash, models, plans },
-          text: () => catalogText({ version, hash, models, plans }),
+          text: () => catalogText({ version, hash, models, plans }, context),
         });
       });
     });

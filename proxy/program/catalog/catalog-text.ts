@@ -3,7 +3,7 @@ import type { CatalogModel } from '../../../contracts/catalog.ts';
 import { formatUsd, microUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
 import type { CatalogPlan } from '../../../contracts/plan.ts';
 import type { RateCard } from '../../../contracts/rate-card.ts';
-import { table } from '../show.ts';
+import { type Terminal, table } from '../show.ts';
 
 interface ShownCatalog {
   readonly version: number;
@@ -13,7 +13,7 @@ interface ShownCatalog {
 }
 
 /** A catalog as people read it: a row a model, and one a plan. */
-export function catalogText({ version, hash, models, plans }: ShownCatalog): string {
+export function catalogText({ version, hash, models, plans }: ShownCatalog, terminal: Terminal): string {
   if (version === 0) return 'no catalog is published yet: gateway catalog publish FILE';
   const rows = models.map((model) => [
     model.id,
@@ -39,17 +39,18 @@ export function catalogText({ version, hash, models, plans }: ShownCatalog): str
     'card',
     'upstreams',
   ];
-  return `catalog version ${version} (${hash.slice(0, 12)})\n${table(head, rows)}${plans.length === 0 ? '' : `\n\n${plansText(plans)}`}`;
+  return `catalog version ${version} (${hash.slice(0, 12)})\n${table(head, rows, terminal)}${plans.length === 0 ? '' : `\n\n${plansText(plans, terminal)}`}`;
 }
 
 /** Plans as people read them, a row each. */
-export const plansText = (plans: readonly CatalogPlan[]): string =>
+export const plansText = (plans: readonly CatalogPlan[], terminal: Terminal): string =>
   table(
     ['plan', 'label', 'USD a month', 'USD credits', 'USD overdraft', 'grace', 'models', 'product'],
     plans.map(({ id, label, price, credits, overdraft, graceDays, models, product }) => [
       ...[id, label, formatUsd(price), formatUsd(credits), formatUsd(overdraft), `${graceDays} d`],
       ...[models?.join(', ') ?? 'all', product],
     ]),
+    terminal,
   );
 
 /** USD a use, a line each. */

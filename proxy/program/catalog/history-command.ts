@@ -103,6 +103,6 @@ function showAt(versions: readonly Version[], { model, at, context, command }: S
   show(context, command, {
     json: { at: then, version, hash, publishedAt, actor, models, plans },
     text: () =>
-      `in force at ${then}, published ${publishedAt} by ${actor}:\n${catalogText({ version, hash, models, plans })}`,
+      `in force at ${then}, published ${publishedAt} by ${actor}:\n${catalogText({ version, hash, models, plans }, context)}`,
   });
 }

@@ -23,7 +23,7 @@ export function addPlanCommands(plan: Command, context: CommandContext): void {
           text: () =>
             plans.length === 0
               ? 'the catalog has no plans: see `plans` in contracts/example-catalog.yaml'
-              : plansText(plans),
+              : plansText(plans, context),
         });
       });
     });

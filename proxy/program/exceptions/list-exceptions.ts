@@ -7,7 +7,7 @@ import type { BillingException } from '../../../ledger/account/exceptions-state.
 import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
-import { show, table } from '../show.ts';
+import { show, type Terminal, table } from '../show.ts';
 import { exceptionsByAccount } from './exceptions-by-account.ts';
 
 interface Listing {
@@ -34,7 +34,10 @@ export async function listExceptions(listing: Listing, command: Command, context
   });
   const all = [...open, ...ended];
   const more = unlisted === 0 ? '' : `\nand ${unlisted} without a price that stand in their UsageRecorded only`;
-  show(context, command, { json: { exceptions: all, unlisted }, text: () => textOf(all, listing.withEnded) + more });
+  show(context, command, {
+    json: { exceptions: all, unlisted },
+    text: () => textOf(all, listing.withEnded, context) + more,
+  });
 }
 
 interface ListedException {
@@ -72,7 +75,7 @@ const endedRow = (accountId: AccountId, ended: EndedException): ListedException 
   return { ...openRow(accountId, exception), state, amountMicroUsd: amount, reason, actor, endedAt };
 };
 
-function textOf(rows: readonly ListedException[], withEnded: boolean): string {
+function textOf(rows: readonly ListedException[], withEnded: boolean, terminal: Terminal): string {
   const head = ['account', 'request', 'started', 'model', 'USD', 'why', 'state'];
   return table(
     withEnded ? [...head, 'ended', 'by', 'reason'] : head,
@@ -86,5 +89,6 @@ function textOf(rows: readonly ListedException[], withEnded: boolean): string {
       row.state,
       ...(withEnded ? [row.endedAt ?? '', row.actor ?? '', row.reason ?? ''] : []),
     ]),
+    terminal,
   );
 }

@@ -7,7 +7,7 @@ import { readClaims, readRelayClaim, type SeenClaim, standingOf } from '../../..
 import { type LedgerState, readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { nameArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
-import { show, table } from '../show.ts';
+import { show, type Terminal, table } from '../show.ts';
 
 /** What of the forms of events an operator may want to know. */
 interface FormsView {
@@ -45,7 +45,7 @@ export function addFormsCommand(ledger: Command, context: CommandContext): void 
         const ask = { log, topic: kafka?.topic ?? null, nowMs: context.clock() };
         if (adopt === true) await adoptNow(context, ask, gone);
         const view = await viewOf(ask);
-        show(context, command, { json: jsonOf(view), text: () => textOf(view) });
+        show(context, command, { json: jsonOf(view), text: () => textOf(view, context) });
       };
       await (adopt === true ? withEventLog(context, command, work) : withReadLog(context, command, work));
     });
@@ -101,7 +101,7 @@ const jsonOf = ({ state, toAdopt, live, inTheWay }: FormsView): unknown => ({
   inTheWay: inTheWay.map(({ proxy }) => proxy),
 });
 
-function textOf({ state, toAdopt, live, inTheWay }: FormsView): string {
+function textOf({ state, toAdopt, live, inTheWay }: FormsView, terminal: Terminal): string {
   const rows = live.map(({ proxy, epoch, atMs, reads }) => [
     ...[proxy, String(epoch), new Date(atMs).toISOString()],
     ...[describeForms(beyondBase(reads)), describeForms(formsBeyond(toAdopt ?? {}, reads))],
@@ -110,6 +110,6 @@ function textOf({ state, toAdopt, live, inTheWay }: FormsView): string {
   return [
     `adopted, beyond what every program reads: ${describeForms(beyondBase(state.adopted)) || 'nothing'}`,
     `to be adopted: ${toAdopt === null ? 'nothing' : `${describeForms(toAdopt)}; in the way: ${waits}`}`,
-    table(['proxy', 'epoch', 'claimed at', 'reads beyond that', 'does not read'], rows),
+    table(['proxy', 'epoch', 'claimed at', 'reads beyond that', 'does not read'], rows, terminal),
   ].join('\n');
 }

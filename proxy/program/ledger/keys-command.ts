@@ -63,7 +63,7 @@ async function showKeys(context: CommandContext, command: Command): Promise<void
     const text = (): string =>
       keys.length === 0
         ? 'no key has been introduced: that comes with the first seal'
-        : table(['key', 'public key (base64)', 'valid from', 'until', 'introduced by'], rows);
+        : table(['key', 'public key (base64)', 'valid from', 'until', 'introduced by'], rows, context);
     show(context, command, { json: { keys }, text });
   });
 }

@@ -2,7 +2,15 @@ import { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { onOneLine } from '../../../contracts/printable.ts';
 import type { CommandContext } from '../../../proxy/program/command-context.ts';
-import { fittingTable, plainTable, type ShownRow, show, showRows, wrapped } from '../../../proxy/program/show.ts';
+import {
+  fittingTable,
+  plainTable,
+  type ShownRow,
+  show,
+  showRows,
+  table,
+  wrapped,
+} from '../../../proxy/program/show.ts';
 
 const COUNT = 1_050;
 const ROW: ShownRow<number> = { head: ['n'], cells: (n) => [`${n}`], json: (n) => ({ n }) };
@@ -92,3 +100,15 @@ it.each(['Ada’s laptop', '–', '5 €', '鍵 鍵', '👩‍💻 a', '\u1100']
     }
   },
 );
+
+it('a table has its lines where there is room for it, to the column, and none otherwise', () => {
+  const [head, rows] = [['account', 'e-mail'], [['acct_1', 'somebody@example.com']]];
+  const drawn = table(head, rows, {});
+
+  expect(table(head, rows, { columns: 60 })).toBe(drawn);
+  const wide = [['acct_1', 'x'.repeat(60)]];
+  const needed = table(head, wide, {}).indexOf('\n');
+
+  expect(table(head, wide, { columns: needed })).toBe(table(head, wide, {}));
+  expect(table(head, wide, { columns: needed - 1 })).toBe(`account  e-mail\nacct_1   ${'x'.repeat(60)}`);
+});
