@@ -5,7 +5,7 @@ import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { endOfMonthMs, lastMonthOver } from '../ledger/account/month.ts';
-import { closeStatements } from '../ledger/statement/close-statements.ts';
+import { closeStatements, type HeldUp } from '../ledger/statement/close-statements.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import { hasUncounted } from '../projections/unclosed-accounts.ts';
 import type { Holds } from './holds.ts';
@@ -21,6 +21,13 @@ interface CloserOptions {
   readonly mayWrite: () => boolean;
   readonly logger: Logger;
 }
+
+interface HeldUpAccount extends HeldUp {
+  readonly accountId: AccountId;
+}
+
+/** So many are named. */
+const TOLD_MAX = 5;
 
 /**
  * Closes the months of accounts a stated time after their end. Only accounts of which something was written down since
@@ -53,23 +60,29 @@ export class StatementCloser {
   }
 
   async #closeDue(): Promise<number> {
-    const { accounts, clock, graceMs, mayWrite } = this.#options;
+    const { accounts, clock, graceMs, mayWrite, logger } = this.#options;
     const month = lastMonthOver(clock() - graceMs);
     const due = [...accounts.unclosed.upTo(month).take(LIMITS.statementAccountsMax)];
+    const heldUp: HeldUpAccount[] = [];
     let closed = 0;
     for (const accountId of due) {
       if (this.#isOver || !mayWrite()) break;
-      const count = await this.#closeOf(accountId, month);
+      const count = await this.#closeOf(accountId, month, heldUp);
       // What one cannot write now, others cannot.
       if (count === null) break;
       closed += count;
       await nextTurn();
     }
+    if (heldUp.length > 0)
+      logger.error(
+        { accounts: heldUp.slice(0, TOLD_MAX), count: heldUp.length },
+        'statements that are due are not closed',
+      );
     return closed;
   }
 
   /** Null where the log does not take it. */
-  async #closeOf(accountId: AccountId, month: string): Promise<number | null> {
+  async #closeOf(accountId: AccountId, month: string, heldUp: HeldUpAccount[]): Promise<number | null> {
     const { log, accounts, holds, clock, graceMs, mayWrite, logger } = this.#options;
     if (accounts.whyAside(accountId) !== null) return 0;
     // A later request is of a later month, and burns nothing that ended with this one: a busy account is never without any.
@@ -78,9 +91,10 @@ export class StatementCloser {
       const snapshot = accounts.read(accountId);
       if (this.#rests(accountId, snapshot, month)) return 0;
       const terms = { graceMs, nowMs: clock(), actor: 'statement closer', mayWrite };
-      const { closed, isDone } = await closeStatements(log, accountId, snapshot, terms);
-      if (isDone) accounts.unclosed.looked(accountId, month);
-      return closed;
+      const outcome = await closeStatements(log, accountId, snapshot, terms);
+      if (outcome.isDone) accounts.unclosed.looked(accountId, month);
+      if (outcome.heldUp !== null) heldUp.push({ accountId, ...outcome.heldUp });
+      return outcome.closed;
     } catch (error) {
       logger.error({ err: error, accountId }, 'a statement was not closed');
       return error instanceof EventLogError ? null : 0;

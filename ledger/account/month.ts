@@ -13,6 +13,8 @@ export function endOfMonthMs(month: string): number {
   return Date.UTC(year, number);
 }
 
+export const monthAfter = (month: string): string => monthOf(endOfMonthMs(month));
+
 /** The newest month that was over at an instant. */
 export const lastMonthOver = (atMs: number): string => {
   const date = new Date(atMs);

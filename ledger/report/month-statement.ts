@@ -1,10 +1,10 @@
 import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountEvent, type EventData, isAccountEvent } from '../../contracts/events.ts';
-import { type AccountId, accountStream, type Revision, revision, timeOfRequest } from '../../contracts/ids.ts';
+import { type AccountId, accountStream, type Revision, timeOfRequest } from '../../contracts/ids.ts';
 import type { Lane } from '../../contracts/usage.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
-import { isCountedBy, netOf, noSums, OpenMonths, type StatementSums } from '../statement/open-months.ts';
+import { isCountedBy, netOf, noSums, openMonthsOf, type StatementSums } from '../statement/open-months.ts';
 import { sentenceOf } from '../statement/sentences.ts';
 import { isInStatements, isNoted, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
 
@@ -96,19 +96,11 @@ interface Place {
 }
 
 /** The month up to a given one that is closed next: its statement has what came behind the last one, too. */
-async function nextClosed(
+const nextClosed = async (
   log: Pick<ReadableLog, 'readStream'>,
   accountId: AccountId,
   { last, month }: { readonly last: Closed; readonly month: string },
-): Promise<string | null> {
-  const months = new OpenMonths(last);
-  for await (const recorded of log.readStream(accountStream(accountId), { from: revision(last.firstRevision) })) {
-    if (!isInStatements(recorded.type)) continue;
-    const { event, metadata } = decodeRecorded(recorded);
-    if (isAccountEvent(event)) months.take(event, recorded.revision, metadata.recordedAt);
-  }
-  return months.firstUpTo(month);
-}
+): Promise<string | null> => (await openMonthsOf(log, accountId, last)).firstUpTo(month);
 
 function placeOf(
   closed: readonly Closed[],

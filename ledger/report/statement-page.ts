@@ -16,7 +16,7 @@ export function statementPage(statement: MonthStatement, of: StatementOf): strin
   return pageFrame(`Statement of ${month}`, [
     html`<p class="dim">Account <code>${of.accountId}</code>, ${of.email}, product ${of.product}. ${month} in UTC; made at ${of.madeAt}.
 All amounts in USD.</p>
-<p class="${isOpen ? 'bad' : 'dim'}">${statusSentence(statement)}</p>`,
+<p class="${isOpen ? 'bad' : 'dim'}">${statusSentence(statement, of)}</p>`,
     balance(statement),
     spend(statement),
     items(statement),

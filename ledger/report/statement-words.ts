@@ -7,6 +7,8 @@ export interface StatementOf {
   readonly email: string;
   readonly product: string;
   readonly madeAt: string;
+  /** From when on the month is closed. */
+  readonly dueAt: string;
 }
 
 /** As people call them, in a statement's order. */
@@ -22,12 +24,20 @@ export const FIGURE_WORDS: Readonly<Record<StatementFigure, string>> = {
   adjustedDown: 'adjusted down',
 };
 
+/** So long after it could be closed a month is said to be late. */
+const LATE_MS = 86_400_000;
+
 /** Whether the month can change yet, in a sentence. */
-export function statusSentence({ status, closed, month, openedIn }: MonthStatement): string {
+export function statusSentence(
+  { status, closed, month, openedIn, sums }: MonthStatement,
+  { madeAt, dueAt }: Pick<StatementOf, 'madeAt' | 'dueAt'>,
+): string {
   if (closed !== null)
     return `Closed at ${closed.closedAt}, from revisions ${closed.firstRevision} to ${closed.lastRevision}: it does not change any more.`;
   if (month < openedIn) return `Nothing is of ${month}: the account was opened in ${openedIn}.`;
-  return status === 'open'
-    ? `${month} is not closed yet: these are its figures until now.`
-    : `Nothing moved in ${month}: it was closed with the next statement.`;
+  if (status === 'none') return `Nothing moved in ${month}: it was closed with the next statement.`;
+  const isLate = Date.parse(madeAt) > Date.parse(dueAt) + LATE_MS && Object.values(sums).some((sum) => sum !== 0n);
+  return isLate
+    ? `${month} is not closed, and should have been from ${dueAt} on: these are its figures until now.`
+    : `${month} is not closed yet: these are its figures until now.`;
 }

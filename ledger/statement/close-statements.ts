@@ -7,7 +7,7 @@ import { microUsd } from '../../contracts/money.ts';
 import { SYSTEM } from '../../contracts/permissions.ts';
 import { evolveAt } from '../account/account-event.ts';
 import { decideAs } from '../account/authorize.ts';
-import type { AccountCommand, CommandOf } from '../account/commands.ts';
+import type { AccountCommand, CommandOf, CommandRefusal } from '../account/commands.ts';
 import type { AccountSnapshot } from '../account/load-account.ts';
 import { endOfMonthMs, lastMonthOver } from '../account/month.ts';
 import { recordingBy } from '../recording-by.ts';
@@ -23,10 +23,17 @@ interface ClosingTerms {
   readonly mayWrite: () => boolean;
 }
 
-/** What became of it: `later` where something was in the way, which may be gone another time. */
 export interface ClosedMonths {
   readonly closed: number;
+  /** False where there is more to close, another time. */
   readonly isDone: boolean;
+  /** What stands in the way of the next one; null where nothing does. */
+  readonly heldUp: HeldUp | null;
+}
+
+export interface HeldUp {
+  readonly month: string;
+  readonly why: string;
 }
 
 /**
@@ -48,21 +55,28 @@ export async function closeStatements(
   for (let attempt = 0; attempt < LIMITS.statementAttemptsMax; attempt++) {
     await reading.catchUp();
     const month = reading.months.firstUpTo(upTo);
-    if (month === null) return { closed, isDone: true };
-    if (!terms.mayWrite()) return { closed, isDone: false };
+    if (month === null) return { closed, isDone: true, heldUp: null };
+    if (!terms.mayWrite()) break;
     const outcome = await decideAndAppend(reading, closing(reading, month, terms), terms);
-    if (outcome === 'refused') return { closed, isDone: false };
-    if (outcome === 'not_written_off') {
-      const lateMs = terms.nowMs - endOfMonthMs(month);
-      if ((await decideAndAppend(reading, { type: 'ExpireCredits', lateMs, nowMs: terms.nowMs }, terms)) === 'refused')
-        return { closed, isDone: false };
+    const lateMs = terms.nowMs - endOfMonthMs(month);
+    const { refusal } =
+      outcome.refusal?.code === 'not_written_off'
+        ? await decideAndAppend(reading, { type: 'ExpireCredits', lateMs, nowMs: terms.nowMs }, terms)
+        : outcome;
+    if (refusal !== null) {
+      const { message: why } = outcome.refusal ?? refusal;
+      return { closed, isDone: false, heldUp: { month, why } };
     }
-    if (outcome === 'appended') closed++;
+    if (outcome.isAppended) closed++;
   }
-  return { closed, isDone: false };
+  return { closed, isDone: false, heldUp: null };
 }
 
-type Outcome = 'appended' | 'conflict' | 'not_written_off' | 'refused';
+interface Outcome {
+  /** False is a conflict, or refused. */
+  readonly isAppended: boolean;
+  readonly refusal: { readonly code: CommandRefusal['code'] | null; readonly message: string } | null;
+}
 
 async function decideAndAppend(
   { log, accountId, snapshot }: ReadAccount,
@@ -70,12 +84,15 @@ async function decideAndAppend(
   { actor, nowMs }: ClosingTerms,
 ): Promise<Outcome> {
   const decision = decideAs(SYSTEM, command, snapshot.state);
-  if ('type' in decision) return decision.code === 'not_written_off' ? 'not_written_off' : 'refused';
-  if (decision.length === 0) return 'refused';
+  if ('type' in decision) return { isAppended: false, refusal: decision };
+  if (decision.length === 0) return { isAppended: false, refusal: NOTHING_WRITTEN };
   const events = encodeEvents(decision, recordingBy(actor, nowMs));
   const { type } = await log.append(accountStream(accountId), snapshot.revision, events);
-  return type === 'appended' ? 'appended' : 'conflict';
+  return { isAppended: type === 'appended', refusal: null };
 }
+
+/** As for credit that requests of before its end may still burn. */
+const NOTHING_WRITTEN = { code: null, message: 'nothing is to be written' };
 
 function closing(
   { months, snapshot }: ReadAccount,

@@ -1,9 +1,11 @@
-import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import type { Revision } from '../../contracts/ids.ts';
+import { decodeRecorded } from '../../contracts/event-codec.ts';
+import type { ReadableLog } from '../../contracts/event-log.ts';
+import { type AccountEvent, type EventData, isAccountEvent } from '../../contracts/events.ts';
+import { type AccountId, accountStream, type Revision, revision } from '../../contracts/ids.ts';
 import { DECREASES, INCREASES, type StatementFigure } from '../../contracts/statement-events.ts';
 import type { ClosedStatement } from '../account/billing-state.ts';
-import { monthOfInstant } from '../account/month.ts';
-import { statementEntryOf } from './statement-entries.ts';
+import { monthAfter, monthOfInstant } from '../account/month.ts';
+import { isInStatements, statementEntryOf } from './statement-entries.ts';
 
 export type StatementSums = Record<StatementFigure, bigint>;
 
@@ -12,7 +14,7 @@ interface OpenMonth {
   readonly sums: StatementSums;
   /** Of its first event. */
   readonly firstRevision: number;
-  /** Whose statement it will be in: its own, or of facts whose month was closed before, the one in which they were written down. */
+  /** Whose statement it will be in: its own, or of facts whose month was closed before, the one in which they were written down, or where a clock says that of a closed one, the one after it. */
   readonly label: string;
 }
 
@@ -38,9 +40,10 @@ export class OpenMonths {
     }
     const entry = statementEntryOf(event, recordedAt);
     if (entry === null || isCountedBy(this.#last, entry.month, revision)) return;
-    const isLate = this.#last !== null && entry.month <= this.#last.month;
-    const key = isLate ? (this.#last?.month ?? '') : entry.month;
-    const label = isLate ? monthOfInstant(recordedAt) : entry.month;
+    const closed = this.#last?.month ?? null;
+    const isLate = closed !== null && entry.month <= closed;
+    const key = isLate ? closed : entry.month;
+    const label = isLate ? openMonthOf(recordedAt, closed) : entry.month;
     const known = this.#months.get(key) ?? { sums: noSums(), firstRevision: revision, label };
     known.sums[entry.figure] += entry.amount;
     this.#months.set(key, known);
@@ -84,6 +87,27 @@ export class OpenMonths {
     this.#last = { month, closing, lastRevision };
     for (const fact of this.#months.keys()) if (fact <= month) this.#months.delete(fact);
   }
+}
+
+/** The same, read from a log. @param last the statement that was closed last */
+export async function openMonthsOf(
+  log: Pick<ReadableLog, 'readStream'>,
+  accountId: AccountId,
+  last: ClosedStatement | null,
+): Promise<OpenMonths> {
+  const months = new OpenMonths(last);
+  for await (const recorded of log.readStream(accountStream(accountId), { from: revision(last?.firstRevision ?? 0) })) {
+    if (!isInStatements(recorded.type)) continue;
+    const { event, metadata } = decodeRecorded(recorded);
+    if (isAccountEvent(event)) months.take(event, recorded.revision, metadata.recordedAt);
+  }
+  return months;
+}
+
+/** The one in which something was written down; a clock that was wrong may say that of a closed one. */
+function openMonthOf(recordedAt: string, closed: string): string {
+  const [recorded, next] = [monthOfInstant(recordedAt), monthAfter(closed)];
+  return recorded < next ? next : recorded;
 }
 
 /** Whether a statement, or one before it, has counted an event. */

@@ -112,9 +112,16 @@ describe('gateway account statement', () => {
       ...{ status: 'open', opening: '750000', closing: '748998', closed: null },
       sums: { granted: '5', debited: '1000', adjustedDown: '7' },
     });
+    program.clock = () => ms('2027-01-04T23:00:00.000Z');
     expect(await said('2026-12', 'table')).toContain('2026-12 is not closed yet');
     expect(await said('2026-12', 'html')).toContain('2026-12 is not closed yet');
+    program.clock = () => ms('2027-03-31T10:00:00.000Z');
     expect(await json('2027-02')).toMatchObject({ status: 'open', opening: '748998', closing: '748998' });
+    expect(await json('2026-12')).toMatchObject({ dueAt: '2027-01-04T00:00:00.000Z' });
+    const late = '2026-12 is not closed, and should have been from 2027-01-04T00:00:00.000Z on';
+    for (const form of ['table', 'html']) expect(await said('2026-12', form)).toContain(late);
+    // Of which nothing is to be closed.
+    expect(await said('2027-02', 'table')).toContain('2027-02 is not closed yet');
   });
 
   it('shows a month in which nothing moved before one that is closed', async () => {

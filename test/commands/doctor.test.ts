@@ -78,6 +78,7 @@ it('where nothing is yet it says what the first start makes, finds no fault and 
       clock: 'warn',
       catalog: 'warn',
       views: 'warn',
+      statements: 'warn',
       seals: 'warn',
     },
     ...{ journal: 'ok', kafka: 'ok', upstreams: 'ok', payments: 'ok', 'paying accounts': 'ok' },
@@ -108,7 +109,7 @@ it('a ledger is described with its version, its newest event, its catalog and it
   expect(everything(data)).toEqual(before);
   const { stdout } = await runHere('--config', config, 'doctor');
   const lines = stdout.trimEnd().split('\n');
-  expect(lines).toHaveLength(18);
+  expect(lines).toHaveLength(19);
   for (const line of lines) expect(line).toMatch(/^(ok|warn|fault) +[a-z]+/);
   expect(exitCode).toBe(0);
 });

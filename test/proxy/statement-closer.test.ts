@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { EventData } from '../../contracts/events.ts';
-import { type AccountId, accountId, grantId, keyId, requestId } from '../../contracts/ids.ts';
+import { type AccountId, accountId, grantId, keyId, leaseId, proxyId, requestId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { Holds } from '../../proxy/holds.ts';
@@ -16,7 +16,7 @@ let mayWrite: boolean;
 let gateway: TestGateway;
 let closers: StatementCloser[];
 
-function closerOf(holds = new Holds()): StatementCloser {
+function closerOf(holds = new Holds(), logger = pino({ level: 'silent' })): StatementCloser {
   const closer = new StatementCloser({
     log: gateway.log,
     accounts: gateway.gateway.process.projections.accounts,
@@ -24,7 +24,7 @@ function closerOf(holds = new Holds()): StatementCloser {
     clock: () => nowMs,
     graceMs: LIMITS.statementGraceMs,
     mayWrite: () => mayWrite,
-    logger: pino({ level: 'silent' }),
+    logger,
   });
   closers.push(closer);
   return closer;
@@ -100,6 +100,29 @@ it('writes down first what has expired in the month, also where its gateway woul
   nowMs = DUE_MS;
   expect(await closeDue(closer)).toBe(1);
   expect(await statements()).toEqual([expect.objectContaining({ granted: 507n, expired: 7n, closing: 500n })]);
+});
+
+it('says each time what stands in the way of a statement that is due', async () => {
+  const told: unknown[] = [];
+  const closer = closerOf(new Holds(), pino({ level: 'error' }, { write: (line) => void told.push(JSON.parse(line)) }));
+  await grant('short', 7n, Date.parse('2026-11-30T12:00:00.000Z'));
+  nowMs = Date.parse('2026-11-30T11:00:00.000Z');
+  const terms = { proxy: proxyId('another'), epoch: 1, keyId: null, requestsBeforeMs: null, othersAheadMs: 0 };
+  const lease = { type: 'LeaseCredits', leaseId: leaseId('lease'), ...terms, upTo: microUsd(9n), nowMs } as const;
+  await gateway.command({ ...lease, expiresAtMs: DUE_MS });
+  nowMs = DUE_MS;
+  for (const times of [1, 2]) {
+    expect(await closeDue(closer)).toBe(0);
+    expect(told).toHaveLength(times);
+  }
+  const { accountId } = gateway;
+  expect(told[0]).toMatchObject({
+    accounts: [{ accountId, month: '2026-11', why: expect.stringContaining('not written down as expired') }],
+    ...{ count: 1, msg: 'statements that are due are not closed' },
+  });
+  await gateway.command({ type: 'ReleaseLease', leaseId: lease.leaseId, amount: lease.upTo });
+  expect(await closeDue(closer)).toBe(1);
+  expect(told).toHaveLength(2);
 });
 
 it('goes on after a restart, each month with events by its own statement, and months without with the next', async () => {

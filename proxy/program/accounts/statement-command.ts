@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { formatExactUsd, formatUsd, groupedUsd, microUsd, picoUsd } from '../../../contracts/money.ts';
 import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
-import { monthOf } from '../../../ledger/account/month.ts';
+import { endOfMonthMs, monthOf } from '../../../ledger/account/month.ts';
 import { csvLine } from '../../../ledger/export/csv-line.ts';
 import { type MonthStatement, monthStatement } from '../../../ledger/report/month-statement.ts';
 import { FIGURE_WORDS, type StatementOf, statusSentence } from '../../../ledger/report/statement-words.ts';
@@ -44,17 +44,18 @@ export function addStatementCommand(account: Command, context: CommandContext): 
         const now = monthOf(context.clock());
         if (month > now)
           throw new CommandError(`--month: ${month} has not begun; the newest month that has is ${now}`, EXIT.usage);
-        await withReadLog(context, command, async (log) => {
+        await withReadLog(context, command, async (log, configuration) => {
           const { state } = await readAccount(context, log, id, 'ShowStatement');
           const isJson = globalOptions(command).json === true || format === 'json';
           const movementsMax = isJson || format === 'csv' ? Number.POSITIVE_INFINITY : SHOWN_MAX;
           const statement = await monthStatement(log, id, month, movementsMax);
           const madeAt = new Date(context.clock()).toISOString();
-          const of = { accountId: id, email: state.email, product: state.organization.product, madeAt };
+          const dueAt = new Date(endOfMonthMs(month) + configuration.statements.graceMs).toISOString();
+          const of = { accountId: id, email: state.email, product: state.organization.product, madeAt, dueAt };
           if (isJson) writeData(context, jsonText(statement, of));
           else if (format === 'csv') writeData(context, csvOf(statement));
           else if (format === 'html') writeData(context, await htmlOf(statement, of));
-          else show(context, command, { json: null, text: () => textOf(statement, context) });
+          else show(context, command, { json: null, text: () => textOf(statement, of, context) });
         });
       },
     );
@@ -88,7 +89,7 @@ function csvOf({ opening, closing, sums, items, movements }: MonthStatement): st
   return lines.map(csvLine).join('');
 }
 
-function textOf(statement: MonthStatement, terminal: Terminal): string {
+function textOf(statement: MonthStatement, of: StatementOf, terminal: Terminal): string {
   const { opening, closing, sums, items, movements, movementsLeftOut } = statement;
   const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
   const moved = movements.map(({ at, what, amount }) => [
@@ -98,7 +99,7 @@ function textOf(statement: MonthStatement, terminal: Terminal): string {
     ...[model, lane, item, String(count), formatExactUsd(picoUsd(cost))],
   ]);
   return [
-    statusSentence(statement),
+    statusSentence(statement, of),
     facts(
       [
         ['opening balance', usd(opening)],

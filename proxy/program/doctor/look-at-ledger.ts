@@ -7,6 +7,7 @@ import { type Check, type Examined, type Finding, type Found, fault, looked, ok,
 import { lookAtCatalog } from './look-at-catalog.ts';
 import { lookAtJournal } from './look-at-journal.ts';
 import { lookAtSeals } from './look-at-seals.ts';
+import { lookAtStatements } from './look-at-statements.ts';
 import { lookAtViews } from './look-at-views.ts';
 
 const NOT_LOOKED_AT = warn('not looked at', 'the log comes first');
@@ -69,6 +70,7 @@ function checksOf(log: EventLog | null, examined: Examined): Check[] {
     }),
     check('catalog', null, (log) => lookAtCatalog(log, examined)),
     check('views', null, (log) => lookAtViews(log, examined)),
+    check('statements', null, (log) => lookAtStatements(log, examined)),
     check('seals', null, (log) => lookAtSeals(log, examined)),
   ];
 }

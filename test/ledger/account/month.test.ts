@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { monthOf, monthOfInstant } from '../../../ledger/account/month.ts';
+import { endOfMonthMs, monthAfter, monthOf, monthOfInstant } from '../../../ledger/account/month.ts';
 
 describe('the month of an instant', () => {
   test.each([
@@ -30,6 +30,8 @@ test('invariant 16: months: the start of the next month is the first instant of 
       const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
       expect(monthOf(next - 1)).toBe(monthOf(date.getTime()));
       expect(monthOf(next)).not.toBe(monthOf(date.getTime()));
+      expect(endOfMonthMs(monthOf(date.getTime()))).toBe(next);
+      expect(monthAfter(monthOf(date.getTime()))).toBe(monthOf(next));
     }),
   );
 });

@@ -50,6 +50,7 @@ function closedLife(life: readonly Timed[], places: readonly number[]): Timed[] 
         expect(decision.code).toBe('not_written_off');
         return;
       }
+      if (decision.length === 0) throw new Error(`${month} is closed already`);
       for (const event of decision) take({ event, atMs });
     }
   };
@@ -167,6 +168,26 @@ describe('what is shown of a month until it is closed', () => {
     const before = { opening: 1_000n, closing: 1_000n };
     if (month !== '2026-12') expect(await shown(open, '2026-12')).toMatchObject({ status: 'open', ...before });
   });
+});
+
+it('what is written down with a time of a closed month, as a clock says that was wrong, is in the next statement', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 200 }), { minLength: 1, maxLength: 8 }), (days) => {
+      const bornMs = ms('2026-10-05T12:00:00.000Z');
+      const life: Timed[] = [{ event: opened, atMs: bornMs }];
+      // In any order: a clock is days ahead, and right again.
+      for (const [at, day] of days.entries()) {
+        const atMs = bornMs + day * DAY_MS;
+        life.push({ event: granted(`g${at}`, 10 ** at, { effectiveAt: new Date(atMs).toISOString() }), atMs });
+      }
+      life.push({ event: keyIssued(), atMs: bornMs + 400 * DAY_MS });
+      const all = closedLife(life, [...life.keys()]);
+      expect(aboutStatements(recordedLife(all))).toEqual([]);
+      const given = days.reduce((sum, _, at) => sum + 10n ** BigInt(at), 0n);
+      expect(statementsOf(all).at(-1)?.closing).toBe(given);
+    }),
+    { numRuns: 200 },
+  );
 });
 
 const lastOf = ({ month, closing, firstRevision, lastRevision }: EventData<'StatementClosed'>): ClosedStatement => ({

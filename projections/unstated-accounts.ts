@@ -1,0 +1,43 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
+import { balanceField } from '../contracts/event-fields.ts';
+import type { ClosedStatement } from '../ledger/account/billing-state.ts';
+import { balancePages } from './known-views.ts';
+
+/** Of an account as any version of the balance view has it, up to where its statements are. */
+const statedSchema = z.looseObject({
+  balance: balanceField.optional(),
+  billing: z
+    .looseObject({
+      statement: z
+        .looseObject({ month: z.string(), closing: balanceField, firstRevision: z.int(), lastRevision: z.int() })
+        .nullish(),
+    })
+    .optional(),
+});
+
+export interface UnstatedAccount {
+  readonly accountId: string;
+  /** The statement that was closed last; null where none was. */
+  readonly last: ClosedStatement | null;
+}
+
+/**
+ * The accounts in a views' file of which something came behind the last statement, and that have none of a month or a later one: whether
+ * one is due, their streams tell. @throws Error where it cannot be read as views
+ */
+export async function* unstatedAccountsIn(path: string, month: string): AsyncGenerator<UnstatedAccount> {
+  for (const page of balancePages(path)) {
+    for (const { accountId, state, revision } of page) {
+      if ((MONTH.exec(state)?.[1] ?? '') >= month) continue;
+      const { balance, billing } = statedSchema.parse(JSON.parse(state));
+      const last = billing?.statement ?? null;
+      if (last !== null && last.month >= month) continue;
+      if (last === null || revision > last.lastRevision + 1 || balance !== last.closing) yield { accountId, last };
+    }
+    await nextTurn();
+  }
+}
+
+/** Most accounts are told apart by it, and not read. */
+const MONTH = /"statement":\{"month":"(\d{4}-\d{2})"/;

@@ -1,0 +1,44 @@
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { accountId } from '../../../contracts/ids.ts';
+import { lastMonthOver } from '../../../ledger/account/month.ts';
+import { openMonthsOf } from '../../../ledger/statement/open-months.ts';
+import { whyDamaged } from '../../../projections/damaged-views.ts';
+import { unstatedAccountsIn } from '../../../projections/unstated-accounts.ts';
+import { viewFilesOf } from '../../../projections/view-files.ts';
+import { type Examined, type Found, ok, warn } from './finding.ts';
+
+/** From when on a statement that could be closed is told. */
+const LATE_MS = 86_400_000;
+/** So many are named. */
+const NAMED_MAX = 5;
+/** Of the time of the look. */
+const READING = 0.8;
+
+/** Whether months of accounts could have been closed for long, and are not. */
+export async function lookAtStatements(
+  log: EventLog,
+  { configuration, context, isServed, timeMs }: Examined,
+): Promise<Found> {
+  const month = lastMonthOver(context.clock() - configuration.statements.graceMs - LATE_MS);
+  const { live } = viewFilesOf(configuration.data);
+  const untilMs = performance.now() + READING * timeMs;
+  const late: string[] = [];
+  let isWhole = true;
+  try {
+    for await (const { accountId: id, last } of unstatedAccountsIn(live, month)) {
+      const due = (await openMonthsOf(log, accountId(id), last)).firstUpTo(month);
+      if (due !== null) late.push(`${id} (${due})`);
+      isWhole = performance.now() < untilMs;
+      if (!isWhole) break;
+    }
+  } catch (error) {
+    return warn(`not looked at: ${whyDamaged(live, error)}`);
+  }
+  const part = isWhole ? '' : '; not all accounts were looked at (give it more --timeout)';
+  if (late.length === 0) return isWhole ? ok('no month is left to close') : warn(`none that is late was found${part}`);
+  const more = late.length > NAMED_MAX ? ` and ${late.length - NAMED_MAX} more` : '';
+  return warn(
+    `${late.length} accounts have a month that is not closed in time: ${late.slice(0, NAMED_MAX).join(', ')}${more}${part}`,
+    isServed ? 'the log of the gateway says why, each time that it tries' : 'a gateway closes them once one runs',
+  );
+}

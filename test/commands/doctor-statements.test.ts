@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import pino from 'pino';
+import { expect, it } from 'vitest';
+import { grantId } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
+import { microUsd } from '../../contracts/money.ts';
+import { lastMonthOver, monthOf } from '../../ledger/account/month.ts';
+import { Holds } from '../../proxy/holds.ts';
+import { StatementCloser } from '../../proxy/statement-closer.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { openAccount } from '../fixtures/gateway/open-account.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { doctor } from './doctored.ts';
+
+const DAY_MS = 86_400_000;
+
+it('accounts whose month should have been closed are told, until it is', async () => {
+  const clock = { nowMs: Date.now() - 80 * DAY_MS };
+  const month = monthOf(clock.nowMs);
+  const gateway = await startTestGateway({ clock: () => clock.nowMs });
+  const found = async () => {
+    await gateway.events();
+    await gateway.gateway.process.projections.whenWritten();
+    return (await doctor(join(gateway.data, 'gateway.json'))).of('statements');
+  };
+  const given = async (effectiveAtMs: number) => {
+    const { accountId } = await openAccount(gateway);
+    const amounts = { amount: microUsd(5n), costBasis: microUsd(0n), priority: 1, effectiveAtMs, expiresAtMs: null };
+    await gateway.command({ type: 'GrantCredits', grantId: grantId('g'), source: 'promotion', ...amounts }, accountId);
+    return accountId;
+  };
+  const late = [gateway.accountId, await given(clock.nowMs)].toSorted();
+  clock.nowMs = Date.now();
+  // Of this month there is nothing to close yet.
+  await given(clock.nowMs);
+  expect(await found()).toMatchObject({
+    state: 'warn',
+    says: `2 accounts have a month that is not closed in time: ${late.map((id) => `${id} (${month})`).join(', ')}`,
+    advice: expect.stringContaining('the log of the gateway'),
+  });
+  const closer = endedLater(
+    new StatementCloser({
+      ...{ log: gateway.log, accounts: gateway.gateway.process.projections.accounts, holds: new Holds() },
+      ...{ clock: () => clock.nowMs, graceMs: LIMITS.statementGraceMs, mayWrite: () => true },
+      logger: pino({ level: 'silent' }),
+    }),
+  );
+  expect(await closer.closeDue()).toBe(2);
+  expect(lastMonthOver(clock.nowMs) > month).toBe(true);
+  expect(await found()).toMatchObject({ state: 'ok', says: 'no month is left to close' });
+});
