@@ -8,9 +8,11 @@ export const VIEW_LIMITS = Object.freeze({
   flushPausePerRowMs: 5,
   flushPauseMaxMs: 1_000,
   /** The pause while views catch up: what a replay that is killed has to read again. Each write brings most of all rows. */
-  catchUpPauseMs: 15_000,
+  catchUpPauseMs: 30_000,
   /** Between two tries of a write that a full disk has refused. */
   postponedPauseMs: 1_000,
+  /** Rows that are handed at once to the thread that writes them: a megabyte or two. */
+  rowsPerPart: 2_000,
   /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
   rowsPerTurn: 50,
   /** Events that are folded in one turn of the event loop, and restored accounts that are looked at. */

@@ -4,7 +4,7 @@ import { mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts
 import { markClosed } from './closed-mark.ts';
 import type { CloseRequest, WriteAnswer, WriteRequest } from './view-store.ts';
 
-/** Carries out a request in one transaction, away from the thread that serves requests. */
+/** Carries out what is written in one transaction, away from the thread that serves requests. */
 const database = new DatabaseSync(String(workerData), { timeout: 5_000 });
 const prepared = new Map<string, StatementSync>();
 
@@ -18,13 +18,13 @@ parentPort?.on('message', (request: WriteRequest | CloseRequest) => {
   parentPort?.postMessage(write(request));
 });
 
-/** Null when all of it is written. A ROLLBACK that fails ends the thread. */
-function write(batches: WriteRequest): WriteAnswer {
+/** Null when this part is carried out, and with the last all of it written. A ROLLBACK that fails ends the thread. */
+function write({ batches, isLast }: WriteRequest): WriteAnswer {
   try {
-    database.exec('BEGIN IMMEDIATE');
+    if (!database.isTransaction) database.exec('BEGIN IMMEDIATE');
     for (const { statements, rows } of batches)
       for (const row of rows) for (const [sql, values] of statements) prepare(sql).run(...row.slice(0, values));
-    database.exec('COMMIT');
+    if (isLast) database.exec('COMMIT');
     return null;
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');

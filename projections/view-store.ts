@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import { markOpen, wasClosedWhole } from './closed-mark.ts';
+import { VIEW_LIMITS } from './limits.ts';
 import { openRows, RestoredRows } from './restored-rows.ts';
 import type { StoredView, ViewRow } from './view.ts';
 import {
@@ -17,10 +18,11 @@ import {
   writing,
 } from './view-file.ts';
 
-/** What one transaction carries out; an end, which says so in the file where that has all that was to be written. */
-export type WriteRequest = readonly Batch[];
+/** A part of what one transaction carries out, which ends with the last. */
+export type WriteRequest = { readonly batches: readonly Batch[]; readonly isLast: boolean };
+/** An end, which says so in the file where that has all that was to be written. */
 export type CloseRequest = { readonly close: 'whole' | 'as it is' };
-/** Null when it is written; otherwise why not, and whether it may be written later. */
+/** Null when it is carried out; otherwise why not, and whether all may be written later: nothing of it is. */
 export type WriteAnswer = { readonly message: string; readonly mayPass: boolean } | null;
 
 /** Nothing of a write is in the file. */
@@ -52,6 +54,8 @@ export class ViewStore {
   readonly #worker: Worker;
   readonly #exited: Promise<unknown>;
   readonly #options: ViewStoreOptions;
+  #underWay: Promise<void> | null = null;
+  /** For the answer to one part of it. */
   #waiting: PromiseWithResolvers<void> | null = null;
   #died: Error | null = null;
   #closing: Promise<void> | null = null;
@@ -85,12 +89,12 @@ export class ViewStore {
 
   /** Writes all of it or nothing. One call at a time. @throws ViewsNotWrittenError; Error when the thread has ended. */
   write(rows: readonly ViewRow[], at: StoredCheckpoint): Promise<void> {
-    return this.#send(writing(rows, this.#options.views, at));
+    return this.#carryOut(writing(rows, this.#options.views, at));
   }
 
   /** Removes every row and the checkpoint. @throws as `write`. */
   clear(): Promise<void> {
-    return this.#send(clearing(this.#options.views).map((sql) => once(sql)));
+    return this.#carryOut(clearing(this.#options.views).map((sql) => once(sql)));
   }
 
   /** After the write under way; whether the file has all then, and nothing of it is doubted. Idempotent. */
@@ -99,13 +103,23 @@ export class ViewStore {
     return this.#closing;
   }
 
-  async #send(request: WriteRequest): Promise<void> {
-    if (this.#waiting !== null) throw new Error('a write of the view store is under way');
-    if (this.#died !== null) throw this.#died;
+  async #carryOut(batches: readonly Batch[]): Promise<void> {
+    if (this.#underWay !== null) throw new Error('a write of the view store is under way');
     if (this.#closing !== null) throw new Error('the view store is closed');
-    this.#waiting = Promise.withResolvers();
-    this.#worker.postMessage(request);
-    await this.#waiting.promise;
+    this.#underWay = this.#sendInParts(batches).finally(() => {
+      this.#underWay = null;
+    });
+    await this.#underWay;
+  }
+
+  /** Each behind the answer to the one before: as one message the rows of all accounts would be in memory three times more. */
+  async #sendInParts(batches: readonly Batch[]): Promise<void> {
+    for (const part of inParts(batches)) {
+      if (this.#died !== null) throw this.#died;
+      this.#waiting = Promise.withResolvers();
+      this.#worker.postMessage(part);
+      await this.#waiting.promise;
+    }
   }
 
   #answered(answer: WriteAnswer): void {
@@ -125,9 +139,27 @@ export class ViewStore {
   }
 
   async #close(how: CloseRequest['close']): Promise<void> {
+    // Whoever writes is told of its fault.
+    await this.#underWay?.catch(() => undefined);
     if (this.#died === null) this.#worker.postMessage({ close: how } satisfies CloseRequest);
     await this.#exited;
   }
+}
+
+function* inParts(batches: readonly Batch[]): Generator<WriteRequest> {
+  let part: Batch[] = [];
+  let room = VIEW_LIMITS.rowsPerPart;
+  for (const { statements, rows } of batches)
+    for (let from = 0; from < rows.length; ) {
+      const taken = rows.slice(from, from + room);
+      part.push({ statements, rows: taken });
+      from += taken.length;
+      room -= taken.length;
+      if (room > 0) continue;
+      yield { batches: part, isLast: false };
+      [part, room] = [[], VIEW_LIMITS.rowsPerPart];
+    }
+  yield { batches: part, isLast: true };
 }
 
 export interface RestoreOptions {

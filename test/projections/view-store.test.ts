@@ -1,12 +1,15 @@
 import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { AccountViews } from '../../projections/account-views.ts';
 import { BalanceView } from '../../projections/balance-view.ts';
+import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { MonthlyView } from '../../projections/monthly-view.ts';
-import type { StoredView, View, ViewRow } from '../../projections/view.ts';
+import type { StoredView, View, ViewRow, ViewTable } from '../../projections/view.ts';
 import type { StoredCheckpoint } from '../../projections/view-file.ts';
-import { restoreViews, ViewStore } from '../../projections/view-store.ts';
+import { restoreViews, ViewStore, type WriteRequest } from '../../projections/view-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { currentAtMsOf, dump, exampleLives, execute, foldAll, foldFrom, viewsFile } from './example-ledger.ts';
 import { restore } from './stored-rows.ts';
@@ -16,7 +19,7 @@ const FEED = 'log';
 const HEAD: StoredCheckpoint = { source: FEED, checkpoint: '500', currentAtMs: 1_000 };
 const LATER = { ...HEAD, checkpoint: '900' };
 
-function openStore(path: string, views: readonly View[], { keep }: { keep: boolean }): ViewStore {
+function openStore(path: string, views: readonly StoredView[], { keep }: { keep: boolean }): ViewStore {
   return endedLater(ViewStore.open({ path, views, keep, onDied: () => undefined }));
 }
 function changesOf(views: readonly View[]): ViewRow[] {
@@ -34,6 +37,31 @@ async function stored(path: string, at = HEAD): Promise<AccountViews> {
   await store.write(changesOf(views.all), at);
   await store.close();
   return views;
+}
+
+const emptyOf = ({ name, version, tables }: View): StoredView => ({
+  name,
+  version,
+  tables,
+  *takeChanges() {},
+  restore: () => undefined,
+  clear: () => undefined,
+});
+
+/** Two parts of rows, and some. */
+const MANY_ROWS = 2 * VIEW_LIMITS.rowsPerPart + 5;
+const MANY_TABLE: ViewTable = { name: 'many_v1', columns: { id: 'TEXT', number: 'INTEGER' }, keyColumns: 1 };
+const MANY: StoredView = { ...emptyOf(new BalanceView()), name: 'many', version: 1, tables: [MANY_TABLE] };
+const manyRows = (number: number): ViewRow[] =>
+  Array.from({ length: MANY_ROWS }, (_, row) => ({ table: MANY_TABLE, values: [`row ${row}`, number] }));
+
+function rowsIn(path: string): unknown[] {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    return database.prepare('SELECT count(*) AS rows, min(number) AS least FROM many_v1').all();
+  } finally {
+    database.close();
+  }
 }
 
 describe('views that are restored', () => {
@@ -201,6 +229,32 @@ describe('a write', () => {
     expect(dump(path)).not.toEqual(before);
   });
 
+  test('of many rows is handed over part by part, and is one all the same', async () => {
+    const path = viewsFile();
+    const handed = vi.spyOn(Worker.prototype, 'postMessage');
+    onTestFinished(() => handed.mockRestore());
+    const store = openStore(path, [MANY], { keep: false });
+    const wrong = { table: MANY_TABLE, values: ['last', 'not a number'] };
+    await expect(store.write([...manyRows(1), wrong], HEAD)).rejects.toThrow(/the views were not written/);
+    expect(dump(path)).toEqual([]);
+    await store.write(manyRows(2), LATER);
+    expect(rowsIn(path)).toEqual([{ rows: MANY_ROWS, least: 2 }]);
+    expect(restore(path, [MANY], FEED)).toEqual(LATER);
+    const parts = handed.mock.calls.map(([request]) => (request as WriteRequest).batches);
+    const sizes = parts.map((batches) => batches.reduce((sum, { rows }) => sum + rows.length, 0));
+    expect(Math.max(...sizes)).toBe(VIEW_LIMITS.rowsPerPart);
+    expect(sizes.length).toBe(6);
+  });
+
+  test('of many rows is under way until its last part is written, also for the end', async () => {
+    const path = viewsFile();
+    const store = openStore(path, [MANY], { keep: false });
+    const writing = store.write(manyRows(3), HEAD);
+    await expect(store.write([], LATER)).rejects.toThrow(/under way/);
+    await Promise.all([store.close(), writing]);
+    expect(rowsIn(path)).toEqual([{ rows: MANY_ROWS, least: 3 }]);
+  });
+
   test('is one at a time', async () => {
     const views = new AccountViews();
     const store = openStore(viewsFile(), views.all, { keep: false });
@@ -254,15 +308,6 @@ describe('the thread that writes', () => {
     await expect(store.write([], HEAD)).rejects.toThrow(/closed/);
     expect(died).toEqual([]);
   });
-});
-
-const emptyOf = ({ name, version, tables }: View): StoredView => ({
-  name,
-  version,
-  tables,
-  *takeChanges() {},
-  restore: () => undefined,
-  clear: () => undefined,
 });
 
 function foldedBalance(): View {
