@@ -14,6 +14,8 @@ import { type WholeRun, wholeRun } from './whole-run.ts';
 
 const READY_MS_MAX = 600_000;
 const LOOK_MS = 20;
+/** As it is installed. */
+const NODE = [process.execPath, ...nodeFlagsOf(GATEWAY_PROGRAM)];
 const ENVIRONMENT = { BENCH_KEY: 'bench', NODE_ENV: 'production' };
 
 /** Of a gateway, from its start to its first 200 of /readyz. */
@@ -49,7 +51,7 @@ export class GatewayFolder {
 
   /** Runs a command of the program to its end. */
   run(...words: readonly string[]): ReturnType<typeof wholeRun> {
-    return wholeRun(this.#processes, onMeasuredCore([process.execPath, ...this.#program(words)]), ENVIRONMENT);
+    return wholeRun(this.#processes, onMeasuredCore([...NODE, ...this.#program(words)]), ENVIRONMENT);
   }
 
   /** Moves the ledger to an event store, and the configuration with it. */
@@ -64,8 +66,7 @@ export class GatewayFolder {
 
   /** @throws Error with the end of its log when it is not ready within ten minutes */
   async start(): Promise<Ready> {
-    const node = [process.execPath, ...nodeFlagsOf(GATEWAY_PROGRAM)];
-    const command = onMeasuredCore([...node, ...this.#program(['serve'])]);
+    const command = onMeasuredCore([...NODE, ...this.#program(['serve'])]);
     const startMs = performance.now();
     const child = this.#processes.spawn(this.name, command, { environment: ENVIRONMENT });
     const pid = child.pid ?? 0;
