@@ -1,6 +1,6 @@
 import type { StatsFs } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
 import type { Journal } from '../../ledger/journal/journal.ts';
@@ -15,6 +15,7 @@ import type { Holds } from '../holds.ts';
 import type { InFlight } from '../in-flight.ts';
 import type { LoopDelay } from '../loop-delay.ts';
 import type { AccessLogPlace } from '../observation/access-log.ts';
+import { LatencyBuckets } from '../observation/latency-buckets.ts';
 import {
   DURATION_BUCKETS_S,
   FIRST_BYTE_BUCKETS_S,
@@ -101,14 +102,15 @@ export function gatewayMetrics(parts: MeasuredParts): GatewayMetrics {
   measure(registry, Counter, countersOf(parts));
   measureLatencies(registry, parts.figures);
   measureDisk(registry, parts.data);
-  const latency = new Histogram({
+  const latency = new LatencyBuckets(LATENCY_BUCKETS_S);
+  new ReadHistogram({
     name: 'gateway_settlement_latency_seconds',
     help: 'From the end of a request to its usage and debit in the ledger',
-    buckets: LATENCY_BUCKETS_S,
-    registers: [registry],
+    ...{ registry, labelNames: [], buckets: LATENCY_BUCKETS_S },
+    read: () => [[{}, latency]],
   });
   collectDefaultMetrics({ register: registry, prefix: 'gateway_' });
-  return { registry, settled: (latencyMs) => latency.observe(Math.max(0, latencyMs) / 1_000) };
+  return { registry, settled: (latencyMs) => latency.add(Math.max(0, latencyMs) / 1_000) };
 }
 
 function measure(registry: Registry, Metric: typeof Gauge | typeof Counter, measures: Measures): void {

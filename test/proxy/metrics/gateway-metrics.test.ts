@@ -40,6 +40,8 @@ it('are answered on an address of their own only, and nowhere where none is conf
 
 it('count answers by status and requests by outcome, and leave probes out', async () => {
   const one = await start();
+  // There from the beginning, as a rate needs it.
+  expect((await samples(one)).get('gateway_settlement_latency_seconds_count')).toBe(0);
   for (let count = 0; count < 3; count++)
     expect((await post(one, '/v1/messages', asking('svc-mock'))).status).toBe(200);
   await post({ ...one, key: 'sk-svc-wrong' }, '/v1/messages', asking('svc-mock'));
@@ -53,6 +55,7 @@ it('count answers by status and requests by outcome, and leave probes out', asyn
   expect(seen.get('gateway_requests_total{status="404"}')).toBe(1);
   expect(seen.get('gateway_request_outcomes_total{outcome="completed"}')).toBe(3);
   expect(seen.get('gateway_settlement_latency_seconds_count')).toBe(3);
+  expect(seen.get('gateway_settlement_latency_seconds_bucket{le="+Inf"}')).toBe(3);
   expect([...seen.keys()].filter((name) => name.startsWith('gateway_requests_total'))).toHaveLength(3);
   // Read twice they say the same: collecting is not counting.
   expect((await samples(one)).get('gateway_requests_total{status="200"}')).toBe(4);
