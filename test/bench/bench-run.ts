@@ -100,7 +100,7 @@ export async function runBench(options: Options, processes: Processes): Promise<
   say(goalsReport(judgements));
   for (const doubt of doubtsOf(figures, [
     ...samples,
-    ...observedRounds.flatMap((windows) => Object.values(windows).flat()),
+    ...observedRounds.flatMap(({ alone }) => [...alone.values()]),
     ...settlements,
     ...fleetCost,
   ]))

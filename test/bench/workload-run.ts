@@ -14,7 +14,7 @@ import type { Bench, Sample } from './measure.ts';
 import type { Options } from './options.ts';
 import { workloadReport } from './report.ts';
 import { type ChangeFigure, changeFigure, changeReport } from './rounds/change-figure.ts';
-import { type Compared, measureRounds } from './rounds/measure-rounds.ts';
+import { type Compared, type MeasuredRound, measureRounds } from './rounds/measure-rounds.ts';
 import { say } from './say.ts';
 import { measureStreams } from './streams/streams-bench.ts';
 import { type StreamsFigure, streamsReport } from './streams/streams-figures.ts';
@@ -46,12 +46,13 @@ export async function runWorkloads(options: Options, processes: Processes): Prom
   const scene = await beginRun(options, processes);
   const lasting = await startLasting(scene);
   for (const workload of options.workloads) {
-    const measured = await runWorkload(scene, lasting, workload);
+    const rounds = await runWorkload(scene, lasting, workload);
+    const measured = rounds.flatMap(({ alone }) => [...alone.values()]);
     samples.push(...measured);
     figures.push(...figuresOf(measured));
     if (measured.length > 0) say(workloadReport(figures, workload));
     if (!isCompared(options)) continue;
-    const change = changeFigure(workload, measured);
+    const change = changeFigure(workload, rounds);
     changes.push(change);
     say(changeReport(change));
   }
@@ -112,7 +113,7 @@ async function runWorkload(
   { processes, bench, cores, gateways }: Scene,
   lasting: ReadonlyMap<ContenderName, Contender>,
   workload: WorkloadName,
-): Promise<Sample[]> {
+): Promise<MeasuredRound<ContenderName>[]> {
   const without: readonly string[] = WORKLOADS[workload].without;
   const compared = new Map<ContenderName, Compared>();
   for (const name of bench.options.contenders) {
@@ -124,8 +125,7 @@ async function runWorkload(
       compared.set(name, { type: 'fresh', start });
     }
   }
-  const rounds = await measureRounds(bench, { processes, called: workload, cores, compared, workload });
-  return rounds.flatMap((windows) => [...windows.values()].flat());
+  return await measureRounds(bench, { processes, called: workload, cores, compared, workload });
 }
 
 function figuresOf(samples: readonly Sample[]): Figure[] {

@@ -6,22 +6,17 @@ import { makeGatewayData } from '../contenders/gateway-data.ts';
 import { startOurs } from '../contenders/ours.ts';
 import { pin, pinnableCores } from '../cores.ts';
 import { LoadGenerator } from '../load-generator.ts';
-import type { Bench, Sample } from '../measure.ts';
+import type { Bench } from '../measure.ts';
 import type { Options } from '../options.ts';
-import { type Compared, measureRounds } from '../rounds/measure-rounds.ts';
+import { type Compared, type MeasuredRound, measureRounds } from '../rounds/measure-rounds.ts';
+import type { ObservedName } from './observed-figure.ts';
 
 /** Of `gateway serve`: as an operator has it, and with nothing that looks on. */
 const OBSERVED = { metrics: { serve: { port: 0 } } };
 const PLAIN = { accessLog: 'none' };
 
-/** The windows of one round, of two processes each. */
-interface ObservedSamples {
-  readonly observed: readonly [readonly Sample[], readonly Sample[]];
-  readonly plain: readonly [readonly Sample[], readonly Sample[]];
-}
-
 /** The load of `json` on four gateways in turns, of which two keep an access log and metrics. */
-export async function measureObserved(processes: Processes, options: Options): Promise<ObservedSamples[]> {
+export async function measureObserved(processes: Processes, options: Options): Promise<MeasuredRound<ObservedName>[]> {
   const upstream = processes.fork('observed-upstream', new URL('../fast-upstream/main.ts', import.meta.url));
   const [{ port }] = await once(upstream, 'message');
   const load = new LoadGenerator(processes, 'observed-load');
@@ -33,7 +28,7 @@ export async function measureObserved(processes: Processes, options: Options): P
     type: 'fresh',
     start: (folder) => startOurs(processes, port, { profile: false, isProbed: false, folder, settings, began }),
   });
-  const compared = new Map([
+  const compared = new Map<ObservedName, Compared>([
     ['observed', gateway(OBSERVED)],
     ['plain', gateway(PLAIN)],
     ['plain again', gateway(PLAIN)],
@@ -41,8 +36,5 @@ export async function measureObserved(processes: Processes, options: Options): P
   ]);
   const rounds = await measureRounds(bench, { processes, called: 'observed', cores, compared, workload: 'json' });
   for (const name of ['observed-load', 'observed-upstream']) await processes.stop(name);
-  return rounds.map((windows) => {
-    const of = (name: string): readonly Sample[] => windows.get(name) ?? [];
-    return { observed: [of('observed'), of('observed again')], plain: [of('plain'), of('plain again')] };
-  });
+  return rounds;
 }

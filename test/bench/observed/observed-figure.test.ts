@@ -1,24 +1,34 @@
 import { expect, test } from 'vitest';
 import type { Sample } from '../measure.ts';
-import { type ObservedRound, observedFigure, observedReport } from './observed-figure.ts';
+import type { MeasuredRound } from '../rounds/measure-rounds.ts';
+import { type ObservedName, observedFigure, observedReport } from './observed-figure.ts';
 
 const LATENCY = { p50Us: 0, p99Us: 0 };
-const measured = (...windows: readonly [cpuUs: number, requests: number][]): ObservedRound['plain'][0] =>
-  windows.map(([cpuUs, requests]) => ({
-    cpuUs,
-    window: { seconds: 1, requests, events: 0, answer: LATENCY, firstByte: LATENCY } as Sample['window'],
-  }));
+const WINDOW = { seconds: 1, requests: 20, events: 0, answer: LATENCY, firstByte: LATENCY, delay: LATENCY };
+const REST = { rssBytes: 0, loadShare: 0, upstreamShare: 0, othersShare: 0, ledger: null };
+const sample = (cpuUs: number): Sample => ({
+  ...{ workload: 'json', contender: 'ours', round: 0, cpuUs: cpuUs * 20, window: WINDOW, ...REST },
+});
+const round = (observed: number, plain: number): MeasuredRound<ObservedName> => {
+  const of = (part: number) =>
+    new Map<ObservedName, Sample>([
+      ['observed', sample(observed * part * 3)],
+      ['plain', sample((plain * part) / 2)],
+      ['plain again', sample(plain * part * 2)],
+      ['observed again', sample((observed * part) / 3)],
+    ]);
+  return { alone: of(1), together: of(2) };
+};
 
-test('what observing takes is the median of the rounds, each compared with its own that do not', () => {
-  const round = (observed: number, plain: number): ObservedRound => ({
-    observed: [measured([observed * 4, 3], [observed * 6, 7]), measured([observed * 4, 4])],
-    plain: [measured([plain * 10, 20]), measured([plain * 40, 20])],
-  });
+test('what observing takes is the median of the rounds, of all at once; what a request costs is told of each alone', () => {
   const figure = observedFigure([round(110, 100), round(360, 300), round(206, 200), round(105, 100), round(99, 100)]);
-  expect(figure).toMatchObject({ rounds: 5, observedCpuUs: 110, plainCpuUs: 175, medianRatio: 1.05, upper95: 1.2 });
-  expect(figure.control).toMatchObject({ rounds: 5, medianRatio: 0.5, upper95: 0.5 });
+  expect([figure.medianRatio, figure.upper95, figure.control.medianRatio].map((value) => value?.toFixed(6))).toEqual([
+    ...['1.050000', '1.200000', '1.500000'],
+  ]);
+  expect(figure.costs[0]).toEqual({ over: [660, 220 / 3], under: [100, 400] });
   const report = observedReport(figure);
+  expect(report).toMatch(/^observed: 208\.5 us of CPU a request with access log and metrics, 175\.0 without; /);
   expect(report).toContain('ratio of 5 rounds 1.050, upper 95% bound 1.200');
-  expect(report).toContain('one process of each to the other of each: ratio 0.500, 95% bounds 0.500 and 0.500');
+  expect(report).toContain('one process of each to the other of each: ratio 1.500, 95% bounds 1.500 and 1.500');
   expect(observedReport(observedFigure([round(1, 1)]))).toContain('upper 95% bound unknown');
 });

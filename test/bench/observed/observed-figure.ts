@@ -1,34 +1,30 @@
 import { median } from '../load/latencies.ts';
-import {
-  type ComparedFigure,
-  comparedFigure,
-  controlText,
-  costOf,
-  ratioText,
-  type Windows,
-} from '../rounds/ratio-figure.ts';
+import type { Sample } from '../measure.ts';
+import type { MeasuredRound } from '../rounds/measure-rounds.ts';
+import type { CostSample } from '../rounds/measure-together.ts';
+import { type ComparedFigure, comparedFigure, controlText, costOf, ratioText } from '../rounds/ratio-figure.ts';
 
-type WindowsOfTwo = readonly [Windows, Windows];
-
-/** Windows of two processes of each, interleaved. */
-export interface ObservedRound {
-  readonly observed: WindowsOfTwo;
-  readonly plain: WindowsOfTwo;
-}
+/** Two gateways with access log and metrics, and two with neither. */
+export type ObservedName = 'observed' | 'plain' | 'plain again' | 'observed again';
 
 /** What access log and metrics together take: by the ratio of CPU a request, with them to without, of each round. */
 export interface ObservedFigure extends ComparedFigure {
+  /** Each alone. */
   readonly observedCpuUs: number;
   readonly plainCpuUs: number;
 }
 
-export function observedFigure(rounds: readonly ObservedRound[]): ObservedFigure {
-  const costs = ([one, other]: WindowsOfTwo) => [costOf(one, 'request'), costOf(other, 'request')] as const;
-  const compared = rounds.map(({ observed, plain }) => ({ over: costs(observed), under: costs(plain) }));
+/** @throws Error where a round has not two of each */
+export function observedFigure(rounds: readonly MeasuredRound<ObservedName>[]): ObservedFigure {
+  const of = (costs: ReadonlyMap<ObservedName, CostSample | Sample>) => ({
+    over: [costOf(costs.get('observed')), costOf(costs.get('observed again'))] as const,
+    under: [costOf(costs.get('plain')), costOf(costs.get('plain again'))] as const,
+  });
+  const alone = rounds.map((round) => of(round.alone));
   return {
-    ...comparedFigure(compared),
-    observedCpuUs: median(compared.flatMap(({ over }) => over)),
-    plainCpuUs: median(compared.flatMap(({ under }) => under)),
+    ...comparedFigure(rounds.map((round) => of(round.together))),
+    observedCpuUs: median(alone.flatMap(({ over }) => over)),
+    plainCpuUs: median(alone.flatMap(({ under }) => under)),
   };
 }
 

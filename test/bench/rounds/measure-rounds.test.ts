@@ -25,7 +25,7 @@ async function answering() {
   const pids: number[] = [];
   /** Whose port was asked for, in order: by each load on it. */
   const loaded: string[] = [];
-  const start = async (folder: string, name: 'ours' | 'before'): Promise<Contender> => {
+  const start = async (folder: string, name: 'ours' | 'before' | 'floor'): Promise<Contender> => {
     const child = processes.fork(folder, new URL('../fast-upstream/main.ts', import.meta.url));
     pids.push(child.pid ?? 0);
     const [{ port }] = await once(child, 'message');
@@ -45,7 +45,7 @@ async function answering() {
   return { processes, started, pids, loaded, start, bench };
 }
 
-test('each round has new processes, measured twice in opposite orders, and gone before the next begins', async () => {
+test('each round has new processes, measured each alone and all at once, and gone before the next begins', async () => {
   const { processes, started, pids, loaded, start, bench } = await answering();
   const fresh = (name: 'ours' | 'before'): Compared => ({
     type: 'fresh',
@@ -54,37 +54,41 @@ test('each round has new processes, measured twice in opposite orders, and gone 
       return (await start(folder, name)) as Ours;
     },
   });
-  const compared = new Map([
+  const lasting: Compared = { type: 'lasting', contender: await start('floor-00-0', 'floor') };
+  pids.length = 0;
+  const compared = new Map<string, Compared>([
+    ['floor', lasting],
     ['before', fresh('before')],
     ['ours', fresh('ours')],
   ]);
   const rounds = await measureRounds(bench, { processes, called: 'json', cores: null, compared, workload: 'json' });
-  expect(started.toSorted()).toEqual(['json-00-0', 'json-00-1', 'json-01-0', 'json-01-1']);
-  // Warmed up, measured, and measured in the opposite order, which begins with whoever was last; the next round turned about.
-  const [first, second] = [
-    ['before', 'ours', 'before', 'ours', 'before'],
-    ['ours', 'before', 'ours', 'before', 'ours'],
-  ];
+  expect(started.toSorted()).toEqual(['floor-00-0', 'json-00-1', 'json-00-2', 'json-01-0', 'json-01-1']);
+  // Warmed up one by one, measured one by one, and then those that are new at once; the second round turned about.
+  const first = ['floor', 'before', 'ours', 'floor', 'before', 'ours', 'before', 'ours'];
+  const second = ['before', 'ours', 'before', 'floor', 'ours', 'before'];
   expect(loaded).toEqual([...first, ...second]);
-  expect(rounds.map((windows) => [...windows.keys()])).toEqual([
-    ['before', 'ours'],
-    ['ours', 'before'],
-  ]);
-  for (const [round, windows] of rounds.entries())
-    for (const [name, samples] of windows)
-      expect(samples.map((sample) => [sample.contender, sample.round])).toEqual([
-        [name, round],
-        [name, round],
-      ]);
+  for (const [round, { alone, together }] of rounds.entries()) {
+    expect([...alone].map(([name, sample]) => [name, sample.contender, sample.round])).toEqual(
+      orderOf(['floor', 'before', 'ours'], round).map((name) => [name, name, round]),
+    );
+    expect([...together.keys()]).toEqual(
+      orderOf(['floor', 'before', 'ours'], round).filter((name) => name !== 'floor'),
+    );
+    for (const { window } of together.values()) expect(window.requests).toBeGreaterThan(0);
+  }
   for (const pid of pids) expect(existsSync(`/proc/${pid}`)).toBe(false);
-  for (const folder of started) expect(existsSync(join(processes.folder, folder, 'data'))).toBe(false);
+  for (const folder of started)
+    expect(existsSync(join(processes.folder, folder, 'data'))).toBe(folder === 'floor-00-0');
 });
 
-test('what is there for all rounds is measured once in each, and left as it is', async () => {
+test('what is there for all rounds is measured in each, alone', async () => {
   const { processes, pids, start, bench } = await answering();
   const contender = await start('lasting', 'ours');
   const compared = new Map<string, Compared>([['ours', { type: 'lasting', contender }]]);
   const rounds = await measureRounds(bench, { processes, called: 'json', cores: null, compared, workload: 'json' });
-  expect(rounds.map((windows) => windows.get('ours')?.length)).toEqual([1, 1]);
+  expect(rounds.map(({ alone, together }) => [[...alone.keys()], together.size])).toEqual([
+    [['ours'], 0],
+    [['ours'], 0],
+  ]);
   expect(existsSync(`/proc/${pids[0]}`)).toBe(true);
 });

@@ -4,16 +4,23 @@ import type { Processes } from '../../fixtures/processes/processes.ts';
 import type { Contender } from '../contenders/contender.ts';
 import type { Ours } from '../contenders/ours.ts';
 import { type Cores, pin } from '../cores.ts';
+import { LoadGenerator } from '../load-generator.ts';
 import { type Bench, measure, type Sample, warmUp } from '../measure.ts';
 import type { WorkloadName } from '../workloads.ts';
+import { type CostSample, measureTogether } from './measure-together.ts';
 
 /** What is compared: a contender that is there for all rounds, or a gateway of which each round has a new process. */
 export type Compared =
   | { readonly type: 'lasting'; readonly contender: Contender }
   | { readonly type: 'fresh'; start(folder: string): Promise<Ours> };
 
-/** The windows of each in one round. */
-export type MeasuredRound<Name> = ReadonlyMap<Name, readonly Sample[]>;
+/** What one round has shown, by the names of what is compared. */
+export interface MeasuredRound<Name> {
+  /** Each alone, in turns. */
+  readonly alone: ReadonlyMap<Name, Sample>;
+  /** Those whose processes are new, all at once. */
+  readonly together: ReadonlyMap<Name, CostSample>;
+}
 
 interface RoundsOf<Name> {
   readonly processes: Processes;
@@ -24,26 +31,32 @@ interface RoundsOf<Name> {
   readonly workload: WorkloadName;
 }
 
-/** Load before the first window of a new process: most of its code is compiled by then, and all of a round are as far. */
-const FRESH_WARM_UP_MS = 6_000;
-/** Nothing is left of another's load by then but what is in the caches of the core. */
-const FRESH_SETTLE_MS = 300;
-/** Where processes are new, the window of a round is taken in two halves, in opposite orders. */
-const FRESH_TURNS = 2;
+/** Load of a new process before its first window: with that, nearly all of its code is compiled before all are measured together. */
+const FRESH_WARM_UP_MS = 5_000;
+/** Where processes are new, the window of each alone is a part of the usual one. */
+const FRESH_WINDOW_PART = 0.5;
+/** The window of all together is that of so many alone. */
+const TOGETHER_WINDOWS = 2;
 
 /**
  * Interleaved rounds. Two processes of one program differ for as long as they live (where their memory came to lie, what was
- * compiled when), by more than is looked for where a few percent are, and no number of windows of the same two takes that out:
- * what varies independently is the process. There, each round has new ones. Which begins goes round, and the second windows
- * come in the opposite order, so that whatever drifts meets all of them; each has had as much load as the others by then.
+ * compiled when), and no number of windows of the same two takes that out: where a few percent are looked for, what varies
+ * independently is the process, and each round has new ones. Each is warmed up and measured alone, and then all of them
+ * together. Which begins goes round, so that whatever drifts meets all of them.
  */
 export async function measureRounds<Name>(bench: Bench, of: RoundsOf<Name>): Promise<MeasuredRound<Name>[]> {
   const names = [...of.compared.keys()];
+  const fresh = [...of.compared.values()].filter(({ type }) => type === 'fresh');
+  const loads = fresh.map((_, index) => new LoadGenerator(of.processes, loadName(of, index)));
+  if (of.cores !== null) for (const { pid } of loads) pin([pid], of.cores.load);
   const rounds: MeasuredRound<Name>[] = [];
   for (let round = 0; round < bench.options.rounds; round++)
-    rounds.push(await measureRound(bench, of, { round, order: orderOf(names, round) }));
+    rounds.push(await measureRound(bench, of, { round, order: orderOf(names, round), loads }));
+  for (const index of loads.keys()) await of.processes.stop(loadName(of, index));
   return rounds;
 }
+
+const loadName = <Name>({ called }: RoundsOf<Name>, index: number): string => `${called}-load-${index}`;
 
 /** Each begins as often as the others, and each order comes in both directions. */
 export function orderOf<Name>(names: readonly Name[], round: number): readonly Name[] {
@@ -52,36 +65,59 @@ export function orderOf<Name>(names: readonly Name[], round: number): readonly N
   return round % 2 === 0 ? turned : turned.toReversed();
 }
 
+interface Round<Name> {
+  readonly round: number;
+  readonly order: readonly Name[];
+}
+
+interface Started<Name> {
+  readonly name: Name;
+  readonly contender: Contender;
+  /** Of a new process; null for what is there for all rounds. */
+  readonly folder: string | null;
+}
+
 async function measureRound<Name>(
   bench: Bench,
   of: RoundsOf<Name>,
-  { round, order }: { readonly round: number; readonly order: readonly Name[] },
+  { loads, ...turn }: Round<Name> & { readonly loads: readonly LoadGenerator[] },
 ): Promise<MeasuredRound<Name>> {
-  const { contenders, folders } = await startRound(bench, of, { round, order });
-  const turns = folders.length === 0 ? 1 : FRESH_TURNS;
-  const { windowMs, settleMs } = bench.options;
-  const halves = { windowMs: windowMs / turns, settleMs: Math.min(settleMs, FRESH_SETTLE_MS) };
-  const shared = turns === 1 ? bench : { ...bench, options: { ...bench.options, ...halves } };
-  const windows = new Map<Name, Sample[]>(order.map((name) => [name, []]));
-  for (let turn = 0; turn < turns; turn++)
-    for (const name of turn % 2 === 0 ? order : order.toReversed()) {
-      const contender = contenders.get(name);
-      if (contender !== undefined) windows.get(name)?.push(await measure(shared, contender, of.workload, round));
-    }
-  await Promise.all(folders.map((folder) => of.processes.stop(folder)));
+  const { workload, processes } = of;
+  const { options } = bench;
+  const started = await startRound(bench, of, turn);
+  const windowMs = options.windowMs * (loads.length === 0 ? 1 : FRESH_WINDOW_PART);
+  const alone = new Map<Name, Sample>();
+  for (const { name, contender } of started)
+    alone.set(name, await measure({ ...bench, options: { ...options, windowMs } }, contender, workload, turn.round));
+  const fresh = started.filter(({ folder }) => folder !== null);
+  const loaded = loads.flatMap((load, index) => {
+    const one = fresh[index];
+    return one === undefined ? [] : [{ load, contender: one.contender }];
+  });
+  const run = { workload, options, windowMs: options.windowMs * TOGETHER_WINDOWS };
+  const costs = loaded.length === 0 ? [] : await measureTogether(loaded, run);
+  const together = new Map(
+    costs.flatMap((cost, index) => fresh.slice(index, index + 1).map(({ name }) => [name, cost])),
+  );
+  await endRound(processes, fresh);
+  if (fresh.length > 0) process.stderr.write(`${of.called}: ${turn.round + 1} of ${options.rounds} rounds\n`);
+  return { alone, together };
+}
+
+async function endRound<Name>(processes: Processes, fresh: readonly Started<Name>[]): Promise<void> {
+  const folders = fresh.flatMap(({ folder }) => (folder === null ? [] : [folder]));
+  await Promise.all(folders.map((folder) => processes.stop(folder)));
   // Ledgers of all rounds would be many gigabytes; profiles stay.
-  if (folders.length > 0) process.stderr.write(`${of.called}: ${round + 1} of ${bench.options.rounds} rounds\n`);
-  for (const folder of folders) rmSync(join(of.processes.folder, folder, 'data'), { recursive: true, force: true });
-  return windows;
+  for (const folder of folders) rmSync(join(processes.folder, folder, 'data'), { recursive: true, force: true });
 }
 
 async function startRound<Name>(
   bench: Bench,
   { called, cores, compared, workload }: RoundsOf<Name>,
-  { round, order }: { readonly round: number; readonly order: readonly Name[] },
-): Promise<{ readonly contenders: ReadonlyMap<Name, Contender>; readonly folders: readonly string[] }> {
+  { round, order }: Round<Name>,
+): Promise<Started<Name>[]> {
   const started = await Promise.all(
-    order.map(async (name, place) => {
+    order.map(async (name, place): Promise<Started<Name>> => {
       const one = compared.get(name);
       if (one === undefined) throw new Error('whatever has a place in a round is compared');
       if (one.type === 'lasting') return { name, contender: one.contender, folder: null };
@@ -98,8 +134,5 @@ async function startRound<Name>(
     if (folder !== null) await warmUp(briefly, contender, workload);
     else if (round === 0) await warmUp(bench, contender, workload);
   }
-  return {
-    contenders: new Map(started.map(({ name, contender }) => [name, contender])),
-    folders: started.map(({ folder }) => folder).filter((folder) => folder !== null),
-  };
+  return started;
 }

@@ -10,7 +10,7 @@ import {
 } from './ratio-figure.ts';
 
 const LATENCY = { p50Us: 0, p99Us: 0 };
-const windowOf = (cpuUs: number, requests: number, events = 0) => ({
+const sampleOf = (cpuUs: number, requests: number, events = 0) => ({
   cpuUs,
   window: { seconds: 1, requests, events, answer: LATENCY, firstByte: LATENCY, delay: LATENCY },
 });
@@ -36,9 +36,9 @@ test('the bounds are as many rounds from either end, and the single rounds are t
   expect(ratioText(ratioFigure([1, 1.1]))).toBe('ratio of 2 rounds 1.050, upper 95% bound unknown');
 });
 
-test('what a request or an event costs is that of all windows together', () => {
-  const windows = [windowOf(100, 10, 1_000), windowOf(500, 20, 2_000)];
-  expect([costOf(windows, 'request'), costOf(windows, 'event')]).toEqual([20, 0.2]);
+test('what was not measured has no cost', () => {
+  expect([costOf(sampleOf(100, 10, 1_000)), costOf(sampleOf(100, 10, 1_000), 'event')]).toEqual([10, 0.1]);
+  expect(() => costOf(undefined)).toThrow('each round has two of each');
 });
 
 test('a round compares two processes of each kind, and its control one of each with the other of each', () => {

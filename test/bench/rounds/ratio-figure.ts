@@ -1,7 +1,5 @@
 import { median } from '../load/latencies.ts';
-import type { Sample } from '../measure.ts';
-
-export type Windows = readonly Pick<Sample, 'cpuUs' | 'window'>[];
+import type { CostSample } from './measure-together.ts';
 
 /** What ratios say, one a round, whatever their distribution. */
 export interface RatioFigure {
@@ -27,11 +25,10 @@ export function ratioFigure(ratios: readonly number[]): RatioFigure {
   };
 }
 
-/** CPU of a request, or of an event, over all windows together. */
-export function costOf(windows: Windows, per: 'request' | 'event'): number {
-  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
-  const count = sum(windows.map(({ window }) => (per === 'event' ? window.events : window.requests)));
-  return sum(windows.map(({ cpuUs }) => cpuUs)) / count;
+/** CPU of a request, or of an event. @throws Error where it was not measured */
+export function costOf(sample: CostSample | undefined, per: 'request' | 'event' = 'request'): number {
+  if (sample === undefined) throw new Error('each round has two of each');
+  return sample.cpuUs / (per === 'event' ? sample.window.events : sample.window.requests);
 }
 
 type Two = readonly [number, number];
