@@ -1,6 +1,6 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import type { GrantId } from '../../contracts/ids.ts';
-import { formatUsd, microUsd } from '../../contracts/money.ts';
+import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
 import { comingBack } from './coming-back.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
@@ -23,16 +23,10 @@ export function revokeGrant(command: CommandOf<'RevokeGrant'>, state: OpenAccoun
   const { revocationId, grantId, cause, paymentId, reason, actor, nowMs } = command;
   if (reason.trim() === '') return unreasoned();
   const known = state.billing.revocations.find((one) => one.revocationId === revocationId);
-  if (known !== undefined)
-    return known.grantId === grantId &&
-      known.cause === cause &&
-      known.paymentId === paymentId &&
-      (command.amount ?? known.amount) === known.amount
-      ? []
-      : commandRefused(
-          'id_reused',
-          `id: revocation ${revocationId} was made before, and was another one: a further one has an id of its own`,
-        );
+  if (known !== undefined) {
+    const isOf = known.grantId === grantId && known.cause === cause && known.paymentId === paymentId;
+    return madeBefore(`revocation ${revocationId}`, isOf && isOfAmount(known, command));
+  }
   // What a refund or a dispute takes is decided with it, before it is known.
   if (isOfReturn(state.billing.payments, revocationId))
     return commandRefused('id_reused', `id: ${revocationId} is that of a refund or a dispute of this account`);
@@ -68,12 +62,10 @@ export function restoreGrant(command: CommandOf<'RestoreGrant'>, state: OpenAcco
     .flatMap((one) => one.restorations.map((restoration) => ({ ...restoration, revocationId: one.revocationId })))
     .find((one) => one.restorationId === restorationId);
   if (known !== undefined)
-    return known.revocationId === revocationId && (command.amount ?? known.amount) === known.amount
-      ? []
-      : commandRefused(
-          'id_reused',
-          `id: restoration ${restorationId} was made before, and was another one: a further one has an id of its own`,
-        );
+    return madeBefore(
+      `restoration ${restorationId}`,
+      known.revocationId === revocationId && isOfAmount(known, command),
+    );
   const revocation = state.billing.revocations.find((one) => one.revocationId === revocationId);
   if (revocation === undefined)
     return commandRefused('revocation_not_found', `the account has no revocation ${revocationId}`);
@@ -111,12 +103,7 @@ export function reverseDebit(command: CommandOf<'ReverseDebit'>, state: OpenAcco
   if (reason.trim() === '') return unreasoned();
   const known = state.billing.reversals.find((one) => one.reversalId === reversalId);
   if (known !== undefined)
-    return known.requestId === requestId && (command.amount ?? known.amount) === known.amount
-      ? []
-      : commandRefused(
-          'id_reused',
-          `id: reversal ${reversalId} was made before, and was another one: a further one has an id of its own`,
-        );
+    return madeBefore(`reversal ${reversalId}`, known.requestId === requestId && isOfAmount(known, command));
   const debit = debits.findLast(({ type }) => type !== 'DebitReversed')?.data;
   if (debit === undefined)
     return commandRefused('debit_not_found', `request ${requestId} was not debited in this account`);
@@ -196,12 +183,7 @@ export function adjustBalance(command: CommandOf<'AdjustBalance'>, state: OpenAc
   if (reason.trim() === '') return unreasoned();
   const known = state.billing.adjustments.find((one) => one.adjustmentId === adjustmentId);
   if (known !== undefined)
-    return known.direction === direction && known.amount === amount
-      ? []
-      : commandRefused(
-          'id_reused',
-          `id: adjustment ${adjustmentId} was made before, and was another one: a further one has an id of its own`,
-        );
+    return madeBefore(`adjustment ${adjustmentId}`, known.direction === direction && isOfAmount(known, command));
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
   if (direction === 'up' && state.grants.some(({ grantId }) => grantId === adjustmentId))
     return commandRefused('grant_exists', `grant ${adjustmentId} was already made`);
@@ -244,6 +226,22 @@ export function revocableOf({ billing, grants }: OpenAccount, grantId: string): 
     BigInt(amount),
   );
 }
+
+/** The same correction again is done already; another under its id is none. */
+const madeBefore = (what: string, isSame: boolean): Decision =>
+  isSame
+    ? []
+    : commandRefused(
+        'id_reused',
+        `id: ${what} was made before, and was another one: a further one has an id of its own`,
+      );
+
+interface OfAmount {
+  /** Null is all that there was. */
+  readonly amount: MicroUsd | null;
+}
+
+const isOfAmount = (known: OfAmount, { amount }: OfAmount): boolean => amount === null || amount === known.amount;
 
 const unreasoned = (): CommandRefusal => commandRefused('reason_missing', 'reason: say why; it stands in the ledger');
 
