@@ -6,6 +6,7 @@ import { LIMITS } from '../contracts/limits.ts';
 import { SYSTEM } from '../contracts/permissions.ts';
 import { executeOnRepository } from '../ledger/account/execute-command.ts';
 import { isExpired } from '../ledger/account/grants.ts';
+import { NowAndThen } from '../ledger/now-and-then.ts';
 import { recordingBy } from '../ledger/recording-by.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import type { Holds } from './holds.ts';
@@ -30,25 +31,20 @@ interface SweeperOptions {
  */
 export class ExpirySweeper {
   readonly #options: SweeperOptions;
-  readonly #timer: NodeJS.Timeout;
-  #sweeping: Promise<number> | null = null;
+  readonly #sweeps: NowAndThen<number>;
 
   constructor(options: SweeperOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.sweep(), LIMITS.expirySweepMs);
+    this.#sweeps = new NowAndThen(LIMITS.expirySweepMs, () => this.#sweepDue());
   }
 
   /** Sweeps once and returns how many accounts were written to. Failures are told and tried again next time. */
   sweep(): Promise<number> {
-    this.#sweeping ??= this.#sweepDue().finally(() => {
-      this.#sweeping = null;
-    });
-    return this.#sweeping;
+    return this.#sweeps.now();
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#sweeping;
+  close(): Promise<void> {
+    return this.#sweeps.close();
   }
 
   async #sweepDue(): Promise<number> {

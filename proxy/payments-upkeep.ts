@@ -5,6 +5,7 @@ import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { PaymentAttempt } from '../ledger/account/payments-state.ts';
 import type { KnownPlans } from '../ledger/catalog/known-plans.ts';
+import { NowAndThen } from '../ledger/now-and-then.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import type { PaymentProvider } from '../ledger/payments/payment-provider.ts';
 import { pursuePayments } from '../ledger/payments/pursue-payments.ts';
@@ -33,19 +34,18 @@ interface UpkeepOptions {
  */
 export class PaymentsUpkeep {
   readonly #options: UpkeepOptions;
-  readonly #timer: NodeJS.Timeout;
+  readonly #looks: NowAndThen<void>;
   /** What is under way, by account, and whether more has come meanwhile. */
   readonly #underWay = new Map<AccountId, UnderWay>();
   /** For whom there is no place yet. */
   readonly #awaited = new Set<AccountId>();
   readonly #changed = new Set<AccountId>();
   readonly #done = new Set<Promise<void>>();
-  #looking: Promise<void> | null = null;
   #isOver = false;
 
   constructor(options: UpkeepOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.look(), LIMITS.paymentsLookMs);
+    this.#looks = new NowAndThen(LIMITS.paymentsLookMs, () => this.#lookAtAll());
     options.accounts.onFolded((accountId) => {
       if (options.accounts.paying.has(accountId)) this.#queue(accountId, this.#changed);
     });
@@ -53,10 +53,7 @@ export class PaymentsUpkeep {
 
   /** Looks at all of them, and asks what became of what is open. */
   look(): Promise<void> {
-    this.#looking ??= this.#lookAtAll().finally(() => {
-      this.#looking = null;
-    });
-    return this.#looking;
+    return this.#looks.now();
   }
 
   /** Somebody waits for what it may buy. */
@@ -71,9 +68,9 @@ export class PaymentsUpkeep {
 
   async close(): Promise<void> {
     this.#isOver = true;
-    clearInterval(this.#timer);
+    this.#looks.stop();
     this.#options.provider.close?.();
-    await this.#looking;
+    await this.#looks.close();
     await this.whenIdle();
   }
 

@@ -5,6 +5,7 @@ import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { endOfMonthMs, lastMonthOver } from '../ledger/account/month.ts';
+import { NowAndThen } from '../ledger/now-and-then.ts';
 import { closeStatements, type HeldUp } from '../ledger/statement/close-statements.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import { hasUncounted } from '../projections/unclosed-accounts.ts';
@@ -36,27 +37,22 @@ const TOLD_MAX = 5;
  */
 export class StatementCloser {
   readonly #options: CloserOptions;
-  readonly #timer: NodeJS.Timeout;
-  #closing: Promise<number> | null = null;
+  readonly #closings: NowAndThen<number>;
   #isOver = false;
 
   constructor(options: CloserOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.closeDue(), LIMITS.statementSweepMs);
+    this.#closings = new NowAndThen(LIMITS.statementSweepMs, () => this.#closeDue());
   }
 
   /** Once; returns how many statements were closed. Failures are told and tried again next time. */
   closeDue(): Promise<number> {
-    this.#closing ??= this.#closeDue().finally(() => {
-      this.#closing = null;
-    });
-    return this.#closing;
+    return this.#closings.now();
   }
 
   async close(): Promise<void> {
     this.#isOver = true;
-    clearInterval(this.#timer);
-    await this.#closing;
+    await this.#closings.close();
   }
 
   async #closeDue(): Promise<number> {

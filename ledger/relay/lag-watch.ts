@@ -1,6 +1,7 @@
 import { decodeMetadata } from '../../contracts/event-codec.ts';
 import { type EventLog, EventLogError, type RecordedEvent } from '../../contracts/event-log.ts';
 import type { Position } from '../../contracts/ids.ts';
+import { NowAndThen } from '../now-and-then.ts';
 import { RELAY_LIMITS } from './limits.ts';
 import { OldestUnpublished } from './oldest-unpublished.ts';
 import type { RelayMetrics } from './relay-metrics.ts';
@@ -13,25 +14,24 @@ export class LagWatch {
   readonly #log: EventLog;
   readonly #metrics: RelayMetrics;
   readonly #oldest: OldestUnpublished;
-  readonly #timer: NodeJS.Timeout;
+  readonly #looks: NowAndThen<void>;
   #acknowledged: Position | null = null;
   #isWaiting = false;
   /** What the last look found to be the oldest. */
   #found: Position | null = null;
   #hasLooked = false;
-  #looking: Promise<void> | null = null;
 
   constructor(log: EventLog, metrics: RelayMetrics) {
     this.#log = log;
     this.#metrics = metrics;
     this.#oldest = new OldestUnpublished(log);
-    this.#timer = setInterval(() => this.#lookOnce(), RELAY_LIMITS.lagCheckMs);
+    this.#looks = new NowAndThen(RELAY_LIMITS.lagCheckMs, () => this.#look());
   }
 
   /** What the active relay has acknowledged, as far as its checkpoint tells. */
   acknowledgedElsewhere(position: Position | null): void {
     this.acknowledged(position);
-    if (!this.#hasLooked) this.#lookOnce();
+    if (!this.#hasLooked) void this.#looks.now();
   }
 
   acknowledged(position: Position | null): void {
@@ -46,19 +46,12 @@ export class LagWatch {
     this.#metrics.oldestUnpublishedMs = event === null ? null : recordedMs(event);
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
-  }
-
-  #lookOnce(): void {
-    this.#hasLooked = true;
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = null;
-    });
+  close(): Promise<void> {
+    return this.#looks.close();
   }
 
   async #look(): Promise<void> {
+    this.#hasLooked = true;
     try {
       this.#metrics.head = await this.#log.headPosition();
       if (this.#isWaiting) return;

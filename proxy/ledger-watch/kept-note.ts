@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { type FolderNote, renewNote, writeNote } from '../../ledger/identity/folder-note.ts';
+import { NowAndThen } from '../../ledger/now-and-then.ts';
 import { logCheckpointSchema } from '../../projections/log-view-source.ts';
 import type { Projections } from '../../projections/projections.ts';
 import type { LeftRequests } from './left-requests.ts';
@@ -25,8 +26,7 @@ export class KeptNote {
   #identity: LedgerIdentity | null = null;
   #projections: Projections | null = null;
   #written = '';
-  #timer: NodeJS.Timeout | null = null;
-  #renewing: Promise<void> | null = null;
+  #renewals: NowAndThen<void> | null = null;
 
   constructor(parts: KeptNoteParts) {
     const { found } = parts;
@@ -65,17 +65,17 @@ export class KeptNote {
       const [oldest] = this.#leases.keys();
       if (this.#leases.size > LEASES_NOTED_MAX && oldest !== undefined) this.#leases.delete(oldest);
     });
-    this.#timer = setInterval(() => this.#renewSoon(), NOTE_MS);
+    // One after the other.
+    this.#renewals = new NowAndThen(NOTE_MS, () => this.#renew());
   }
 
   /** No timer any more; `close` writes what is new since. */
   stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#renewals?.stop();
   }
 
   async close(): Promise<void> {
-    this.stop();
-    await this.#renewing;
+    await this.#renewals?.close();
     await this.#renew();
   }
 
@@ -104,12 +104,5 @@ export class KeptNote {
     } catch (error) {
       this.#parts.logger.warn({ err: error }, 'the note of what is known of the ledger was not written');
     }
-  }
-
-  /** One after the other. */
-  #renewSoon(): void {
-    this.#renewing ??= this.#renew().finally(() => {
-      this.#renewing = null;
-    });
   }
 }
