@@ -29,7 +29,8 @@ interface WasBroughtUp {
 
 /**
  * Folds into a file of its own, from where it stands or from nothing, everything that the log has. Interrupted it is gone on with
- * from what was written last. @throws EventLogError; LedgerLostError; Error where an event of the catalog cannot be read
+ * from what was written last. @throws EventLogError; LedgerLostError; ViewsNotWrittenError where the disk has no room for it, which a
+ * gateway would wait for, and need itself; Error where an event of the catalog cannot be read
  */
 export async function bringUp({ log, path, identity, clock, onFolded }: BroughtUp): Promise<WasBroughtUp> {
   if (!areViewsOf(path, identity)) removeViews(path);
@@ -37,11 +38,15 @@ export async function bringUp({ log, path, identity, clock, onFolded }: BroughtU
   markVerified(path, false);
   const counted = countedLog(log, readFoldedThrough(path)?.position ?? null, onFolded);
   const { onTaken } = counted;
-  const projections = await Projections.start({ log: counted.log, path, persist: true, clock, onTaken });
-  const stopped = new Promise<never>((_, reject) => projections.follow({ onStopped: reject }));
+  const failed = Promise.withResolvers<never>();
+  // At its end nobody waits for it.
+  failed.promise.catch(() => undefined);
+  const onUnwritten = failed.reject;
+  const projections = await Projections.start({ log: counted.log, path, persist: true, clock, onTaken, onUnwritten });
+  projections.follow({ onStopped: failed.reject });
   try {
-    await Promise.race([stopped, projections.whenCaughtUp()]);
-    await Promise.race([stopped, projections.whenWritten()]);
+    await Promise.race([failed.promise, projections.whenCaughtUp()]);
+    await Promise.race([failed.promise, projections.whenWritten()]);
   } finally {
     await projections.close();
   }

@@ -1,15 +1,17 @@
-import { cpSync, existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { viewFilesOf } from '../../projections/view-files.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
+import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -177,3 +179,26 @@ describe('gateway projections rebuild', () => {
     expect(await program.json('projections', 'rollback')).toMatchObject({ events: 1 });
   });
 });
+
+it.runIf(canMount)(
+  'where the disk has no room for other views a rebuild ends, gives back what it has taken, and leaves the live ones',
+  async () => {
+    const disk = smallDisk(16 * 1_024);
+    const data = dirname(disk.folder);
+    cpSync(whole, data, { recursive: true });
+    const { live, rebuild: made } = viewFilesOf(data);
+    const before = readFileSync(live);
+    for (const free of [128, 64, 32]) {
+      disk.leaveFree(free * 1_024);
+      const ended = await runHere('projections', 'rebuild', '--all', '--data', data);
+      expect(ended).toMatchObject({
+        exitCode: 4,
+        stderr: expect.stringContaining('have no room beside the live ones'),
+      });
+      expect([existsSync(made), existsSync(`${made}-wal`)]).toEqual([false, false]);
+    }
+    expect(readFileSync(live)).toEqual(before);
+    disk.clear();
+    expect(await rebuild(data)).toMatchObject({ isResumed: false, switched: 'in the folder' });
+  },
+);

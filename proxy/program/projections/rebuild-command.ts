@@ -4,6 +4,7 @@ import { Argument, type Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
+import { mayPass } from '../../../ledger/event-log/sqlite/database-fault.ts';
 import { makeFolders } from '../../../ledger/folder-owner.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
@@ -22,6 +23,7 @@ import { type VerifiedViews, verifyRebuilt } from '../../../projections/rebuild/
 import { removeViews } from '../../../projections/remove-views.ts';
 import { markVerified } from '../../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
+import { ViewsNotWrittenError } from '../../../projections/view-store.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
@@ -128,7 +130,11 @@ async function rebuild(
     throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
   if (anew || damageOf(path) !== null || hasKeptOthers(path) || areOfThisProgram(path) === false) removeViews(path);
   const isResumed = readFoldedThrough(path) !== null;
-  const { events, sums } = await broughtUp(context, log, path);
+  const { events, sums } = await broughtUp(context, log, path).catch((error: unknown) => {
+    if (!isWantOfRoom(error)) throw error;
+    removeViews(path);
+    throw new CommandError(`${error.message}: ${NO_ROOM}`, EXIT.unavailable);
+  });
   const verified = await verifiedViews(path, log, sums);
   const differences: RowDifference[] = [];
   let found = 0;
@@ -166,6 +172,11 @@ async function rebuild(
   });
   if (dryRun && found > 0) throw new CommandError(`differences found: ${found}`, EXIT.faults);
 }
+
+const isWantOfRoom = (error: unknown): error is Error => error instanceof ViewsNotWrittenError || mayPass(error);
+const NO_ROOM =
+  'other views have no room beside the live ones, which are as they were. What was made of them is gone, for who serves needs the room:' +
+  ' make as much as views.db has, then run this again';
 
 const SHOWN_MAX = 1_000;
 

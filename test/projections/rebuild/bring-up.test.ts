@@ -1,12 +1,19 @@
 import { cpSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ledgerId, position } from '../../../contracts/ids.ts';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
+import { accountId, accountStream, ledgerId, position } from '../../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
 import { readLedgerOfViews, writeLedgerOfViews } from '../../../projections/known-views.ts';
 import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
 import { EventSums } from '../../../projections/rebuild/event-sums.ts';
 import { areVerified, markVerified } from '../../../projections/verified-mark.ts';
+import { ViewsNotWrittenError } from '../../../projections/view-store.ts';
 import { BALANCE_TABLE } from '../../fixtures/ledger/balance-table.ts';
+import { opened } from '../../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { canMount, smallDisk } from '../../fixtures/ledger/small-disk.ts';
 import { inTurnsThroughout, passing } from '../../fixtures/ledger/turns.ts';
 import { execute, rowsOf, viewsFile, writeLives } from '../example-ledger.ts';
 import { ALL, head, LIVES, logOf, written } from '../started-projections.ts';
@@ -81,6 +88,15 @@ test('what is folded on is no longer verified', async () => {
   expect(areVerified(path)).toBe(true);
   await passing(upTo({ log, path, identity: null }));
   expect(areVerified(path)).toBe(false);
+});
+
+test.runIf(canMount)('what the disk has no room for is not waited for', async () => {
+  const log = new MemoryEventLog();
+  for (let number = 0; number < 2_000; number++)
+    log.write(accountStream(accountId(`a${number}`)), encodeEvents([opened], recordingBy('test', 0)));
+  const disk = smallDisk(1_024);
+  const path = join(dirname(disk.folder), 'views.db');
+  await expect(passing(upTo({ log, path }))).rejects.toThrow(ViewsNotWrittenError);
 });
 
 const upTo = (of: Pick<Parameters<typeof bringUp>[0], 'log' | 'path'> & { identity?: null }) =>
