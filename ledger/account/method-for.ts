@@ -1,5 +1,6 @@
 import type { OpenAccount } from './account-state.ts';
-import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
+import { attemptOf } from './payments.ts';
+import { isOpen, type PaymentAttempt, type PaymentsState } from './payments-state.ts';
 import { isAwaited } from './plans.ts';
 import { isConsented } from './reload.ts';
 
@@ -12,6 +13,7 @@ export const methodFor = (state: OpenAccount, attempt: PaymentAttempt): Payments
 
 const isWanted = ({ suspended, billing }: OpenAccount, attempt: PaymentAttempt): boolean =>
   suspended === null &&
+  isOpen(attemptOf(billing.payments, attempt.attemptId) ?? attempt) &&
   !isWithdrawn(billing, attempt) &&
   (attempt.kind !== 'reload' || billing.payments.reload?.paused === null);
 

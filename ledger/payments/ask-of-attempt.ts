@@ -10,14 +10,15 @@ import type { AskedPayment, PaymentOutcome, PaymentProvider } from './payment-pr
 export function askOfAttempt(
   provider: PaymentProvider,
   accountId: AccountId,
-  { state, attempt, isFirst }: AskedOf,
+  { stateNow, attempt, isFirst }: AskedOf,
 ): Promise<PaymentOutcome> {
-  const asked = { accountId, attempt, method: methodFor(state, attempt), isFirst };
-  return isWithdrawn(state.billing, attempt) ? provider.withdraw(asked) : provider.ask(asked);
+  const asked = { accountId, attempt, method: () => methodFor(stateNow(), attempt), isFirst };
+  return isWithdrawn(stateNow().billing, attempt) ? provider.withdraw(asked) : provider.ask(asked);
 }
 
 interface AskedOf extends Pick<AskedPayment, 'attempt' | 'isFirst'> {
-  readonly state: OpenAccount;
+  /** As far as it is known at the instant. */
+  readonly stateNow: () => OpenAccount;
 }
 
 /** Whether a gateway, or a command, of a product takes an account's money: each product may have a provider of its own, and nobody else asks that. */

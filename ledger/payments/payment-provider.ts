@@ -6,8 +6,8 @@ import type { PaymentAttempt, PaymentsState } from '../account/payments-state.ts
 export interface AskedPayment {
   readonly accountId: AccountId;
   readonly attempt: PaymentAttempt;
-  /** What may be charged without its owner being there. */
-  readonly method: PaymentsState['method'];
+  /** What may be charged without its owner being there; asked for as it is charged, for what was so a moment ago may be no more. */
+  readonly method: () => PaymentsState['method'];
   /** It was begun a moment ago, by who asks: nobody has been asked of it before. */
   readonly isFirst: boolean;
 }

@@ -4,6 +4,7 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, attemptId } from '../../contracts/ids.ts';
 import { SYSTEM } from '../../contracts/permissions.ts';
 import type { AccountRepository } from '../account/account-repository.ts';
+import type { OpenAccount } from '../account/account-state.ts';
 import type { AccountCommand } from '../account/commands.ts';
 import { executeOnRepository } from '../account/execute-command.ts';
 import { claimsIn, openAttempts } from '../account/payments.ts';
@@ -46,15 +47,16 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
       ...{ type: 'StartAutoReload', attemptId: id, provider: provider.name, nowMs: clock() },
     })),
   ]);
-  const { state } = accounts.read(accountId);
-  if (state.type === 'unopened') return;
-  for (const attempt of openAttempts(state.billing.payments)) {
-    const taker = takerOf(attempt, provider);
-    if (taker === null || !(asksOpen || !openBefore.has(attempt.attemptId))) continue;
+  const stateNow = () => stateOf(accounts, accountId);
+  for (const { attemptId } of openOf(accounts, accountId)) {
+    // Each question takes its time, in which another may be decided, or wanted no more.
+    const attempt = openOf(accounts, accountId).find((one) => one.attemptId === attemptId);
+    const taker = attempt === undefined ? null : takerOf(attempt, provider);
+    if (attempt === undefined || taker === null || !(asksOpen || !openBefore.has(attemptId))) continue;
     try {
-      const isFirst = begun.has(attempt.attemptId);
-      const outcome = await askOfAttempt(taker, accountId, { state, attempt, isFirst });
-      const told = { attemptId: attempt.attemptId, provider: taker.name, nowMs: clock() };
+      const isFirst = begun.has(attemptId);
+      const outcome = await askOfAttempt(taker, accountId, { stateNow, attempt, isFirst });
+      const told = { attemptId, provider: taker.name, nowMs: clock() };
       const command = commandOfOutcome(outcome, told);
       if (command !== null) await run(accountId, pursued, command);
       if (outcome.type === 'refused') onRefused(attempt, outcome.reason);
@@ -76,6 +78,13 @@ async function renew(accountId: AccountId, pursued: PursuedPayments): Promise<re
 function openOf(accounts: AccountRepository, accountId: AccountId): PaymentAttempt[] {
   const { state } = accounts.read(accountId);
   return state.type === 'unopened' ? [] : openAttempts(state.billing.payments);
+}
+
+/** @throws Error where there is none, as of an account that had an attempt there is */
+function stateOf(accounts: AccountRepository, accountId: AccountId): OpenAccount {
+  const { state } = accounts.read(accountId);
+  if (state.type === 'unopened') throw new Error(`${accountId} is not opened`);
+  return state;
 }
 
 async function run(

@@ -143,9 +143,10 @@ export class StripeProvider implements TellingProvider {
 
   /** @returns what is known of a decline; null where there is nothing yet, and no card to charge */
   async #charge(one: AskedPayment, names: Names): Promise<Made | null> {
-    const { attempt, method } = one;
+    const { attempt } = one;
     const found = (): Promise<Made | null> => this.#findCharge(attempt, names);
     if (attempt.paymentId !== null) return { id: attempt.paymentId };
+    const method = one.method();
     if (method?.provider !== STRIPE) return (await found()) ?? neverCharged(attempt, method);
     const charging = this.#client.stripe.paymentIntents.create(
       {
@@ -295,7 +296,7 @@ function unlessOver(error: unknown): void {
 }
 
 /** Nobody had a card of Stripe's to charge, from its beginning on. */
-const neverCharged = ({ startedAtMs }: PaymentAttempt, method: AskedPayment['method']): Made | null =>
+const neverCharged = ({ startedAtMs }: PaymentAttempt, method: ReturnType<AskedPayment['method']>): Made | null =>
   method !== null && method.consentedAtMs <= startedAtMs
     ? { type: 'failed', code: 'no_payment_method', isTerminal: true }
     : null;

@@ -30,25 +30,28 @@ const save: AccountCommand = {
   ...{ last4: '4242', consentedAtMs: NOW, by: 'owner@example.com' },
 };
 
+/** With what could be charged then. */
+type SeenPayment = Omit<AskedPayment, 'method'> & { readonly method: ReturnType<AskedPayment['method']> };
+
 async function scene(catalog: KnownPlans = EMPTY_CATALOG, product = 'gateway') {
   const log = new MemoryEventLog();
   const start = [opened, keyIssued(), granted('g', 6_000_000)];
   log.write(accountStream(ACCOUNT), encodeEvents(start, recordingBy('test', NOW)));
   const accounts = new AccountViews();
   await catchUpAccount(log, accounts, ACCOUNT);
-  const asked: AskedPayment[] = [];
-  const withdrawn: AskedPayment[] = [];
+  const asked: SeenPayment[] = [];
+  const withdrawn: SeenPayment[] = [];
   const outcomes: PaymentOutcome[] = [];
   const made = { mayWrite: true, nowMs: NOW };
   const told: Readonly<Record<string, unknown>>[] = [];
   const provider = {
     name: 'stripe',
     ask: async (one: AskedPayment): Promise<PaymentOutcome> => {
-      asked.push(one);
+      asked.push({ ...one, method: one.method() });
       return outcomes.shift() ?? { type: 'waits', url: null };
     },
     withdraw: async (one: AskedPayment): Promise<PaymentOutcome> => {
-      withdrawn.push(one);
+      withdrawn.push({ ...one, method: one.method() });
       return { type: 'abandoned', reason: 'nothing was charged' };
     },
   };

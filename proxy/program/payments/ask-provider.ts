@@ -94,9 +94,11 @@ export async function askProvider(
     );
   if (attempt.state === 'paid' && isTelling(provider)) return askOfPaid(context, log, { accountId, attempt, provider });
   const isFirst = claimsIn(begunBy).has(attemptId);
-  const outcome = await askOfAttempt(provider, accountId, { state, attempt, isFirst }).catch((error: unknown) => {
-    throw untold(accountId, attemptId, error);
-  });
+  const outcome = await askOfAttempt(provider, accountId, { stateNow: () => state, attempt, isFirst }).catch(
+    (error: unknown) => {
+      throw untold(accountId, attemptId, error);
+    },
+  );
   const facts: PaymentFact[] = [{ type: 'attempt', attemptId, outcome }];
   return { attempt, outcome, recordedAt: await recordAs(context, log, { accountId, provider: name, facts }) };
 }

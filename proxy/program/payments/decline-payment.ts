@@ -40,9 +40,11 @@ export async function declinePayment(
         `${accountId}: ${attemptId} is of ${attempt.provider}, which cannot be asked to end it: that is for operator`,
         EXIT.refused,
       );
-    const told = await taker?.withdraw({ accountId, attempt, method: null, isFirst: false }).catch((error: unknown) => {
-      throw untold(accountId, attemptId, error);
-    });
+    const told = await taker
+      ?.withdraw({ accountId, attempt, method: () => null, isFirst: false })
+      .catch((error: unknown) => {
+        throw untold(accountId, attemptId, error);
+      });
     if (told?.type === 'waits')
       throw new CommandError(`${accountId}: ${attemptId} is being paid, and is not ended any more`, EXIT.refused);
     const isOver = told === undefined || told.type === 'abandoned' || told.type === 'refused';

@@ -87,7 +87,7 @@ it('a message is looked into while all that is asked of by itself has every conn
   const attempt = stripeAttempt({ kind: 'purchase' });
   let ended = 0;
   const asked = Array.from({ length: LIMITS.paymentsAtOnceMax }, () =>
-    provider.ask({ accountId: accountId('acme'), attempt, method: null, isFirst: false }).catch(() => {
+    provider.ask({ accountId: accountId('acme'), attempt, method: () => null, isFirst: false }).catch(() => {
       ended++;
     }),
   );

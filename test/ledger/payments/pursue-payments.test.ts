@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
+import { accountStream, attemptId } from '../../../contracts/ids.ts';
+import { type Actor, SYSTEM } from '../../../contracts/permissions.ts';
+import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { executeOnRepository } from '../../../ledger/account/execute-command.ts';
+import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
+import type { AskedPayment, PaymentOutcome } from '../../../ledger/payments/payment-provider.ts';
+import { pursuePayments } from '../../../ledger/payments/pursue-payments.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
+import { AccountViews } from '../../../projections/account-views.ts';
+import { ACCOUNT, ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+
+const NOW = ms('2026-11-20T10:00:00.000Z');
+const OPERATOR: Actor = { type: 'operator', name: 'test' };
+const BY_ITSELF: ReadonlySet<string> = new Set(['RecordPaymentFailure', 'StartAutoReload', 'SavePaymentMethod']);
+const RELOAD = attemptId('reload_1');
+const WAITS: PaymentOutcome = { type: 'waits', url: null };
+const configure: AccountCommand = {
+  ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000) },
+  ...{ monthlyCap: usd(60_000_000), consentedAtMs: NOW, by: 'owner@example.com' },
+};
+const off: AccountCommand = { ...configure, consentedAtMs: null };
+const declined: AccountCommand = {
+  ...{ type: 'RecordPaymentFailure', attemptId: RELOAD, code: 'card_declined', isTerminal: false, nowMs: NOW },
+};
+
+/** A purchase and a reload are open, and are asked of in one go; `meanwhile` is done while the provider takes its time with one of them. */
+async function pursued(meanwhile: AccountCommand, during: 'purchase' | 'reload'): Promise<string[]> {
+  const log = new MemoryEventLog();
+  log.write(accountStream(ACCOUNT), encodeEvents([opened], recordingBy('test', NOW)));
+  const accounts = new AccountViews();
+  await catchUpAccount(log, accounts, ACCOUNT);
+  const run = async (command: AccountCommand): Promise<void> => {
+    const actor = BY_ITSELF.has(command.type) ? SYSTEM : OPERATOR;
+    const { type } = await executeOnRepository(log, accounts, ACCOUNT, command, actor, recordingBy('test', NOW));
+    expect(type).toBe('done');
+  };
+  const begun = { provider: 'stripe', nowMs: NOW } as const;
+  const card = { customerId: 'c', paymentMethodId: 'pm', brand: 'visa', last4: '4242' };
+  await run({ type: 'SavePaymentMethod', provider: 'stripe', ...card, consentedAtMs: NOW, by: 'owner@example.com' });
+  await run(configure);
+  const amounts = { amount: usd(1_000_000), price: usd(1_000_000) };
+  await run({
+    type: 'StartPurchase',
+    attemptId: attemptId('a_purchase'),
+    ...amounts,
+    by: 'owner@example.com',
+    ...begun,
+  });
+  await run({ type: 'StartAutoReload', attemptId: RELOAD, ...begun });
+  const did: string[] = [];
+  const answer =
+    (word: string) =>
+    async ({ attempt, method }: AskedPayment): Promise<PaymentOutcome> => {
+      if (attempt.kind === during) await run(meanwhile);
+      did.push(`${word} ${attempt.kind} ${method()?.paymentMethodId ?? 'with nothing'}`);
+      return WAITS;
+    };
+  await pursuePayments(ACCOUNT, {
+    ...{ log, accounts, catalog: () => EMPTY_CATALOG, clock: () => NOW, asksOpen: true },
+    provider: { name: 'stripe', ask: answer('asks of'), withdraw: answer('withdraws') },
+    onUnknown: (error) => {
+      throw error;
+    },
+    onRefused: () => undefined,
+  });
+  return did;
+}
+
+it('what is wanted no more since another was asked of is withdrawn, and what was decided meanwhile is not asked of', async () => {
+  expect(await pursued(configure, 'purchase')).toEqual(['asks of purchase pm', 'asks of reload pm']);
+  expect(await pursued(off, 'purchase')).toEqual(['asks of purchase pm', 'withdraws reload with nothing']);
+  expect(await pursued(declined, 'purchase')).toEqual(['asks of purchase pm']);
+});
+
+it('what may be charged is asked for as it is charged', async () => {
+  for (const meanwhile of [
+    off,
+    declined,
+    { type: 'RemovePaymentMethod', by: 'owner@example.com', nowMs: NOW } as const,
+  ])
+    expect(await pursued(meanwhile, 'reload')).toEqual(['asks of purchase pm', 'asks of reload with nothing']);
+});
