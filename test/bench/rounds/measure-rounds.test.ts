@@ -63,9 +63,9 @@ test('each round has new processes, measured each alone and all at once, and gon
   ]);
   const rounds = await measureRounds(bench, { processes, called: 'json', cores: null, compared, workload: 'json' });
   expect(started.toSorted()).toEqual(['floor-00-0', 'json-00-1', 'json-00-2', 'json-01-0', 'json-01-1']);
-  // Warmed up one by one, measured one by one, and then those that are new at once; the second round turned about.
-  const first = ['floor', 'before', 'ours', 'floor', 'before', 'ours', 'before', 'ours'];
-  const second = ['before', 'ours', 'before', 'floor', 'ours', 'before'];
+  // What is there for all is warmed up; those that are new are, too, and measured, all at once; then each alone. The second round is turned about.
+  const first = ['floor', 'before', 'ours', 'before', 'ours', 'floor', 'before', 'ours'];
+  const second = ['before', 'ours', 'before', 'ours', 'before', 'floor'];
   expect(loaded).toEqual([...first, ...second]);
   for (const [round, { alone, together }] of rounds.entries()) {
     expect([...alone].map(([name, sample]) => [name, sample.contender, sample.round])).toEqual(

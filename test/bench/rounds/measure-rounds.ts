@@ -31,7 +31,7 @@ interface RoundsOf<Name> {
   readonly workload: WorkloadName;
 }
 
-/** Load of a new process before its first window: with that, nearly all of its code is compiled before all are measured together. */
+/** Load of a new process before its first window, all of them at once: none is further than the others, however busy the machine is. */
 const FRESH_WARM_UP_MS = 5_000;
 /** Where processes are new, the window of each alone is a part of the usual one. */
 const FRESH_WINDOW_PART = 0.5;
@@ -41,8 +41,8 @@ const TOGETHER_WINDOWS = 2;
 /**
  * Interleaved rounds. Two processes of one program differ for as long as they live (where their memory came to lie, what was
  * compiled when), and no number of windows of the same two takes that out: where a few percent are looked for, what varies
- * independently is the process, and each round has new ones. Each is warmed up and measured alone, and then all of them
- * together. Which begins goes round, so that whatever drifts meets all of them.
+ * independently is the process, and each round has new ones. All of them are warmed up and measured together, and
+ * then each alone. Which begins goes round, so that whatever drifts meets all of them.
  */
 export async function measureRounds<Name>(bench: Bench, of: RoundsOf<Name>): Promise<MeasuredRound<Name>[]> {
   const names = [...of.compared.keys()];
@@ -85,20 +85,23 @@ async function measureRound<Name>(
   const { workload, processes } = of;
   const { options } = bench;
   const started = await startRound(bench, of, turn);
-  const windowMs = options.windowMs * (loads.length === 0 ? 1 : FRESH_WINDOW_PART);
-  const alone = new Map<Name, Sample>();
-  for (const { name, contender } of started)
-    alone.set(name, await measure({ ...bench, options: { ...options, windowMs } }, contender, workload, turn.round));
   const fresh = started.filter(({ folder }) => folder !== null);
   const loaded = loads.flatMap((load, index) => {
     const one = fresh[index];
     return one === undefined ? [] : [{ load, contender: one.contender }];
   });
-  const run = { workload, options, windowMs: options.windowMs * TOGETHER_WINDOWS };
-  const costs = loaded.length === 0 ? [] : await measureTogether(loaded, run);
-  const together = new Map(
-    costs.flatMap((cost, index) => fresh.slice(index, index + 1).map(({ name }) => [name, cost])),
-  );
+  const together = new Map<Name, CostSample>();
+  if (loaded.length > 0) {
+    const warmUpMs = Math.min(options.warmUpMs, FRESH_WARM_UP_MS) * loaded.length;
+    await measureTogether(loaded, { workload, options, windowMs: warmUpMs });
+    const costs = await measureTogether(loaded, { workload, options, windowMs: options.windowMs * TOGETHER_WINDOWS });
+    for (const [index, cost] of costs.entries())
+      for (const { name } of fresh.slice(index, index + 1)) together.set(name, cost);
+  }
+  const windowMs = options.windowMs * (loaded.length === 0 ? 1 : FRESH_WINDOW_PART);
+  const alone = new Map<Name, Sample>();
+  for (const { name, contender } of started)
+    alone.set(name, await measure({ ...bench, options: { ...options, windowMs } }, contender, workload, turn.round));
   await endRound(processes, fresh);
   if (fresh.length > 0) process.stderr.write(`${of.called}: ${turn.round + 1} of ${options.rounds} rounds\n`);
   return { alone, together };
@@ -127,12 +130,8 @@ async function startRound<Name>(
     }),
   );
   if (cores !== null) for (const { contender } of started) pin(contender.pids, cores.measured);
-  const { warmUpMs } = bench.options;
-  const briefly = { ...bench, options: { ...bench.options, warmUpMs: Math.min(warmUpMs, FRESH_WARM_UP_MS) } };
-  for (const { contender, folder } of started) {
-    if (!contender.needsWarmUp) continue;
-    if (folder !== null) await warmUp(briefly, contender, workload);
-    else if (round === 0) await warmUp(bench, contender, workload);
-  }
+  // What is new is warmed up all at once.
+  for (const { contender, folder } of started)
+    if (contender.needsWarmUp && folder === null && round === 0) await warmUp(bench, contender, workload);
   return started;
 }
