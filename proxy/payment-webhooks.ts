@@ -7,7 +7,7 @@ import type { AccountCommand } from '../ledger/account/commands.ts';
 import { unrestored } from '../ledger/account/corrections.ts';
 import { type CommandResult, executeOnRepository } from '../ledger/account/execute-command.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
-import { type TellingProvider, UnprovenError } from '../ledger/payments/payment-provider.ts';
+import { type TellingProvider, UnfitAnswerError, UnprovenError } from '../ledger/payments/payment-provider.ts';
 import { recordFacts } from '../ledger/payments/record-facts.ts';
 import { recordingBy } from '../ledger/recording-by.ts';
 import type { AccountViews } from '../projections/account-views.ts';
@@ -91,7 +91,10 @@ export class PaymentWebhooks {
         this.#tellUnproven(error.message);
         return { status: 400, says: error.message };
       }
-      logger.warn({ err: error }, 'a webhook could not be looked into, or written down; it is told again');
+      logger[error instanceof UnfitAnswerError ? 'error' : 'warn'](
+        { err: error },
+        'a webhook could not be looked into, or written down; it is told again',
+      );
       return LATER;
     }
   }

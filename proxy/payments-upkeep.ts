@@ -7,7 +7,7 @@ import type { PaymentAttempt } from '../ledger/account/payments-state.ts';
 import type { KnownPlans } from '../ledger/catalog/known-plans.ts';
 import { NowAndThen } from '../ledger/now-and-then.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
-import type { PaymentProvider } from '../ledger/payments/payment-provider.ts';
+import { type PaymentProvider, UnfitAnswerError } from '../ledger/payments/payment-provider.ts';
 import { pursuePayments } from '../ledger/payments/pursue-payments.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 
@@ -120,7 +120,10 @@ export class PaymentsUpkeep {
   async #pursue(accountId: AccountId, one: UnderWay): Promise<void> {
     const { logger } = this.#options;
     const onUnknown = (error: unknown): void =>
-      logger.warn({ err: error, accountId }, 'what became of a payment could not be found out; it is asked again');
+      logger[error instanceof UnfitAnswerError ? 'error' : 'warn'](
+        { err: error, accountId },
+        'what became of a payment could not be found out; it is asked again',
+      );
     const onRefused = ({ attemptId }: PaymentAttempt, reason: string): void =>
       logger.error(
         { accountId, attemptId, reason },

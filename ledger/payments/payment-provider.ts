@@ -93,6 +93,11 @@ export class UnprovenError extends Error {
   override readonly name = 'UnprovenError';
 }
 
+/** What a provider answers cannot be read, or is of something else than it was asked about: nothing of it is believed. */
+export class UnfitAnswerError extends Error {
+  override readonly name = 'UnfitAnswerError';
+}
+
 /** A provider on line: it tells by itself when something has changed (webhooks), and keeps what may be charged. */
 export interface TellingProvider extends PaymentProvider {
   /** What it calls payments, and pages on which owners consent. */

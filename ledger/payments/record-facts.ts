@@ -53,6 +53,7 @@ function commandsOf(fact: PaymentFact, { provider, ...said }: Omit<Recorded, 'ru
       return [{ type: 'SavePaymentMethod', provider, ...method }];
     }
     default:
-      return fact satisfies never;
+      fact satisfies never;
+      throw new Error('what a provider knows is none of its facts');
   }
 }

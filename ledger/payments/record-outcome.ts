@@ -30,6 +30,8 @@ export function commandOfOutcome(
     case 'waits':
       return null;
     default:
-      return outcome satisfies never;
+      outcome satisfies never;
+      // Whatever it says: it would be carried out.
+      throw new Error('what a provider has said is none of its outcomes');
   }
 }

@@ -45,9 +45,17 @@ class StripeCallError extends Error {
 }
 
 /** By its names alone. */
-function faultOf({ type, code, param, statusCode, requestId }: InstanceType<typeof Stripe.errors.StripeError>): string {
-  return [type, code, param, statusCode, requestId].flatMap((one) => wordOf(one) ?? []).join(', ');
+function faultOf(error: InstanceType<typeof Stripe.errors.StripeError>): string {
+  const { type, code, param, statusCode, requestId, raw } = error;
+  const said = [wordOf(type), plainWordOf(code), plainWordOf(param), wordOf(statusCode), wordOf(requestId)];
+  const unread =
+    (raw as { readonly exception?: unknown } | undefined)?.exception === undefined ? null : 'no JSON object';
+  return [...said, unread].filter((one) => one !== null).join(', ');
 }
+
+/** As Stripe's own words are written: no key is, for these have large letters. */
+const plainWordOf = (value: unknown): string | null =>
+  typeof value === 'string' && /^[a-z][a-z0-9_.[\]]{0,79}$/.test(value) ? value : null;
 
 /** Why Stripe makes nothing of what it was asked, as things are: by this request it has charged nothing. Null where it may have. */
 export function whyRefused(error: unknown): string | null {

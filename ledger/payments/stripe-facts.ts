@@ -1,9 +1,19 @@
 import Stripe from 'stripe';
 import { z } from 'zod';
-import { ACCOUNT_ID_PATTERN, type AccountId, accountId, attemptId, type LedgerId } from '../../contracts/ids.ts';
-import type { AccountFacts, Notice, PaymentFact } from './payment-provider.ts';
+import { ATTEMPT_ID_PATTERN } from '../../contracts/event-fields.ts';
+import {
+  ACCOUNT_ID_PATTERN,
+  type AccountId,
+  type AttemptId,
+  accountId,
+  attemptId,
+  type LedgerId,
+} from '../../contracts/ids.ts';
+import { type AccountFacts, type Notice, type PaymentFact, UnfitAnswerError } from './payment-provider.ts';
+import type { CarriedNames, Dispute, Intent, Refund, Setup } from './stripe-answers.ts';
+import type { StripeApi } from './stripe-api.ts';
 import { wordOf } from './stripe-client.ts';
-import { amountOf, idOf, msOf, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
+import { outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
 
 /** What a message tells of that can concern an account here. */
 const HEARD: ReadonlySet<string> = new Set([
@@ -34,22 +44,26 @@ export function noticeOf(body: Buffer): Notice | null {
   return { kind: data.object.object, id: data.object.id };
 }
 
-/** The one whose word counts, whatever its message has said. Null: of no account of this ledger. */
-export async function factsOf({ kind, id }: Notice, ledger: LedgerId, stripe: Stripe): Promise<AccountFacts | null> {
+/** The one whose word counts, whatever its message has said. Null: of no account of this ledger. @throws UnfitAnswerError */
+export async function factsOf({ kind, id }: Notice, ledger: LedgerId, api: StripeApi): Promise<AccountFacts | null> {
   try {
     switch (kind) {
       case 'payment_intent':
-        return await factsOfPayment(id, ledger, stripe);
+        return await factsOfPayment(id, ledger, api);
       case 'charge':
-        return await factsOfPart(await stripe.charges.retrieve(id), ledger, stripe);
       case 'refund':
-        return await factsOfPart(await stripe.refunds.retrieve(id), ledger, stripe);
-      case 'dispute':
-        return await factsOfPart(await stripe.disputes.retrieve(id), ledger, stripe);
+      case 'dispute': {
+        // What went back of a payment, or is disputed: the payment is looked at whole.
+        const payment = await api.paymentOf(`${kind}s`, id);
+        return payment === null ? null : await factsOfPayment(payment, ledger, api);
+      }
       case 'checkout.session':
-        return await factsOfSession(id, ledger, stripe);
-      case 'setup_intent':
-        return factsOfSetup(await stripe.setupIntents.retrieve(id, { expand: [...OF_SETUP] }), ledger);
+        return await factsOfSession(id, ledger, api);
+      case 'setup_intent': {
+        const setup = await api.setup(id);
+        const ours = namesOf(setup.metadata, ledger);
+        return ours === null ? null : factsOfSetup(setup.whole(), ours);
+      }
       default:
         return null;
     }
@@ -59,90 +73,94 @@ export async function factsOf({ kind, id }: Notice, ledger: LedgerId, stripe: St
   }
 }
 
-const OF_SETUP = ['payment_method', 'latest_attempt'] as const;
-
-/** What went back of a payment, or is disputed: the payment is looked at whole. */
-async function factsOfPart(
-  { payment_intent: payment }: { readonly payment_intent: string | Stripe.PaymentIntent | null },
-  ledger: LedgerId,
-  stripe: Stripe,
-): Promise<AccountFacts | null> {
-  if (payment === null) return null;
-  return factsOfPayment(typeof payment === 'string' ? payment : payment.id, ledger, stripe);
-}
-
-async function factsOfPayment(id: string, ledger: LedgerId, stripe: Stripe): Promise<AccountFacts | null> {
-  const intent = await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] });
-  const ours = namesOf(intent.metadata, ledger);
-  const attempt = intent.metadata.attempt ?? '';
-  if (ours === null || attempt === '') return null;
+async function factsOfPayment(id: string, ledger: LedgerId, api: StripeApi): Promise<AccountFacts | null> {
+  const fetched = await api.intent(id);
+  const ours = namesOf(fetched.metadata, ledger);
+  if (ours?.attemptId == null) return null;
+  const { accountId, attemptId } = ours;
+  const intent = fetched.whole();
   const outcome = outcomeOfIntent(intent);
   // On a page another card may follow one that was declined.
   const isTold = outcome.type !== 'failed' || intent.metadata.kind !== 'purchase';
-  const facts: PaymentFact[] = isTold ? [{ type: 'attempt', attemptId: attemptId(attempt), outcome }] : [];
-  const failedRefunds: string[] = [];
-  if (outcome.type !== 'paid') return { ...ours, facts, failedRefunds };
-  const listed = { payment_intent: id, limit: 100 };
-  for await (const refund of bounded(stripe.refunds.list(listed)))
-    if (refund.status === 'failed' || refund.status === 'canceled') failedRefunds.push(idOf(refund));
-    else facts.push(...refundOf(intent, refund));
-  for await (const dispute of bounded(stripe.disputes.list(listed))) facts.push(...disputeOf(intent, dispute));
-  return { ...ours, facts, failedRefunds };
+  const facts: PaymentFact[] = isTold ? [{ type: 'attempt', attemptId, outcome }] : [];
+  if (outcome.type !== 'paid') return { accountId, facts, failedRefunds: [] };
+  const refunds = await allOf(api.refunds(id));
+  const disputes = await allOf(api.disputes(id));
+  assertWithin(intent, refunds, disputes);
+  facts.push(...refunds.flatMap((refund) => refundOf(intent, refund)));
+  facts.push(...disputes.flatMap((dispute) => disputeOf(intent, dispute)));
+  return { accountId, facts, failedRefunds: refunds.filter(hasFailed).map((refund) => refund.id) };
 }
 
 /** Far more than one payment has; a list may say for ever that there is more. */
 const OF_ONE_PAYMENT_MAX = 1_000;
 
-/** @throws Error where there are more than anybody has */
-async function* bounded<One>(listed: AsyncIterable<One>): AsyncIterable<One> {
-  let count = 0;
+/** @throws UnfitAnswerError where there are more than anybody has */
+async function allOf<One>(listed: AsyncIterable<One>): Promise<One[]> {
+  const all: One[] = [];
   for await (const one of listed) {
-    if (++count > OF_ONE_PAYMENT_MAX) throw new Error(`Stripe lists more than ${OF_ONE_PAYMENT_MAX} of one payment`);
-    yield one;
+    if (all.length === OF_ONE_PAYMENT_MAX)
+      throw new UnfitAnswerError(`Stripe lists more than ${OF_ONE_PAYMENT_MAX} of one payment`);
+    all.push(one);
   }
+  return all;
 }
 
-async function factsOfSession(id: string, ledger: LedgerId, stripe: Stripe): Promise<AccountFacts | null> {
-  const ofPayment = ['payment_intent', 'payment_intent.latest_charge'];
-  const ofSetup = ['setup_intent', ...OF_SETUP.map((one) => `setup_intent.${one}`)];
-  const session = await stripe.checkout.sessions.retrieve(id, { expand: [...ofPayment, ...ofSetup] });
-  const { setup_intent: setup, metadata } = session;
-  if (session.mode === 'setup') return setup === null || typeof setup === 'string' ? null : factsOfSetup(setup, ledger);
-  const ours = namesOf(metadata, ledger);
-  const attempt = metadata?.attempt ?? '';
-  if (ours === null || attempt === '') return null;
-  return {
-    ...ours,
-    facts: [{ type: 'attempt', attemptId: attemptId(attempt), outcome: outcomeOfSession(session) }],
-    failedRefunds: [],
-  };
+/**
+ * What Stripe lists of a payment has to be of it, and no more than was paid: another's would take credits that are paid for.
+ * @throws UnfitAnswerError
+ */
+function assertWithin(intent: Intent, refunds: readonly Refund[], disputes: readonly Dispute[]): void {
+  const { id, amount_received: paid, latest_charge: charge } = intent;
+  for (const one of [...refunds, ...disputes]) {
+    if (one.payment_intent !== id || (one.charge && charge && one.charge !== charge.id))
+      throw new UnfitAnswerError(`Stripe lists with ${id} what went back, or is disputed, of another payment`);
+    if (one.amount <= 0n || one.amount > paid)
+      throw new UnfitAnswerError(`Stripe lists with ${id} that more of it, or nothing, went back, or is disputed`);
+  }
+  const back = refunds.filter((one) => !hasFailed(one)).reduce((sum, one) => sum + one.amount, 0n);
+  if (back > paid) throw new UnfitAnswerError(`Stripe lists with ${id} more that went back than was paid`);
+}
+
+const hasFailed = ({ status }: Refund): boolean => status === 'failed' || status === 'canceled';
+
+async function factsOfSession(id: string, ledger: LedgerId, api: StripeApi): Promise<AccountFacts | null> {
+  const fetched = await api.page(id);
+  const ours = namesOf(fetched.metadata, ledger);
+  if (ours === null) return null;
+  const page = fetched.whole();
+  const { payment_intent: intent, setup_intent: setup } = page;
+  const within = intent ?? setup;
+  const named = within ? namesOf(within.metadata, ledger) : ours;
+  if (named?.accountId !== ours.accountId || named.attemptId !== ours.attemptId)
+    throw new UnfitAnswerError(`Stripe answers with ${id} a payment, or a card, of something else`);
+  if (page.mode === 'setup') return setup ? factsOfSetup(setup, ours) : null;
+  const { accountId, attemptId } = ours;
+  if (attemptId === null) return null;
+  return { accountId, facts: [{ type: 'attempt', attemptId, outcome: outcomeOfSession(page) }], failedRefunds: [] };
 }
 
 /** A card that is detached since may not be charged, whenever it is heard of. */
-function factsOfSetup(setup: Stripe.SetupIntent, ledger: LedgerId): AccountFacts | null {
-  const { payment_method: method, latest_attempt: latest, metadata, status } = setup;
-  const ours = namesOf(metadata, ledger);
-  if (ours === null) return null;
-  const isKept = status === 'succeeded' && method !== null && typeof method !== 'string';
-  const customer = isKept ? (typeof method.customer === 'string' ? method.customer : method.customer?.id) : undefined;
-  if (!isKept || customer === undefined || method.card === undefined) return { ...ours, facts: [], failedRefunds: [] };
-  const consentedAt = latest === null || typeof latest === 'string' ? setup.created : latest.created;
+function factsOfSetup(
+  { payment_method: method, latest_attempt: latest, metadata, status, created }: Setup,
+  { accountId }: Ours,
+): AccountFacts {
+  const failedRefunds: string[] = [];
+  if (status !== 'succeeded' || !method?.customer || !method.card) return { accountId, facts: [], failedRefunds };
   const { brand, last4 } = method.card;
-  const said = { customerId: idOf({ id: customer }), paymentMethodId: idOf(method) };
-  const shown = { brand: wordOf(brand) ?? 'card', last4: /^\d{4}$/.test(last4) ? last4 : '????' };
-  const by = metadata?.by || 'system';
-  return {
-    ...ours,
-    facts: [{ type: 'method', ...said, ...shown, consentedAtMs: msOf(consentedAt), by }],
-    failedRefunds: [],
-  };
+  const said = { customerId: method.customer, paymentMethodId: method.id };
+  const shown = { brand: brand ?? 'card', last4: /^\d{4}$/.test(last4) ? last4 : '????' };
+  const consented = { consentedAtMs: latest?.created ?? created, by: byOf(metadata) };
+  return { accountId, facts: [{ type: 'method', ...said, ...shown, ...consented }], failedRefunds };
 }
 
+/** Who has asked for it, as it was told to Stripe then. */
+const byOf = ({ by = '' }: CarriedNames): string => (/^[^\p{C}\p{Zl}\p{Zp}]{1,500}$/u.test(by) ? by : 'system');
+
 /** Money that is on its way back may not arrive. */
-function refundOf(intent: Stripe.PaymentIntent, refund: Stripe.Refund): PaymentFact[] {
-  if (refund.status !== 'succeeded') return [];
-  const said = { paymentId: idOf(intent), refundId: idOf(refund), amount: amountOf(refund) };
-  return [{ type: 'refund', ...said, refundedAtMs: msOf(refund.created) }];
+function refundOf(intent: Intent, { id: refundId, status, amount, created }: Refund): PaymentFact[] {
+  if (status !== 'succeeded') return [];
+  return [{ type: 'refund', paymentId: intent.id, refundId, amount, refundedAtMs: created }];
 }
 
 /** In the others, which ask and warn, no money has moved. */
@@ -155,15 +173,20 @@ const DISPUTED: Readonly<Record<string, 'won' | 'lost' | null>> = {
   lost: 'lost',
 };
 
-function disputeOf(intent: Stripe.PaymentIntent, dispute: Stripe.Dispute): PaymentFact[] {
-  const outcome = DISPUTED[dispute.status];
+function disputeOf(intent: Intent, { id: disputeId, status, amount, created }: Dispute): PaymentFact[] {
+  const outcome = DISPUTED[status];
   if (outcome === undefined) return [];
-  const said = { paymentId: idOf(intent), disputeId: idOf(dispute), amount: amountOf(dispute) };
-  return [{ type: 'dispute', ...said, openedAtMs: msOf(dispute.created), outcome }];
+  return [{ type: 'dispute', paymentId: intent.id, disputeId, amount, openedAtMs: created, outcome }];
+}
+
+interface Ours {
+  readonly accountId: AccountId;
+  /** Null where it names none. */
+  readonly attemptId: AttemptId | null;
 }
 
 /** Null where it is not this ledger's, whose names it carries otherwise. */
-function namesOf(metadata: Stripe.Metadata | null, ledger: LedgerId): { readonly accountId: AccountId } | null {
-  const account = metadata?.account ?? '';
-  return metadata?.ledger === ledger && ACCOUNT_ID_PATTERN.test(account) ? { accountId: accountId(account) } : null;
+function namesOf({ ledger: named, account = '', attempt = '' }: CarriedNames, ledger: LedgerId): Ours | null {
+  if (named !== ledger || !ACCOUNT_ID_PATTERN.test(account)) return null;
+  return { accountId: accountId(account), attemptId: ATTEMPT_ID_PATTERN.test(attempt) ? attemptId(attempt) : null };
 }

@@ -75,13 +75,14 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
   return { response, text: Buffer.concat(pieces).toString('utf8') };
 }
 
-type Headers = ConstructorParameters<typeof Stripe.HttpClientResponse>[1];
-
+/** Without the headers by which Stripe has its package say something, or do something, of its own accord. */
 class StripeResponse extends Stripe.HttpClientResponse {
   readonly #answer: Answer;
 
   constructor(answer: Answer) {
-    super(answer.response.statusCode ?? 0, answer.response.headers as Headers);
+    const { statusCode = 0, headers } = answer.response;
+    const requestId = headers['request-id'];
+    super(statusCode, typeof requestId === 'string' ? { 'request-id': requestId } : {});
     this.#answer = answer;
   }
 
@@ -89,7 +90,16 @@ class StripeResponse extends Stripe.HttpClientResponse {
     return this.#answer.response;
   }
 
+  /** An object, and an error in it, if any, one too: of anything else the package writes to it, and fails where nobody hears it. @throws Error */
   override async toJSON(): Promise<unknown> {
-    return this._parseResponseBody(this.#answer.text);
+    const answer: unknown = this._parseResponseBody(this.#answer.text);
+    const { error } = objectOf(answer);
+    if (error !== undefined && error !== null) objectOf(error);
+    return answer;
   }
+}
+
+function objectOf(value: unknown): { readonly error?: unknown } {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new Error('Stripe answers what is no object');
 }

@@ -1,5 +1,6 @@
 import Stripe from 'stripe';
 import type { AccountId, LedgerId } from '../../contracts/ids.ts';
+import type { MicroUsd } from '../../contracts/money.ts';
 import type { StripeConfiguration, StripeSecrets } from '../../contracts/payments-configuration.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
 import { isOpen } from '../account/payments-state.ts';
@@ -10,12 +11,15 @@ import {
   type PaymentOutcome,
   type SavedMethod,
   type TellingProvider,
+  UnfitAnswerError,
   UnprovenError,
 } from './payment-provider.ts';
+import { type Intent, read, type Session } from './stripe-answers.ts';
+import { StripeApi } from './stripe-api.ts';
 import { asked, type StripeClient, stripeClient, whyRefused } from './stripe-client.ts';
 import { factsOf, noticeOf } from './stripe-facts.ts';
 import { centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
-import { findMade, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
+import { findMade, isOf, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
 import { whyUnproven } from './stripe-signature.ts';
 
 /** The name of the provider in events. */
@@ -31,7 +35,6 @@ interface StripeProviderOptions {
 
 /** Whoever was asking then under the key has ended: what is not there now never comes. */
 const ASKING_MS = 30 * 60_000;
-const CHARGED = ['latest_charge'];
 
 /**
  * Charges by Stripe: for a purchase on a page of Stripe's (Checkout), for what begins by itself a saved card whose owner is not
@@ -42,21 +45,23 @@ export class StripeProvider implements TellingProvider {
   readonly name = STRIPE;
   readonly kinds = { payment: 'payment_intent', consent: 'checkout.session' };
   readonly #options: StripeProviderOptions;
-  readonly #client: StripeClient;
+  readonly #clients: readonly StripeClient[];
+  readonly #api: StripeApi;
   /** With connections of its own: what somebody waits for does not stand behind what begins by itself. */
-  readonly #awaited: StripeClient;
+  readonly #awaited: StripeApi;
   #ledgerId: Promise<LedgerId> | null = null;
 
   constructor(options: StripeProviderOptions) {
     this.#options = options;
     const client = () => stripeClient(options.configuration, options.secrets.secretKey);
-    this.#client = client();
-    this.#awaited = client();
+    const [byItself, awaited] = [client(), client()];
+    this.#clients = [byItself, awaited];
+    this.#api = new StripeApi(byItself.stripe);
+    this.#awaited = new StripeApi(awaited.stripe);
   }
 
   close(): void {
-    this.#client.close();
-    this.#awaited.close();
+    for (const client of this.#clients) client.close();
   }
 
   ask = (one: AskedPayment): Promise<PaymentOutcome> => this.#told(one, false);
@@ -76,25 +81,23 @@ export class StripeProvider implements TellingProvider {
   }
 
   async #askPage(one: AskedPayment, names: Names, ends: boolean): Promise<PaymentOutcome> {
-    const { attempt } = one;
-    const { sessions } = this.#client.stripe.checkout;
-    const page = await this.#page(one, names);
-    if (page === null) return this.#notThere(attempt);
-    if (!('id' in page)) return page;
-    if (ends) await sessions.expire(page.id).catch(unlessOver);
+    const made = await this.#page(one, names);
+    if (made === null) return this.#notThere(one.attempt);
+    if (made.type !== 'made') return made;
+    if (ends) await this.#api.endPage(made.id).catch(unlessOver);
     // What is answered to a key is what was so then.
-    const expand = CHARGED.map((one) => `payment_intent.${one}`);
-    return outcomeOfSession(await sessions.retrieve(page.id, { expand: ['payment_intent', ...expand] }));
+    const page = (await this.#api.page(made.id)).whole();
+    const { attempt } = one;
+    assertOf({ names, attempt, kind: 'checkout.session' }, { metadata: page.metadata, amount: page.amount_total });
+    if (page.payment_intent) assertOf({ names, attempt, kind: 'payment_intent' }, page.payment_intent);
+    return outcomeOfSession(page);
   }
 
   async #page(one: AskedPayment, names: Names): Promise<Made | null> {
     const { attempt } = one;
-    const { sessions } = this.#client.stripe.checkout;
-    const found = (): Promise<Made | null> =>
-      findMade<Stripe.Checkout.Session>(attempt, names, (created) => sessions.list({ created, limit: 100 }));
+    const found = () => findMade(attempt, names, (created) => this.#api.pages(created)).then(madeOf);
     if (this.#isForgotten(attempt)) return found();
-    const making = sessions.create(this.#pageOf(attempt, names), { idempotencyKey: keyOf(names) });
-    return orFound<Made>(making, found, one);
+    return orFound(this.#api.openPage(this.#pageOf(attempt, names), keyOf(names)).then(made), found, one);
   }
 
   /** Of the attempt alone, so that it is the same each time. */
@@ -117,7 +120,7 @@ export class StripeProvider implements TellingProvider {
   async #askCharge(one: AskedPayment, names: Names): Promise<PaymentOutcome> {
     const made = await this.#charge(one, names);
     if (made === null) return this.#notThere(one.attempt);
-    if ('id' in made) return outcomeOfIntent(await this.#intent(made.id));
+    if (made.type === 'made') return outcomeOfIntent(await this.#intent(made.id, one, names));
     if (made.type !== 'refused') return made;
     // Something of it may be there all the same, or still be asked for: it is ended, and its key used up.
     const outcome = await this.#endCharge(one, names);
@@ -128,63 +131,61 @@ export class StripeProvider implements TellingProvider {
   async #endCharge(one: AskedPayment, names: Names): Promise<PaymentOutcome> {
     const made = await this.#uncharged(one, names);
     if (made === null) return this.#notThere(one.attempt);
-    if (!('id' in made)) return made;
-    const intent = await this.#intent(made.id);
+    if (made.type !== 'made') return made;
+    const intent = await this.#intent(made.id, one, names);
     const outcome = outcomeOfIntent(intent);
     if (!UNDECIDED.has(intent.status) || outcome.type === 'failed') return outcome;
-    const idempotencyKey = `${keyOf(names)}/cancel`;
-    const { paymentIntents } = this.#client.stripe;
-    return outcomeOfIntent(await paymentIntents.cancel(intent.id, { expand: CHARGED }, { idempotencyKey }));
+    const { attempt } = one;
+    const ended = await this.#api.cancel(intent.id, `${keyOf(names)}/cancel`);
+    assertOf({ names, attempt, kind: 'payment_intent' }, ended);
+    return outcomeOfIntent(ended);
   }
 
-  #intent(id: string): Promise<Stripe.PaymentIntent> {
-    return this.#client.stripe.paymentIntents.retrieve(id, { expand: CHARGED });
+  /** @throws UnfitAnswerError where it is of something else */
+  async #intent(id: string, { attempt }: AskedPayment, names: Names): Promise<Intent> {
+    const intent = (await this.#api.intent(id)).whole();
+    assertOf({ names, attempt, kind: 'payment_intent' }, intent);
+    return intent;
   }
 
   /** @returns what is known of a decline; null where there is nothing yet, and no card to charge */
   async #charge(one: AskedPayment, names: Names): Promise<Made | null> {
     const { attempt } = one;
-    const found = (): Promise<Made | null> => this.#findCharge(attempt, names);
-    if (attempt.paymentId !== null) return { id: attempt.paymentId };
+    const found = () => this.#findCharge(attempt, names);
+    if (attempt.paymentId !== null) return made(attempt.paymentId);
     const method = one.method();
     if (method?.provider !== STRIPE) return (await found()) ?? neverCharged(attempt, method);
-    const charging = this.#client.stripe.paymentIntents.create(
-      {
-        amount: wholeCents(attempt.price),
-        currency: 'usd',
-        customer: method.customerId,
-        payment_method: method.paymentMethodId,
-        automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
-        confirm: true,
-        off_session: true,
-        error_on_requires_action: true,
-        metadata: { ...names },
-      },
-      { idempotencyKey: keyOf(names) },
-    );
-    const answered = charging.catch((error: unknown) => {
+    const terms: Stripe.PaymentIntentCreateParams = {
+      amount: wholeCents(attempt.price),
+      currency: 'usd',
+      customer: method.customerId,
+      payment_method: method.paymentMethodId,
+      automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+      confirm: true,
+      off_session: true,
+      error_on_requires_action: true,
+      metadata: { ...names },
+    };
+    const answered = this.#api.charge(terms, keyOf(names)).then(made, (error: unknown): Made => {
       const said = declineOf(error) ?? refusalOf(error);
       if (said === null) throw error;
       return said;
     });
-    return orFound<Made>(answered, found, one);
+    return orFound(answered, found, one);
   }
 
   /** What there is of it. The key is used up for what charges nothing, so that whoever still asks under it charges nothing either. */
   async #uncharged(one: AskedPayment, names: Names): Promise<Made | null> {
     const { attempt } = one;
-    const found = (): Promise<Made | null> => this.#findCharge(attempt, names);
-    if (attempt.paymentId !== null) return { id: attempt.paymentId };
+    const found = () => this.#findCharge(attempt, names);
+    if (attempt.paymentId !== null) return made(attempt.paymentId);
     if (this.#isForgotten(attempt)) return found();
     const terms = { amount: wholeCents(attempt.price), currency: 'usd', metadata: { ...names } };
-    const making = this.#client.stripe.paymentIntents.create(terms, { idempotencyKey: keyOf(names) });
-    return orFound<Made>(making, found, one);
+    return orFound(this.#api.charge(terms, keyOf(names)).then(made), found, one);
   }
 
-  #findCharge(attempt: PaymentAttempt, names: Names): Promise<Made | null> {
-    const { paymentIntents } = this.#client.stripe;
-    return findMade<Stripe.PaymentIntent>(attempt, names, (created) => paymentIntents.list({ created, limit: 100 }));
-  }
+  #findCharge = (attempt: PaymentAttempt, names: Names): Promise<Made | null> =>
+    findMade(attempt, names, (created) => this.#api.intents(created)).then(madeOf);
 
   /** What has ended is made no more either. */
   #isForgotten = (attempt: PaymentAttempt): boolean =>
@@ -200,7 +201,7 @@ export class StripeProvider implements TellingProvider {
 
   async factsOf(notice: Notice): Promise<AccountFacts | null> {
     const ledger = await this.#ledger();
-    return asked(() => factsOf(notice, ledger, this.#awaited.stripe));
+    return asked(() => factsOf(notice, ledger, this.#awaited));
   }
 
   async beginMethod({
@@ -210,8 +211,8 @@ export class StripeProvider implements TellingProvider {
   }: Parameters<TellingProvider['beginMethod']>[0]): Promise<{ readonly id: string; readonly url: string }> {
     const { successUrl, cancelUrl } = this.#options.configuration;
     const metadata = { ledger: await this.#ledger(), account, by };
-    const session = await asked(() =>
-      this.#awaited.stripe.checkout.sessions.create({
+    return asked(() =>
+      this.#awaited.openConsent({
         mode: 'setup',
         allowed_payment_method_types: ['card'],
         // Stripe makes one otherwise.
@@ -223,12 +224,10 @@ export class StripeProvider implements TellingProvider {
         ...(cancelUrl === undefined ? {} : { cancel_url: cancelUrl }),
       }),
     );
-    if (session.url === null) throw new Error('Stripe names no page on which to consent');
-    return { id: session.id, url: session.url };
   }
 
   async forgetMethod({ paymentMethodId }: Pick<SavedMethod, 'paymentMethodId'>): Promise<void> {
-    await asked(() => this.#awaited.stripe.paymentMethods.detach(paymentMethodId));
+    await asked(() => this.#awaited.forget(paymentMethodId));
   }
 
   #ledger(): Promise<LedgerId> {
@@ -251,8 +250,31 @@ export class StripeProvider implements TellingProvider {
 
 type Refused = Extract<PaymentOutcome, { type: 'refused' }>;
 
-/** Either an object of Stripe's, or that it was declined or refused at once. */
-type Made = { readonly id: string } | Extract<PaymentOutcome, { type: 'failed' }> | Refused;
+type Failed = Extract<PaymentOutcome, { type: 'failed' }>;
+
+/** Either what Stripe calls an object of its, or that it was declined or refused at once. */
+type Made = { readonly type: 'made'; readonly id: string } | Failed | Refused;
+
+const made = (id: string): Made => ({ type: 'made', id });
+const madeOf = (found: { readonly id: string } | null): Made | null => (found === null ? null : made(found.id));
+
+interface AskedOf {
+  readonly names: Names;
+  readonly attempt: PaymentAttempt;
+  readonly kind: string;
+}
+
+/** Whatever Stripe says is there under the attempt's key, or by what it was called before. @throws UnfitAnswerError */
+function assertOf({ names, attempt, kind }: AskedOf, it: Pick<Intent | Session, 'metadata'> & Priced): void {
+  if (!isOf(it.metadata, names))
+    throw new UnfitAnswerError(`Stripe answers a ${kind} that is not of ${names.attempt} of ${names.account}`);
+  if (it.amount !== attempt.price)
+    throw new UnfitAnswerError(`Stripe answers a ${kind} of ${names.attempt} of another amount than was asked for`);
+}
+
+interface Priced {
+  readonly amount?: MicroUsd | null | undefined;
+}
 
 const WAITS: PaymentOutcome = { type: 'waits', url: null };
 const NEVER_MADE: PaymentOutcome = { type: 'abandoned', reason: 'Stripe has nothing of it' };
@@ -267,11 +289,11 @@ const keyOf = ({ ledger, account, attempt }: Names): string => `${ledger}/${acco
  * Where Stripe answers no more what it did under the key (an earlier failure of its own, or other terms) it is looked for; and where it
  * refuses, unless nobody has asked before. @throws what making it did, or looking for it, where that does not tell
  */
-async function orFound<One>(
-  making: Promise<One>,
-  find: () => Promise<One | null>,
+async function orFound(
+  making: Promise<Made>,
+  find: () => Promise<Made | null>,
   { isFirst }: Pick<AskedPayment, 'isFirst'>,
-): Promise<One | Refused> {
+): Promise<Made> {
   try {
     return await making;
   } catch (error) {
@@ -296,28 +318,22 @@ function unlessOver(error: unknown): void {
 }
 
 /** Nobody had a card of Stripe's to charge, from its beginning on. */
-const neverCharged = ({ startedAtMs }: PaymentAttempt, method: ReturnType<AskedPayment['method']>): Made | null =>
+const neverCharged = ({ startedAtMs }: PaymentAttempt, method: ReturnType<AskedPayment['method']>): Failed | null =>
   method !== null && method.consentedAtMs <= startedAtMs
     ? { type: 'failed', code: 'no_payment_method', isTerminal: true }
     : null;
 
-/** What a bank has refused, or a card that is no more; null where nobody knows. */
+/** What a bank has refused, or a card that is no more; null where nobody knows. @throws UnfitAnswerError */
 function declineOf(error: unknown): Made | null {
   const { StripeCardError, StripeInvalidRequestError } = Stripe.errors;
-  if (error instanceof StripeCardError)
-    return error.payment_intent?.id === undefined ? failedBy(error) : { id: error.payment_intent.id };
+  if (error instanceof StripeCardError) {
+    const { payment_intent: intent, ...said } = read('declined', error);
+    return intent ? made(intent.id) : declined(said);
+  }
   const isGone = error instanceof StripeInvalidRequestError && error.code === 'resource_missing';
-  return isGone && (error.param === 'payment_method' || error.param === 'customer') ? failedBy(error) : null;
-}
-
-function failedBy({ code, decline_code, advice_code }: InstanceType<typeof Stripe.errors.StripeError>): Made {
-  const said = declined({
-    ...(code === undefined ? {} : { code: code as Stripe.PaymentIntent.LastPaymentError.Code }),
-    ...(decline_code === undefined ? {} : { decline_code }),
-    ...(advice_code === undefined ? {} : { advice_code }),
-  });
-  if (said.type !== 'failed') throw new Error('a decline is a failure');
-  return said;
+  return isGone && (error.param === 'payment_method' || error.param === 'customer')
+    ? declined(read('declined', error))
+    : null;
 }
 
 function wholeCents(price: PaymentAttempt['price']): number {

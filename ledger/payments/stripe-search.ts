@@ -1,5 +1,5 @@
-import type Stripe from 'stripe';
 import type { PaymentAttempt } from '../account/payments-state.ts';
+import type { CarriedNames } from './stripe-answers.ts';
 
 const HOUR_MS = 3_600_000;
 /** Stripe forgets a key 24 hours after it was first used, which is not before the attempt began. */
@@ -20,7 +20,7 @@ export interface Names {
 }
 
 interface Named {
-  readonly metadata: Stripe.Metadata | null;
+  readonly metadata: CarriedNames;
 }
 
 /** In seconds, as Stripe has them, both ends within. */
@@ -63,5 +63,6 @@ async function findWithin<One extends Named>(
   return null;
 }
 
-const isOf = (metadata: Stripe.Metadata | null, { ledger, account, attempt }: Names): boolean =>
-  metadata?.ledger === ledger && metadata.account === account && metadata.attempt === attempt;
+/** Whether it is that attempt's. */
+export const isOf = (carried: CarriedNames, { ledger, account, attempt }: Names): boolean =>
+  carried.ledger === ledger && carried.account === account && carried.attempt === attempt;

@@ -244,6 +244,33 @@ it('gateway payment ask of a payment that was made finds what went back of it wh
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
 });
 
+it('what Stripe answers otherwise than it has to, or not at all, is told in one line, and nothing is written', async () => {
+  const { server, program } = await site();
+  await program.run(...PURCHASE);
+  server.pay('cs_1');
+  const { id } = await program.json('payment', 'save-method', 'acct_ada');
+  const asked = async (...command: string[]): Promise<string> =>
+    program.run(...command).then(
+      () => 'done',
+      ({ exitCode, message }) => `${exitCode} ${message}`,
+    );
+  server.altered = (answer, { method }) => (method === 'GET' ? { ...answer, id: 'other' } : answer);
+  expect(await asked(...ASK)).toMatch(/^4 acct_ada: p1 is open, .*: Stripe answers another of its checkout.session/);
+  server.altered = null;
+  await program.run(...ASK);
+  server.altered = (answer) => ({ ...answer, id: 'other', url: 'javascript:words' });
+  expect(await asked(...ASK)).toBe('4 acct_ada: Stripe answers another of its payment_intent than was asked for');
+  const saving = ['payment', 'save-method', 'acct_ada'];
+  expect(await asked(...saving)).toBe(
+    '4 acct_ada: Stripe answers what cannot be read as its consent: url (invalid_format)',
+  );
+  server.isAway = true;
+  for (const command of [ASK, saving, [...saving, '--id', String(id)]])
+    expect(await asked(...command)).toBe(
+      '4 acct_ada: Stripe could not be asked, or has refused: StripeConnectionError',
+    );
+});
+
 it('gateway doctor says who takes the money, what of it is missing and that nothing hears webhooks, and no secret', async () => {
   const folder = temporaryFolder();
   const [config, secretKeyFile] = [join(folder, 'gateway.json'), join(folder, 'key')];

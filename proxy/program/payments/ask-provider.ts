@@ -124,15 +124,23 @@ async function askOfPaid(
   log: EventLog,
   { accountId, attempt, provider }: OfPaid,
 ): Promise<Asked> {
-  const known = await provider.factsOf({ kind: provider.kinds.payment, id: attempt.paymentId ?? '' });
+  const about = { kind: provider.kinds.payment, id: attempt.paymentId ?? '' };
+  const known = await answered(accountId, provider.factsOf(about));
   if (known?.accountId !== accountId)
     throw new CommandError(`${accountId}: ${provider.name} knows no ${attempt.paymentId} of it`, EXIT.refused);
+  const fact = known.facts.find((one) => one.type === 'attempt' && one.attemptId === attempt.attemptId);
+  if (fact?.type !== 'attempt')
+    throw new CommandError(`${accountId}: ${attempt.paymentId} is of another attempt`, EXIT.refused);
   const recordedAt = await recordAs(context, log, { accountId, provider: provider.name, facts: known.facts });
-  for (const fact of known.facts)
-    if (fact.type === 'attempt' && fact.attemptId === attempt.attemptId)
-      return { attempt, outcome: fact.outcome, recordedAt };
-  throw new CommandError(`${accountId}: ${attempt.paymentId} is of another attempt`, EXIT.refused);
+  return { attempt, outcome: fact.outcome, recordedAt };
 }
+
+/** What a provider says of something else than what becomes of an attempt that is open. @throws CommandError */
+export const answered = <T>(accountId: AccountId, asking: Promise<T>): Promise<T> =>
+  asking.catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`${accountId}: ${why}`, EXIT.unavailable);
+  });
 
 interface Recorded {
   readonly accountId: AccountId;

@@ -8,7 +8,7 @@ import { assertMayRead, runAccountCommand } from '../accounts/run-account-comman
 import { accountArgument, nameArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { show, showWritten } from '../show.ts';
-import { configuredProvider, recordAs } from './ask-provider.ts';
+import { answered, configuredProvider, recordAs } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
 
 interface MethodOptions {
@@ -76,7 +76,8 @@ async function begin(provider: TellingProvider, call: Call): Promise<void> {
   const { id: accountId, context, command } = call;
   const method = await methodNow(call);
   const customerId = method?.provider === provider.name ? method.customerId : null;
-  const page = await provider.beginMethod({ accountId, by: nameOfActor(actorOf(context)), customerId });
+  const by = nameOfActor(actorOf(context));
+  const page = await answered(accountId, provider.beginMethod({ accountId, by, customerId }));
   show(context, command, {
     json: { accountId, ...page },
     text: `${accountId}: its owner agrees at ${page.url}\n\nnext, when that is done: gateway payment save-method ${accountId} --id ${page.id}`,
@@ -86,7 +87,7 @@ async function begin(provider: TellingProvider, call: Call): Promise<void> {
 async function look(provider: TellingProvider, page: string, call: Call): Promise<void> {
   const { id: accountId, context, log } = call;
   await methodNow(call);
-  const known = await provider.factsOf({ kind: provider.kinds.consent, id: page });
+  const known = await answered(accountId, provider.factsOf({ kind: provider.kinds.consent, id: page }));
   const facts = known?.accountId === accountId ? known.facts.filter(({ type }) => type === 'method') : [];
   if (facts.length === 0)
     throw new CommandError(

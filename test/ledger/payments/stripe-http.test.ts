@@ -102,8 +102,10 @@ it('a message is looked into while all that is asked of by itself has every conn
 
 it.each(['refunds', 'disputes'])('%s of one payment without an end are not listed for ever', async (endless) => {
   const metadata = { ledger: LEDGER, account: 'acme', attempt: 'bought' };
-  const intent = { id: 'pi_1', object: 'payment_intent', status: 'succeeded', amount_received: 2_000, currency: 'usd' };
-  const part = { id: 'one', status: 'warning_closed' };
+  const paid = { amount: 2_000, amount_received: 2_000, currency: 'usd' };
+  const intent = { id: 'pi_1', object: 'payment_intent', status: 'succeeded', ...paid };
+  const status = endless === 'refunds' ? 'failed' : 'warning_closed';
+  const part = { id: 'one', status, amount: 100, currency: 'usd', created: 1, payment_intent: 'pi_1', charge: null };
   const { seen, url } = await answering(({ url: path = '' }, response) => {
     if (seen.requests > 100) return void response.socket?.destroy();
     const has_more = path.startsWith(`/v1/${endless}`);

@@ -52,7 +52,7 @@ it('where Stripe has made it, and refuses to charge it, it is cancelled there', 
   const { server, ask } = await stripeScene();
   const intent = server.put('payment_intents', {
     ...{ metadata: NAMES, status: 'requires_payment_method', last_payment_error: null, latest_charge: null },
-    ...{ cancellation_reason: null },
+    ...{ cancellation_reason: null, amount: 2_000, amount_received: 0, currency: 'usd' },
   });
   server.faults.push('invalid', 'invalid');
   expect(await ask()).toEqual(REFUSED);
@@ -86,7 +86,7 @@ it('what is withdrawn and refused is over where nothing is there, and as it is w
   expect(await withdraw()).toEqual(REFUSED);
   const paid = server.put('payment_intents', {
     ...{ metadata: NAMES, status: 'succeeded', last_payment_error: null, latest_charge: null, currency: 'usd' },
-    ...{ amount_received: 2_000 },
+    ...{ amount: 2_000, amount_received: 2_000 },
   });
   server.faults.push('forbidden');
   expect(await withdraw()).toMatchObject({ type: 'paid', paymentId: paymentId(paid.id) });
