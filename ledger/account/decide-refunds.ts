@@ -1,12 +1,13 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import type { PaymentId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
 import { evolve } from './evolve.ts';
-import { creditsGone, isOfReturn, paidBy, refundedOf } from './payments.ts';
+import { creditsGone, creditsOf, disputedOf, isOfReturn, paidBy, refundedOf } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -20,11 +21,8 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   if (known !== undefined) return sameAmount(known.amount, amount, refundId);
   if (isTaken(state, refundId)) return idTaken(refundId);
   const refunded = refundedOf(state.billing, attempt);
-  if (amount <= 0n || refunded + amount > attempt.price)
-    return commandRefused(
-      'invalid_amount',
-      `amount: of ${paymentId} ${formatUsd(attempt.price)} USD were paid, and ${formatUsd(microUsd(refunded))} USD went back before`,
-    );
+  const tooMuch = boundedBy(state, attempt, amount, attempt.price - refunded);
+  if (tooMuch !== null) return tooMuch;
   const event = { paymentId, refundId, amount, refundedAt: instant(refundedAtMs) };
   const revoked = revoke(state, attempt, { ...command, id: refundId, cause: 'refund', before: microUsd(refunded) });
   if ('type' in revoked) return revoked;
@@ -39,11 +37,35 @@ export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAc
   const known = attempt.disputes.find((one) => one.disputeId === disputeId);
   if (known !== undefined) return sameAmount(known.amount, amount, disputeId);
   if (isTaken(state, disputeId)) return idTaken(disputeId);
-  if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
+  const tooMuch = boundedBy(state, attempt, amount, attempt.price);
+  if (tooMuch !== null) return tooMuch;
   const event = { paymentId, disputeId, amount, openedAt: instant(openedAtMs) };
   const revoked = revoke(state, attempt, { ...command, id: disputeId, cause: 'dispute', before: microUsd(0n) });
   if ('type' in revoked) return revoked;
   return [{ type: 'PaymentDisputed', data: event }, ...revoked, ...pauseOf(attempt, state, 'disputed', command.nowMs)];
+}
+
+/**
+ * No more goes back than was paid. Whoever writes it down by hand refunds nothing that a dispute has, or had for good, and the other
+ * way round; a provider may well do both, and has: of it only what is of one kind is compared, and the credits are taken once.
+ *
+ * @param left for what a provider tells of
+ */
+function boundedBy(
+  { billing }: OpenAccount,
+  attempt: PaymentAttempt,
+  amount: MicroUsd,
+  left: bigint,
+): CommandRefusal | null {
+  const { paymentId, provider, price } = attempt;
+  const [refunded, disputed] = [refundedOf(billing, attempt), disputedOf(attempt)];
+  const most = provider === MANUAL ? price - refunded - disputed : left;
+  if (amount > 0n && amount <= most) return null;
+  const usd = (micro: bigint): string => formatUsd(microUsd(micro));
+  return commandRefused(
+    'invalid_amount',
+    `amount: of ${paymentId} ${usd(price)} USD were paid, ${usd(refunded)} USD went back before, and ${usd(disputed)} USD are disputed or lost: more than 0 can go back, and at most ${usd(most > 0n ? most : 0n)} USD`,
+  );
 }
 
 /** One that was won gives back what it had taken. */
@@ -121,12 +143,13 @@ interface Taken {
 /** Of the credits the same part as of the price; nothing where all of them are revoked already. */
 function revoke(
   state: OpenAccount,
-  { paymentId, credits, price }: PaymentAttempt,
+  attempt: PaymentAttempt,
   { id, amount, cause, before, actor, nowMs }: Taken,
 ): Decision {
+  const { paymentId } = attempt;
   if (paymentId === null) throw new Error(`${id}: of no payment`);
   const grantId = grantOfPayment(paymentId);
-  const part = (credits * (before + amount)) / price - (credits * before) / price;
+  const part = creditsOf(attempt, before + amount) - creditsOf(attempt, before);
   const most = revocableOf(state, grantId);
   const revoked = part < most ? part : most;
   if (revoked <= 0n) return [];

@@ -74,11 +74,22 @@ export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentA
  * @param but a dispute that is being won
  */
 export function creditsGone(billing: Revoked, attempt: PaymentAttempt, but: string | null = null): bigint {
-  const { credits, price, disputes } = attempt;
-  const partOf = (amount: bigint): bigint => (credits * amount) / price;
-  const lost = disputes.filter(({ disputeId, outcome }) => outcome !== 'won' && disputeId !== but);
-  return lost.reduce((sum, { amount }) => sum + partOf(amount), partOf(refundedOf(billing, attempt)));
+  const ofRefunds = creditsOf(attempt, refundedOf(billing, attempt));
+  return notWon(attempt)
+    .filter(({ disputeId }) => disputeId !== but)
+    .reduce((sum, { amount }) => sum + creditsOf(attempt, amount), ofRefunds);
 }
+
+/** What so much of its price has bought. */
+export const creditsOf = ({ credits, price }: Pick<PaymentAttempt, 'credits' | 'price'>, amount: bigint): bigint =>
+  (credits * amount) / price;
+
+/** Of a payment's money, what its disputes have: those that are open, and those that were lost. */
+export const disputedOf = (attempt: Pick<PaymentAttempt, 'disputes'>): bigint =>
+  notWon(attempt).reduce((sum, { amount }) => sum + amount, 0n);
+
+const notWon = ({ disputes }: Pick<PaymentAttempt, 'disputes'>): PaymentAttempt['disputes'] =>
+  disputes.filter(({ outcome }) => outcome !== 'won');
 
 type Revoked = Pick<BillingState, 'revocations'>;
 

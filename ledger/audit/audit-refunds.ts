@@ -17,8 +17,9 @@ export function takeRefund(
   const before = refunded(books, attempt);
   const after = before + BigInt(amount);
   attempt.refunds.set(refundId, BigInt(amount));
-  if (amount === '0' || after > attempt.price)
-    tell(books, `${refundId}: refunds of ${paymentId}`, amount, `at most ${attempt.price - before}`, 'micro-USD');
+  const most = (attempt.provider === BY_HAND ? attempt.price - inDispute(attempt) : attempt.price) - before;
+  if (amount === '0' || BigInt(amount) > most)
+    tell(books, `${refundId}: refunds of ${paymentId}`, amount, `at most ${most}`, 'micro-USD');
   const part = partOf(attempt, after) - partOf(attempt, before);
   expectRevoked(books, attempt, { paymentId, id: refundId, cause: 'refund', part, event });
 }
@@ -29,6 +30,10 @@ export function takeDispute(books: AccountBooks, disputed: DisputedData, event: 
   if (attempt === undefined) return;
   if (books.returned.has(disputeId)) tell(books, `${disputeId}: disputed twice`);
   if (amount === '0') tell(books, `${disputeId}: a dispute about nothing`);
+  const others = attempt.provider === BY_HAND ? refunded(books, attempt) + inDispute(attempt) : 0n;
+  const most = attempt.price - others;
+  if (BigInt(amount) > most)
+    tell(books, `${disputeId}: the dispute of ${paymentId}`, amount, `at most ${most}`, 'micro-USD');
   const part = partOf(attempt, BigInt(amount));
   attempt.disputed.set(disputeId, BigInt(amount));
   expectRevoked(books, attempt, { paymentId, id: disputeId, cause: 'dispute', part, event });
@@ -62,6 +67,13 @@ export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData
   }
   books.following = all.reduceRight<OwnFollowing | null>((then, one) => ({ ...one, then }), null);
 }
+
+/** What a provider tells of may be a refund and a dispute of the same money; by hand it is written down once. */
+const BY_HAND = 'manual';
+
+/** In money: what disputes have that were not won. */
+const inDispute = ({ disputed }: OwnAttempt): bigint =>
+  [...disputed.values()].reduce((all, amount) => all + amount, 0n);
 
 /** What a dispute took of its payment's credits, and has not come back. */
 function leftOf(books: AccountBooks, id: string, paymentId: string): bigint {

@@ -75,7 +75,9 @@ it('gateway payment refund and dispute take the credits of money that went back,
   );
   expect(await program.run(...refund)).toMatch(/the balance is 15\.00 USD\nnothing was written/);
   const dispute = ['acct_ada', 'transfer 42', '--id', 'case 7'];
-  expect(await program.json('payment', 'dispute', ...dispute, '--usd', '20')).toMatchObject({ balanceMicroUsd: '0' });
+  const most = refused(/^acct_ada: --usd: .* at most 15\.00 USD$/);
+  await expect(program.run('payment', 'dispute', ...dispute, '--usd', '20')).rejects.toMatchObject(most);
+  expect(await program.json('payment', 'dispute', ...dispute, '--usd', '15')).toMatchObject({ balanceMicroUsd: '0' });
   await program.run('payment', 'close-dispute', ...dispute, '--outcome', 'won');
   expect(await balance()).toBe('15000000');
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
+import { formatUsd } from '../../../contracts/money.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { keyIssued, lifeWith, ms, openAccount, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
@@ -9,12 +10,13 @@ import { faultsOf } from '../audit/account-faults.ts';
 const NOW = ms('2026-11-20T10:00:00.000Z');
 const [ATTEMPT, PAYMENT] = [attemptId('purchase_1'), paymentId('pi_1')];
 const SAID = { actor: 'operator', nowMs: NOW };
+/** Of a provider, whose word is what has happened. */
 const start: AccountCommand = {
-  ...{ type: 'StartPurchase', attemptId: ATTEMPT, provider: 'manual', amount: usd(20), price: usd(20), by: 'x' },
+  ...{ type: 'StartPurchase', attemptId: ATTEMPT, provider: 'stripe', amount: usd(20), price: usd(20), by: 'x' },
   nowMs: NOW,
 };
 const pay: AccountCommand = {
-  ...{ type: 'RecordPayment', attemptId: ATTEMPT, provider: 'manual', paymentId: PAYMENT, amount: usd(20) },
+  ...{ type: 'RecordPayment', attemptId: ATTEMPT, provider: 'stripe', paymentId: PAYMENT, amount: usd(20) },
   ...{ paidAtMs: NOW, nowMs: NOW },
 };
 /** Commands one after another. */
@@ -42,6 +44,8 @@ const balanceOf = (life: readonly AccountEvent[]): bigint => {
 };
 const paid = after(start, pay);
 const spent = lifeWith(paid, usageOf(1, 15));
+const BY_HAND = { provider: 'manual' };
+const paidByHand = after({ ...start, ...BY_HAND } as AccountCommand, { ...pay, ...BY_HAND } as AccountCommand);
 
 describe('a refund', () => {
   test('lowers the balance by exactly itself: first what is left of its grant, the rest is owed', () => {
@@ -93,6 +97,7 @@ describe('a dispute', () => {
     given(...paid).refuses(close('won'), 'dispute_not_found');
     given(opened).refuses(dispute(1), 'payment_not_found');
     given(...paid).refuses(dispute(0), 'invalid_amount');
+    given(...paid).refuses(dispute(21), 'invalid_amount', /at most 0\.00002/);
   });
 
   test('after a refund takes what is left of its credits, and no more', () => {
@@ -174,6 +179,39 @@ describe('a dispute', () => {
     given(...refunded).refuses(restore(9), 'invalid_amount', /8\.00|0\.000008/);
     expect(balanceOf(lived(refunded, restore(null)))).toBe(8n);
     given(...lived(refunded, refund(8))).refuses(restore(null), 'invalid_amount', /the money of the rest went back/);
+  });
+});
+
+describe('what is written down by hand goes back once', () => {
+  const other = { disputeId: 'dp_2' };
+
+  test('a dispute is of no more than what was paid, less what went back and what other disputes have', () => {
+    for (const [before, most] of [
+      [[], 20],
+      [[refund(15)], 5],
+      [[dispute(15, other)], 5],
+      [[dispute(15, other), close('lost', other)], 5],
+      [[dispute(15, other), close('won', other)], 20],
+      [[refund(5), dispute(5, other)], 10],
+    ] as const) {
+      const life = lived(paidByHand, ...before);
+      given(...life).refuses(dispute(most + 1), 'invalid_amount', new RegExp(`at most ${formatUsd(usd(most))} USD$`));
+      balanceOf(lived(life, dispute(most)));
+      given(...lived(life, dispute(most))).decides(dispute(most));
+    }
+  });
+
+  test('a refund takes nothing that a dispute has, or had for good', () => {
+    given(...lived(paidByHand, dispute(15))).refuses(refund(6), 'invalid_amount', /at most 0\.000005 USD$/);
+    const lost = lived(paidByHand, dispute(20), close('lost'));
+    given(...lost).refuses(refund(1), 'invalid_amount', /0\.00002 USD are disputed or lost: .* at most 0\.00 USD$/);
+    expect(balanceOf(lived(paidByHand, dispute(20), close('won'), refund(20)))).toBe(0n);
+  });
+
+  test('a provider may have done both, and then the credits are taken once', () => {
+    const both = lived(paid, dispute(20), close('lost'), refund(20));
+    expect(both.slice(-1)).toMatchObject([{ type: 'PaymentRefunded' }]);
+    expect(balanceOf(both)).toBe(0n);
   });
 });
 

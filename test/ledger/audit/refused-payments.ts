@@ -190,6 +190,10 @@ export const PAYMENT_CASES = {
       ...{ written: disputed(usd(0)).slice(0, 1), fault: /^dp_1: a dispute about nothing$/ },
     },
     {
+      ...{ refused: 'invalid_amount', life: ended, command: { ...dispute, amount: usd(19) } },
+      ...{ written: disputed(usd(19)).slice(0, 1), fault: /^dp_1: the dispute of pi_1 is 0\.000019 USD, should be at/ },
+    },
+    {
       ...{ refused: 'id_reused', life: [...ended, ...refunded()], command: { ...dispute, disputeId: 're_1' } },
       written: [
         { type: 'PaymentDisputed', data: { paymentId: payment, disputeId: 're_1', amount: usd(18), openedAt: AT } },

@@ -1,5 +1,6 @@
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { lostOrOpen } from './plain-attempts.ts';
 import { isOver, least, type PlainGrant, type PlainPart, takeAt, type Verdict } from './plain-grants.ts';
 import { type Of, PlainMoney } from './plain-money.ts';
 import { PlainPayments } from './plain-payments.ts';
@@ -235,7 +236,8 @@ export class PlainAccount extends PlainMoney {
     const known = attempt.refunds[refundId];
     if (known !== undefined) return known === amount ? 'nothing' : 'refused';
     const before = this.#refunded(attempt.refunds);
-    if (this.#isKnown(refundId) || amount <= 0n || before + amount > attempt.price) return 'refused';
+    const disputed = attempt.provider === 'manual' ? lostOrOpen(attempt) : 0n;
+    if (this.#isKnown(refundId) || amount <= 0n || before + amount + disputed > attempt.price) return 'refused';
     attempt.refunds[refundId] = amount;
     this.payments.wentBack(attempt);
     this.#takeBack({ paymentId, id: refundId, cause: 'refund', amount, before, nowMs });
@@ -247,7 +249,8 @@ export class PlainAccount extends PlainMoney {
     if (attempt === undefined) return 'refused';
     const known = attempt.disputes[disputeId];
     if (known !== undefined) return known.amount === amount ? 'nothing' : 'refused';
-    if (this.#isKnown(disputeId) || amount <= 0n) return 'refused';
+    const gone = attempt.provider === 'manual' ? lostOrOpen(attempt) + this.#refunded(attempt.refunds) : 0n;
+    if (this.#isKnown(disputeId) || amount <= 0n || gone + amount > attempt.price) return 'refused';
     attempt.disputes[disputeId] = { amount, outcome: null };
     this.payments.wentBack(attempt);
     this.#takeBack({ paymentId, id: disputeId, cause: 'dispute', amount, before: 0n, nowMs });

@@ -16,6 +16,10 @@ type Begun = Pick<PlainAttempt, 'kind' | 'provider' | 'credits' | 'price' | 'per
 
 export const isOpen = ({ state }: PlainAttempt): boolean => state === 'open' || state === 'waits';
 
+/** The money that its disputes have. */
+export const lostOrOpen = ({ disputes }: PlainAttempt): bigint =>
+  Object.values(disputes).reduce((all, { amount, outcome }) => (outcome === 'won' ? all : all + amount), 0n);
+
 /** Of an account, in their order. */
 export class PlainAttempts {
   readonly #byId: Record<string, PlainAttempt> = {};

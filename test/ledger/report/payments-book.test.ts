@@ -62,7 +62,7 @@ const commands: readonly AccountCommand[] = [
   purchase('p2', 7),
   { type: 'AbandonPayment', attemptId: attemptId('p2'), reason: 'never came', nowMs },
   ...[purchase('p3', 8), pay('p3', 8)],
-  ...[dispute('p3', 'dp_3', 9)],
+  ...[dispute('p3', 'dp_3', 8)],
   ...(['ConfigureAutoReload'] as const).map((type) => ({
     ...{
       type,
@@ -105,7 +105,7 @@ it('counts what was paid, what went back, and what came to nothing', () => {
     reloaded: { count: 1, money: 1_000_000n },
     renewed: { count: 0, money: 0n },
     refunded: { count: 1, money: -10n },
-    disputed: { count: 3, money: -99n },
+    disputed: { count: 3, money: -98n },
     won: { count: 1, money: 50n },
     lost: { count: 1, money: 0n },
     failed: { count: 2, money: 0n },
@@ -113,7 +113,7 @@ it('counts what was paid, what went back, and what came to nothing', () => {
     skipped: { count: 1, money: 0n },
     paused: { count: 1, money: 0n },
   });
-  expect(receivedIn(payments)).toBe(1_000_049n);
+  expect(receivedIn(payments)).toBe(1_000_050n);
   expect(books('2026-12').payments.notes.all).toEqual([]);
 });
 
@@ -139,7 +139,7 @@ it('shows each once, with its money and the credits that went with it, and what 
     ['dispute dp_2 was lost', null, null],
     ['nothing was paid: never came', null, null],
     ['0.000008 USD paid', 8n, 90n],
-    ['0.000009 USD of T_p3 disputed by whoever paid', -9n, -90n],
+    ['0.000008 USD of T_p3 disputed by whoever paid', -8n, -90n],
     ['no auto-reload: no payment method is saved', null, null],
     ['payment failed: card_declined, not tried again before 2026-11-20 11:00:00', null, null],
     ['payment failed for good: card_declined', null, null],
@@ -156,6 +156,6 @@ it('shows each once, with its money and the credits that went with it, and what 
 it('stands on the page, in sums and one by one', () => {
   const page = bookPage(books('2026-11'), '2026-12-01T00:00:00.000Z');
   expect(page).toMatch(/<td>refunded<\/td><td class="n">1<\/td><td class="n">-0\.000010<\/td>/);
-  expect(page).toMatch(/<td>received<\/td><td class="n"><\/td>\s*<td class="n">1\.000049<\/td>/);
+  expect(page).toMatch(/<td>received<\/td><td class="n"><\/td>\s*<td class="n">1\.000050<\/td>/);
   expect(page).toMatch(/re_1\)<\/td><td class="n">-0\.000010<\/td><td class="n">-0\.000009<\/td><td>eve<\/td>/);
 });
