@@ -81,15 +81,14 @@ export class AccountViews implements AccountRepository {
     }
     // Before any view takes it: one that is ahead of another would be what the next append is decided by.
     if (upTo + 1 < revision) throw new ViewGapError(accountStream(accountId), { last: upTo, found: revision });
-    for (const view of this.all) {
-      try {
-        view.apply(accountId, revision, event);
-      } catch (error) {
-        if (error instanceof ViewGapError) throw error;
-        throw cannotFollow(accountId, revision, event, error);
-      }
+    const taken = this.keys.observe(accountId, event);
+    if (taken !== null) throw cannotFollow(accountId, revision, event, new Error(taken));
+    try {
+      for (const view of this.all) view.apply(accountId, revision, event);
+    } catch (error) {
+      if (error instanceof ViewGapError) throw error;
+      throw cannotFollow(accountId, revision, event, error);
     }
-    this.keys.observe(accountId, event);
     this.paying.observe(accountId, event);
     this.unclosed.observe(accountId, event);
     for (const listener of this.#listeners) listener(accountId, event);

@@ -7,7 +7,10 @@ export interface KeyOwner {
   readonly keyId: KeyId;
 }
 
-/** By the SHA-256 of each secret that a key has, or has had. Whether it may be used stands in the account, so nothing here changes once added. */
+/**
+ * By the SHA-256 of each secret that a key has, or has had. Whether it may be used stands in the account, so nothing here changes once
+ * added: a secret is that of the key that was given it first in the log, whoever says so later.
+ */
 export class KeyIndex {
   #owners = new Map<string, KeyOwner>();
 
@@ -16,17 +19,21 @@ export class KeyIndex {
     return this.#owners.get(sha256) ?? null;
   }
 
+  /** Of an account's row. @throws Error where another key has one of the secrets: whose it was first, only the log says */
   addFrom(accountId: AccountId, { keys }: Pick<OpenAccount, 'keys'>): void {
     for (const { sha256, previous, keyId } of Object.values(keys)) {
       const owner = { accountId, keyId };
-      this.#owners.set(sha256, owner);
-      if (previous !== null) this.#owners.set(previous.sha256, owner);
+      const isOwn = this.#add(sha256, owner) && (previous === null || this.#add(previous.sha256, owner));
+      if (!isOwn) throw new Error(`two keys have one secret: ${keyId} of account ${accountId}, and another one`);
     }
   }
 
-  observe(accountId: AccountId, event: AccountEvent): void {
-    if (event.type === 'ApiKeyIssued' || event.type === 'ApiKeyRotated')
-      this.#owners.set(event.data.sha256, { accountId, keyId: event.data.keyId });
+  /** Of events in the order of the log. Why it cannot be, where it gives a key what another one has, which keeps it; else null. */
+  observe(accountId: AccountId, event: AccountEvent): string | null {
+    if (event.type !== 'ApiKeyIssued' && event.type !== 'ApiKeyRotated') return null;
+    const { sha256, keyId } = event.data;
+    // The other may be of another account, which the reason that this one's callers are told says nothing of.
+    return this.#add(sha256, { accountId, keyId }) ? null : `key ${keyId} has the secret that another key had first`;
   }
 
   adopt(other: KeyIndex): void {
@@ -35,5 +42,12 @@ export class KeyIndex {
 
   clear(): void {
     this.#owners.clear();
+  }
+
+  /** Whether it is the owner's. */
+  #add(sha256: string, owner: KeyOwner): boolean {
+    const first = this.#owners.get(sha256);
+    if (first === undefined) this.#owners.set(sha256, owner);
+    return first === undefined || (first.accountId === owner.accountId && first.keyId === owner.keyId);
   }
 }

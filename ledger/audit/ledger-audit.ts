@@ -14,11 +14,11 @@ import type { ReversalOfStream } from './audit-reversals.ts';
 import type { SeenFigures } from './audit-views.ts';
 import type { Fault } from './fault.ts';
 import { LeftBehind } from './left-behind.ts';
-import { Prints } from './once-only.ts';
+import { onceOnlyIn, Prints } from './once-only.ts';
 import { OwnCatalog } from './own-catalog.ts';
 import { OwnStreams } from './own-streams.ts';
 import { isBefore } from './own-times.ts';
-import type { StoredEvent, UsageData } from './stored-event.ts';
+import type { StoredEvent } from './stored-event.ts';
 
 interface AuditOptions {
   readonly onFault: (fault: Fault) => void;
@@ -86,7 +86,8 @@ export class LedgerAudit {
       if (stored?.type === 'LedgerIdentified') this.#movedTo = {};
       return;
     }
-    if (stored?.type === 'UsageRecorded') this.#prints.add((stored.data as UsageData).requestId);
+    if (stored !== null)
+      for (const [, text] of onceOnlyIn(stored.type, stored.data as Record<string, unknown>)) this.#prints.add(text);
     if (stored === null) account.skip(event);
     else account.take(stored);
     this.#hand(stream, account);

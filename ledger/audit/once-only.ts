@@ -5,8 +5,8 @@ import type { Fault } from './fault.ts';
 const FIRST_WORDS = 1 << 12;
 
 /**
- * What must stand once in a whole ledger (ids of events, requests), kept as 64 bits of each: eight bytes an event, whoever has
- * read which part. Two that have the same are only suspected; who looks again says which (`Repeats`).
+ * What must stand once in a whole ledger (ids of events, requests, secrets of keys, payments), kept as 64 bits of each: some eight
+ * bytes an event, whoever has read which part. Two that have the same are only suspected; who looks again says which (`Repeats`).
  */
 export class Prints {
   #words = new Uint32Array(FIRST_WORDS);
@@ -45,7 +45,7 @@ export function repeatedPrints(parts: readonly BigUint64Array[]): ReadonlySet<bi
   return repeated;
 }
 
-/** A second look at a ledger in which prints stand twice: tells of each event whose id, or request, another had before. */
+/** A second look at a ledger in which prints stand twice: tells of each event that has an id, or something else, which another had before. */
 export class Repeats {
   readonly #prints: ReadonlySet<bigint>;
   readonly #onFault: (fault: Fault) => void;
@@ -58,8 +58,10 @@ export class Repeats {
 
   take(event: RecordedEvent): void {
     this.#look(event, 'event id', event.id);
-    const requestId = requestOf(event);
-    if (requestId !== null) this.#look(event, 'request', requestId);
+    // That it cannot be read is told already.
+    const stored = jsonOf(event.data);
+    if (!isObject(stored)) return;
+    for (const [what, text] of onceOnlyIn(event.type, stored)) this.#look(event, what, text);
   }
 
   /** Each is told as it is met. */
@@ -81,12 +83,22 @@ export class Repeats {
   }
 }
 
-/** Of the record of a request. */
-function requestOf({ type, data }: RecordedEvent): string | null {
-  if (type !== 'UsageRecorded') return null;
-  // That it cannot be read is told already.
-  const stored = jsonOf(data);
-  return isObject(stored) ? String(stored.requestId) : null;
+/** What no other event of a ledger may have, whichever account's it is, by the data of one: its name for people, and itself. */
+export function onceOnlyIn(
+  type: string,
+  data: Readonly<Record<string, unknown>>,
+): readonly (readonly [string, string])[] {
+  switch (type) {
+    case 'UsageRecorded':
+      return [['request', String(data.requestId)]];
+    case 'ApiKeyIssued':
+    case 'ApiKeyRotated':
+      return [['the secret of a key, by its SHA-256', String(data.sha256)]];
+    case 'PaymentSucceeded':
+      return [['payment', `${data.provider} ${data.paymentId}`]];
+    default:
+      return [];
+  }
 }
 
 function printOf(text: string): bigint {

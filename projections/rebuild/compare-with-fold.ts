@@ -3,6 +3,7 @@ import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import {
   type AccountId,
+  accountId,
   accountOfStream,
   accountStream,
   CATALOG_STREAM,
@@ -11,14 +12,16 @@ import {
   type Revision,
 } from '../../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf, cannotFollow } from '../../ledger/account/account-event.ts';
+import { accountOfText } from '../../ledger/account/stored-account.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { BalanceView } from '../balance-view.ts';
 import { CatalogView } from '../catalog-view.ts';
+import { KeyIndex } from '../key-index.ts';
 import { readFoldedThrough } from '../known-views.ts';
 import { reachedIn } from '../log-view-source.ts';
 import { MonthlyView } from '../monthly-view.ts';
 import { lacking } from '../take-back.ts';
-import { type ColumnValue, numberOf, type StoredView, type View, type ViewTable } from '../view.ts';
+import { type ColumnValue, numberOf, type StoredView, textOf, type View, type ViewTable } from '../view.ts';
 import { ViewGapError } from '../view-gap-error.ts';
 import { LiveRows } from './live-rows.ts';
 import { differencesOf, type RowDifference } from './row-difference.ts';
@@ -64,6 +67,8 @@ export async function compareRowsWithFold(
 ): Promise<Compared | null> {
   const fold = new FoldAsFar(live, through);
   if (!fold.isOfThisProgram) return null;
+  // Its stream alone says nothing of a key that another account had first.
+  if (only !== null && fold.isAside(only)) fold.takeKeysOfOthers(only);
   let events = 0;
   for await (const event of only === null ? log.readAll() : log.readStream(accountStream(only))) {
     fold.take(event);
@@ -79,6 +84,7 @@ class FoldAsFar {
   readonly #through: Position | null;
   readonly #catalog = new CatalogView();
   readonly #setAside = new AccountsSetAside();
+  readonly #keys = new KeyIndex();
   readonly #ofAccounts: readonly View[] = [new BalanceView(), new MonthlyView()];
   readonly #catalogRevision: number;
   #last: { readonly id: AccountId; readonly revisions: readonly number[] } | null = null;
@@ -95,6 +101,19 @@ class FoldAsFar {
 
   get isOfThisProgram(): boolean {
     return this.views.every((view) => view.mayLack || view.tables.every((table) => this.#live.has(table)));
+  }
+
+  /** By the file's rows. */
+  isAside(id: AccountId): boolean {
+    const [table] = this.#setAside.tables;
+    return this.#live.has(table) && [...this.#live.rows(table, id)].length > 0;
+  }
+
+  /** Also by the file's rows: of an account's own the fold tells. */
+  takeKeysOfOthers(id: AccountId): void {
+    const [table] = new BalanceView().tables;
+    for (const [other, , , , state] of this.#live.rows(table))
+      if (other !== id) this.#keys.addFrom(accountId(textOf(other)), accountOfText(textOf(state)));
   }
 
   /** @throws Error for an event of the catalog that cannot be read */
@@ -114,6 +133,8 @@ class FoldAsFar {
   #fold(id: AccountId, recorded: RecordedEvent, views: readonly View[]): void {
     try {
       const event = accountEventOf(id, recorded);
+      const taken = this.#keys.observe(id, event);
+      if (taken !== null) throw cannotFollow(id, recorded.revision, event, new Error(taken));
       for (const view of views) applyTo(view, { id, revision: recorded.revision, event });
     } catch (error) {
       if (!(error instanceof AccountUnreadableError)) throw error;

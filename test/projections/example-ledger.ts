@@ -8,6 +8,7 @@ import {
   accountId,
   accountStream,
   commandId,
+  type KeyId,
   type Position,
   position,
   revision,
@@ -27,16 +28,23 @@ export function exampleLives(count: number): Map<AccountId, AccountEvent[]> {
     { seed: 20_261_105, numRuns: count },
   );
   return new Map(
-    steps.map((life, number) => [accountId(`a${number}`), live(life).map((event) => ownedBy(number, event))]),
+    steps.map((life, number) => {
+      const id = accountId(`a${number}`);
+      return [id, live(life).map((event) => ownedBy(id, event))];
+    }),
   );
 }
 
-function ownedBy(number: number, event: AccountEvent): AccountEvent {
-  if (event.type === 'AccountOpened') return { ...event, data: { ...event.data, accountId: accountId(`a${number}`) } };
+/** An event of a life as one of an account's own: no two have one key. */
+export function ownedBy(id: AccountId, event: AccountEvent): AccountEvent {
+  if (event.type === 'AccountOpened') return { ...event, data: { ...event.data, accountId: id } };
   if (event.type !== 'ApiKeyIssued') return event;
-  const sha256 = `${number}${event.data.keyId.at(-1) === 'a' ? 'a' : 'b'}`.repeat(32).slice(0, 64);
-  return { ...event, data: { ...event.data, sha256 } };
+  return { ...event, data: { ...event.data, sha256: secretOf(id, event.data.keyId) } };
 }
+
+/** By its SHA-256. */
+export const secretOf = (id: AccountId, key: KeyId): string =>
+  Buffer.from(`${id} ${key}`).toString('hex').padEnd(64, '0').slice(0, 64);
 
 export function foldAll(views: AccountViews, of: ReadonlyMap<AccountId, readonly AccountEvent[]>): void {
   for (const [id, events] of of) foldFrom(views, id, events, 0);

@@ -29,3 +29,29 @@ test('a key belongs to its account alone', () => {
   expect(index.find(SHA256)?.accountId).toBe(ACCOUNT);
   expect(index.find('b4'.repeat(32))).toEqual({ accountId: other, keyId: 'key_z' });
 });
+
+test('a secret is that of the key that had it first, whichever key says so later', () => {
+  const index = new KeyIndex();
+  const other = accountId('other');
+  expect(index.observe(ACCOUNT, keyIssued())).toBeNull();
+  // It says nothing of whose key that is: the account that is set aside for it is told why.
+  const taken = /^key key_z has the secret that another key had first$/;
+  expect(index.observe(other, keyIssued({ keyId: keyId('key_z') }))).toMatch(taken);
+  expect(index.observe(ACCOUNT, keyIssued({ keyId: keyId('key_z') }))).toMatch(taken);
+  const rotated = { keyId: keyId('key_z'), sha256: SHA256, last4: 'wxyz', previousUntil: '2026-11-07T00:00:00.000Z' };
+  const stolen = {
+    type: 'ApiKeyRotated',
+    data: { ...rotated, rotatedAt: '2026-11-06T00:00:00.000Z', by: 'ada' },
+  } as const;
+  expect(index.observe(other, stolen)).toMatch(taken);
+  expect(index.find(SHA256)).toEqual({ accountId: ACCOUNT, keyId: KEY });
+  // The same event once more, as it comes by the log.
+  expect(index.observe(ACCOUNT, keyIssued())).toBeNull();
+});
+
+test('rows in which two keys have one secret are not taken: whose it was first, only the log says', () => {
+  const rows = openAccount([opened, keyIssued()]);
+  const index = new KeyIndex();
+  index.addFrom(ACCOUNT, rows);
+  expect(() => index.addFrom(accountId('other'), rows)).toThrow(/^two keys have one secret: key_a of account other, /);
+});

@@ -9,11 +9,21 @@ import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
 import type { Projections } from '../../projections/projections.ts';
 import { ViewStore } from '../../projections/view-store.ts';
+import { KEY } from '../fixtures/ledger/example-account.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { inTurnsThroughout, passing, turns, until } from '../fixtures/ledger/turns.ts';
-import { currentAtMsOf, dump, exampleLives, positionOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
+import {
+  currentAtMsOf,
+  dump,
+  exampleLives,
+  positionOf,
+  secretOf,
+  viewsFile,
+  writeLives,
+  writeTo,
+} from './example-ledger.ts';
 import { writeEvent } from './example-log.ts';
 import { startedViews } from './started-views.ts';
 
@@ -22,7 +32,7 @@ inTurnsThroughout();
 const LIVES = exampleLives(4);
 const ALL = Math.max(...[...LIVES.values()].map((events) => events.length));
 const A = accountId('a0');
-const KEY_OF_A = '0a'.repeat(32);
+const KEY_OF_A = secretOf(accountId('a0'), KEY);
 const PLAN = { type: 'PlanChanged', data: { plan: 'team', terms: null } } as const;
 
 /** Wall-clock time, which only a test moves. */

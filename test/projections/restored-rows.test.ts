@@ -12,10 +12,10 @@ import { Projections } from '../../projections/projections.ts';
 import type { ViewSource, ViewSourceOptions } from '../../projections/view-source.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
-import { ACCOUNT, granted, keyIssued, ms, opened } from '../fixtures/ledger/example-account.ts';
+import { ACCOUNT, granted, KEY, keyIssued, ms, opened } from '../fixtures/ledger/example-account.ts';
 import { lifeWithExceptions } from '../fixtures/ledger/many-exceptions.ts';
 import { inTurnsThroughout, passing, until } from '../fixtures/ledger/turns.ts';
-import { dump, execute, viewsFile, writeTo } from './example-ledger.ts';
+import { dump, execute, secretOf, viewsFile, writeTo } from './example-ledger.ts';
 import { A, caughtUp, expectWhole, LIVES, logOf, start, written } from './started-projections.ts';
 import { storedRows } from './stored-rows.ts';
 
@@ -76,7 +76,7 @@ describe('accounts that were restored', () => {
     accounts.read(A);
     const startingOver = (await reading.promise).onForeign();
     for (const id of [A, B]) expect(accounts.read(id)).toBe(UNOPENED);
-    expect(accounts.keys.find('0a'.repeat(32))).toBeNull();
+    expect(accounts.keys.find(secretOf(A, KEY))).toBeNull();
     // By whoever appends meanwhile.
     accounts.fold(A, revision(0), opened);
     await passing(startingOver);

@@ -2,7 +2,16 @@ import { copyFileSync, existsSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { EventLogError, type RecordedEvent } from '../../contracts/event-log.ts';
-import { accountId, accountOfStream, accountStream, CATALOG_STREAM, position, revision } from '../../contracts/ids.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
+import {
+  type AccountId,
+  accountId,
+  accountOfStream,
+  accountStream,
+  CATALOG_STREAM,
+  position,
+  revision,
+} from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { TopicViewSource } from '../../projections/topic-view-source.ts';
@@ -10,7 +19,7 @@ import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { inTurnsThroughout, passing, turns, until } from '../fixtures/ledger/turns.ts';
 import { SeededRandom } from '../fixtures/seeded-random.ts';
-import { currentAtMsOf, dump, positionOf, rowsOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
+import { currentAtMsOf, dump, ownedBy, positionOf, rowsOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import { exampleLog, LEDGER, LIVES, published, TOPIC, writeClaim, writeEvent } from './example-log.ts';
 import { MemoryTopic } from './memory-topic.ts';
 import { startedViews } from './started-views.ts';
@@ -51,7 +60,15 @@ async function followed(log: LogWithOutages, path: string, topic: MemoryTopic | 
 /** A longer log, of other accounts. */
 const others = new LogWithOutages();
 for (const name of ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
-  writeLives(others.inner, new Map([...LIVES].map(([id, events]) => [accountId(`${name}${id}`), events])), 0, 60);
+  writeLives(
+    others.inner,
+    new Map([...LIVES].map(([id, events]) => ownLife(accountId(`${name}${id}`), events))),
+    0,
+    60,
+  );
+function ownLife(id: AccountId, events: readonly AccountEvent[]) {
+  return [id, events.map((event) => ownedBy(id, event))] as const;
+}
 
 describe('views that are fed from a topic', () => {
   test('are those that are fed from the log, byte for byte', async () => {

@@ -303,7 +303,8 @@ async function manyScene(count: number) {
     }),
   );
   for (const id of ids) {
-    log.write(accountStream(id), encodeEvents([opened, keyIssued()], recordingBy('test', NOW)));
+    const key = keyIssued({ sha256: Buffer.from(id).toString('hex').padEnd(64, '0') });
+    log.write(accountStream(id), encodeEvents([opened, key], recordingBy('test', NOW)));
     await catchUpAccount(log, accounts, id);
     for (const command of [save, configure])
       await executeOnRepository(log, accounts, id, command, await actorOf(command), recordingBy('test', NOW));

@@ -3,6 +3,7 @@ import { encodeEvents } from '../../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import type { EventData } from '../../../contracts/events.ts';
 import { commandId, LEDGER_STREAM, ledgerId, position, revision } from '../../../contracts/ids.ts';
+import { exampleOf } from '../../fixtures/ledger/example-events.ts';
 import { type At, altered, type Data, faultsOf, isAt, ledger, put, replaced } from './damaged-ledger.ts';
 
 /** A debit of other lines, in itself without a fault. */
@@ -22,6 +23,11 @@ interface Line {
   readonly rate: string;
 }
 
+const KEY_OF_ADA = 'bc0eddc9730ef903113c8bef157a5aebd7214228a98c691bae0c456a0070110b';
+const [PAID] = encodeEvents([exampleOf('PaymentSucceeded')], {
+  ...{ commandId: commandId('019a5b3c-9999-7000-8000-000000000000'), actor: 'test' },
+  recordedAt: '2026-11-05T10:00:00.000Z',
+});
 const ada = (at: number): At => ['account-acct_ada', at];
 const CATALOG: At = ['catalog', 0];
 const number = (value: unknown): number => Number(value);
@@ -131,6 +137,21 @@ describe('tells of', () => {
       'a request twice',
       () => replaced(ada(22), (one) => [one, ...ledger.filter((e) => isAt(e, ada(21)) || isAt(e, ada(22)))]),
       /: request req_\w+ stands twice, first at: account-acct_ada 21$/,
+    ],
+    [
+      'the secret of a key twice, in two accounts',
+      () => altered(['account-acct_debt', 2], (data) => ({ ...data, sha256: KEY_OF_ADA })),
+      /^account-acct_debt 2: the secret of a key, by its SHA-256 bc0e[0-9a-f]{60} stands twice, first at: account-acct_ada 6$/,
+    ],
+    [
+      'a payment twice, in two accounts',
+      () =>
+        ledger.map((event) =>
+          isAt(event, ['account-acct_team', 2]) || isAt(event, ['account-acct_debt', 2])
+            ? { ...event, ...PAID }
+            : event,
+        ),
+      /^account-acct_\w+ 2: payment \S+ \S+ stands twice, first at: account-acct_\w+ 2$/,
     ],
     [
       'an event id twice',

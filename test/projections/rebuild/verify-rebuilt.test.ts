@@ -1,7 +1,6 @@
 import { cpSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
-import type { AccountEvent } from '../../../contracts/events.ts';
 import { accountId, accountStream } from '../../../contracts/ids.ts';
 import { CatalogView } from '../../../projections/catalog-view.ts';
 import { EventSums } from '../../../projections/rebuild/event-sums.ts';
@@ -9,7 +8,7 @@ import { verifyRebuilt } from '../../../projections/rebuild/verify-rebuilt.ts';
 import { BALANCE_TABLE } from '../../fixtures/ledger/balance-table.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { inTurnsThroughout, passing } from '../../fixtures/ledger/turns.ts';
-import { exampleLives, execute, viewsFile, writeLives } from '../example-ledger.ts';
+import { exampleLives, execute, ownedBy, viewsFile, writeLives } from '../example-ledger.ts';
 import { written } from '../started-projections.ts';
 
 inTurnsThroughout();
@@ -44,10 +43,6 @@ function sumsOf(events: readonly RecordedEvent[]): EventSums {
   const sums = new EventSums();
   for (const event of events) sums.add(event);
   return sums;
-}
-
-function ownedBy(id: ReturnType<typeof accountId>, event: AccountEvent): AccountEvent {
-  return event.type === 'AccountOpened' ? { ...event, data: { ...event.data, accountId: id } } : event;
 }
 
 async function faultsAfter(change: string): Promise<readonly string[]> {

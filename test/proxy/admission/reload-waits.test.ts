@@ -68,12 +68,13 @@ function scene(events: readonly AccountEvent[], waitMs = LIMITS.reloadWaitMsMax)
   const foldOf = (account: AccountId, more: readonly AccountEvent[]): void => {
     for (const event of more) accounts.fold(account, revision(accounts.foldedUpTo(account) + 1), event);
   };
-  const life = [opened, keyIssued(), granted('g', 1_000_000), ...events];
+  const lifeWith = (key: AccountEvent): AccountEvent[] => [opened, key, granted('g', 1_000_000), ...events];
   const fold = (...more: readonly AccountEvent[]): void => foldOf(ACCOUNT, more);
-  fold(...life);
-  /** Another account with the same life. */
+  fold(...lifeWith(keyIssued()));
+  /** Another account with the same life, and a key of its own. */
   const beginOf = (account: AccountId) => {
-    if (accounts.foldedUpTo(account) < 0) foldOf(account, life);
+    if (accounts.foldedUpTo(account) < 0)
+      foldOf(account, lifeWith(keyIssued({ sha256: Buffer.from(account).toString('hex').padEnd(64, '0') })));
     return waits.begin(account, REFUSED);
   };
   const begin = (more: object = {}) => waits.begin(ACCOUNT, { ...REFUSED, ...more });

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { type AccountId, accountId, keyId } from '../../contracts/ids.ts';
+import type { OpenAccount } from '../../ledger/account/account-state.ts';
+import { accountOfText, accountText } from '../../ledger/account/stored-account.ts';
+import { BalanceView } from '../../projections/balance-view.ts';
+import type { Projections } from '../../projections/projections.ts';
+import { compareWithFold } from '../../projections/rebuild/compare-with-fold.ts';
+import { LiveRows } from '../../projections/rebuild/live-rows.ts';
+import { verifyRebuilt } from '../../projections/rebuild/verify-rebuilt.ts';
+import { textOf } from '../../projections/view.ts';
+import { keyIssued } from '../fixtures/ledger/example-account.ts';
+import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
+import { inTurnsThroughout } from '../fixtures/ledger/turns.ts';
+import { execute, viewsFile, writeTo } from './example-ledger.ts';
+import { caughtUp, logOf, written } from './started-projections.ts';
+
+inTurnsThroughout();
+
+/** Those of the example ledger, by whose row comes first in the file. */
+const [FIRST, LAST] = [accountId('a0'), accountId('a3')];
+const [ROWS] = new BalanceView().tables;
+const SECRET = 'c7'.repeat(32);
+const WHY =
+  /^account-a\d revision \d+ \(ApiKeyIssued\): it cannot follow what stands before it: key key_thief has the secret that another key had first$/;
+
+const issued = (id: string): AccountEvent => keyIssued({ keyId: keyId(id), sha256: SECRET });
+
+/** A log in which `owner` was given a key, and `thief` the same secret later. */
+function logWith(owner: AccountId, thief: AccountId): MemoryEventLog {
+  const log = logOf();
+  writeTo(log, owner, [issued('key_own')]);
+  writeTo(log, thief, [issued('key_thief')]);
+  return log;
+}
+
+function expectKept({ accounts }: Projections, owner: AccountId, thief: AccountId): void {
+  expect(accounts.keys.find(SECRET)).toEqual({ accountId: owner, keyId: 'key_own' });
+  expect(accounts.whyAside(owner)).toBeNull();
+  expect(accounts.whyAside(thief)).toMatch(WHY);
+  const { state } = accounts.read(thief);
+  expect(state.type === 'open' && Object.keys(state.keys)).not.toContain('key_thief');
+}
+
+describe.each([
+  ['before', FIRST, LAST],
+  ['behind', LAST, FIRST],
+])('an event that gives an account the secret of another one’s key, whose row comes %s it', (_, owner, thief) => {
+  it('sets that account aside, and the key stays whose it was: folded, restored, and beside live views', async () => {
+    const log = logWith(owner, thief);
+    const path = viewsFile();
+    const first = await caughtUp(log, path);
+    expectKept(first.projections, owner, thief);
+    await first.close();
+    const again = await caughtUp(log, path);
+    expectKept(again.projections, owner, thief);
+    writeTo(log, thief, [{ type: 'PlanChanged', data: { plan: 'team', terms: null } }]);
+    await again.close();
+    const { projections, stopped } = await caughtUp(log, path);
+    expectKept(projections, owner, thief);
+    expect(projections.accounts.setAside.count).toBe(1);
+    expect(stopped).toEqual([]);
+  });
+
+  it('is found by a fold of all of the log, and of that account alone, as it stands in the rows', async () => {
+    const log = logWith(owner, thief);
+    const path = await written(log);
+    for (const only of [null, owner, thief]) {
+      const differences: unknown[] = [];
+      await compareWithFold({ path, log, only, onDifference: (difference) => differences.push(difference) });
+      expect(differences).toEqual([]);
+    }
+    expect((await verifyRebuilt(path, log)).faults).toEqual([]);
+  });
+
+  it('is set aside, too, where the rows are of a program that gave the key to both', async () => {
+    const log = logWith(owner, thief);
+    const path = await written(log);
+    const key = stateIn(path, owner).keys[keyId('key_own')];
+    const given = stateIn(path, thief);
+    if (key === undefined) throw new Error('no key');
+    const text = accountText({
+      ...given,
+      keys: { ...given.keys, [keyId('key_thief')]: { ...key, keyId: keyId('key_thief') } },
+    });
+    execute(path, `UPDATE ${ROWS.name} SET state = '${text}' WHERE account_id = '${thief}'`);
+    const restored = await caughtUp(log, path);
+    expectKept(restored.projections, owner, thief);
+    expect(existsSync(`${path}.damaged`)).toBe(true);
+  });
+});
+
+function stateIn(path: string, id: AccountId): OpenAccount {
+  const rows = new LiveRows(path);
+  const [, , , , state] = rows.row(ROWS, [id]) ?? [];
+  rows.close();
+  return accountOfText(textOf(state));
+}
