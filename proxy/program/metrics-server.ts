@@ -33,7 +33,12 @@ export interface MetricsServer {
 }
 
 const REQUEST_MS = 10_000;
+/** Beyond it the oldest ends whose answer is made and only has to be fetched. */
 const CONNECTIONS_MAX = 100;
+/** From there on Node itself takes none, which closes them a moment later than they are ended here. */
+const CONNECTIONS_TAKEN_MAX = 2 * CONNECTIONS_MAX;
+/** An answer that is not fetched is fetched no more. */
+const FETCH_MS = 10_000;
 /** Of what is told by POST; messages of payment providers are a few KiB. */
 const BODY_BYTES_MAX = 256 * 1_024;
 /** Of these, whose request has not come whole yet. Beyond it the oldest is closed: who opens many keeps no scraper out. */
@@ -57,32 +62,65 @@ export async function startMetricsServer({
     });
     return making;
   };
-  const unread = new Set<Socket>();
+  const connections = new Connections();
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-    const isRead = () => unread.delete(request.socket);
-    if (request.method === 'POST') request.once('end', isRead);
-    else isRead();
-    answer(request, response, { contentType: registry.contentType, page, pages, posts }).catch((error: unknown) =>
-      response.destroy(error as Error),
+    const { socket } = request;
+    if (request.method === 'POST') request.once('end', () => connections.isRead(socket));
+    else connections.isRead(socket);
+    answer(request, response, { contentType: registry.contentType, page, pages, posts }).then(
+      () => connections.isAnswered(socket),
+      (error: unknown) => response.destroy(error as Error),
     );
   });
-  server.maxConnections = CONNECTIONS_MAX;
+  server.maxConnections = CONNECTIONS_TAKEN_MAX;
   server.maxRequestsPerSocket = REQUESTS_OF_CONNECTION_MAX;
-  server.on('connection', (socket) => {
-    const [oldest] = unread;
-    if (unread.size >= UNREAD_MAX && oldest !== undefined) {
-      unread.delete(oldest);
-      oldest.destroy();
-    }
-    unread.add(socket);
-    socket.once('close', () => unread.delete(socket));
-  });
+  server.on('connection', (socket) => connections.add(socket));
   await listenWith(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     close: () => close(server),
   };
+}
+
+/** Who opens many, asks for nothing or fetches nothing keeps no scraper out. */
+class Connections {
+  readonly #open = new Set<Socket>();
+  /** Oldest first, as the others. */
+  readonly #unread = new Set<Socket>();
+  readonly #answered = new Set<Socket>();
+
+  add(socket: Socket): void {
+    if (this.#unread.size >= UNREAD_MAX) this.#endOldest(this.#unread);
+    if (this.#open.size >= CONNECTIONS_MAX && !this.#endOldest(this.#answered)) return void socket.destroy();
+    this.#open.add(socket);
+    this.#unread.add(socket);
+    socket.once('close', () => this.#forget(socket));
+  }
+
+  isRead(socket: Socket): void {
+    this.#unread.delete(socket);
+  }
+
+  isAnswered(socket: Socket): void {
+    if (socket.destroyed) return;
+    this.#unread.delete(socket);
+    this.#answered.add(socket);
+    const timer = setTimeout(() => socket.destroy(), FETCH_MS);
+    socket.once('close', () => clearTimeout(timer));
+  }
+
+  #endOldest(of: ReadonlySet<Socket>): boolean {
+    const [oldest] = of;
+    if (oldest === undefined) return false;
+    this.#forget(oldest);
+    oldest.destroy();
+    return true;
+  }
+
+  #forget(socket: Socket): void {
+    for (const set of [this.#open, this.#unread, this.#answered]) set.delete(socket);
+  }
 }
 
 interface Metrics {
@@ -140,7 +178,9 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
 }
 
 function send(response: ServerResponse, status: number, contentType: string, body: string): void {
-  response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(body) }).end(body);
+  // Said by us: what Node says of a connection's last request leaves it open, until nothing has come for seconds.
+  const headers = { 'content-type': contentType, 'content-length': Buffer.byteLength(body), connection: 'close' };
+  response.writeHead(status, headers).end(body);
 }
 
 function close(server: Server): Promise<void> {

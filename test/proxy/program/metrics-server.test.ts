@@ -4,6 +4,11 @@ import { Gauge, Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type MetricsServer, startMetricsServer } from '../../../proxy/program/metrics-server.ts';
 
+const placeOf = ({ url }: Pick<MetricsServer, 'url'>) => {
+  const { hostname: host, port } = new URL(url);
+  return { host, port: Number(port) };
+};
+
 describe('the metrics server', () => {
   const servers: MetricsServer[] = [];
   const start = async (registry: Registry, port = 0): Promise<MetricsServer> => {
@@ -93,6 +98,44 @@ describe('the metrics server', () => {
     const [answer] = await Promise.race([once(asking, 'data'), closed]);
     expect(String(answer)).toMatch(/^HTTP\/1.1 200/);
     for (const socket of silent) socket.destroy();
+  });
+
+  it.each([
+    ['GET', 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['POST', 'POST /told HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n'],
+  ])('answers who asks, however many others were answered (%s), and keep their connections', async (_, asked) => {
+    const { url } = await start(new Registry());
+    const kept: Socket[] = [];
+    let ended = 0;
+    for (let number = 0; number < 130; number++) {
+      const socket = connect({ ...placeOf({ url }), allowHalfOpen: true }).on('error', () => undefined);
+      const answered = Promise.race([once(socket, 'data'), once(socket, 'close')]);
+      socket.on('end', () => ended++);
+      socket.write(asked);
+      expect(String((await answered)[0])).toMatch(/^HTTP\/1.1 200 .*\r\nconnection: close\r\n/is);
+      kept.push(socket);
+    }
+    for (let times = 0; times < 2; times++) expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    // By this end, with the answer: none of them had to make way.
+    expect(ended).toBe(kept.length);
+    for (const socket of kept) socket.destroy();
+  });
+
+  it('answers who asks, however many others fetch nothing of their answers', async () => {
+    const registry = new Registry();
+    // More than is on the way to who does not read.
+    new Gauge({ name: 'gateway_test', help: 'x'.repeat(4 * 2 ** 20), registers: [registry] });
+    const { url } = await start(registry);
+    const where = placeOf({ url });
+    const idle = Array.from({ length: 110 }, () => {
+      const socket = connect(where).on('error', () => undefined);
+      socket.pause();
+      socket.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n');
+      return socket;
+    });
+    await Promise.all(idle.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])));
+    for (let times = 0; times < 3; times++) expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    for (const socket of idle) socket.destroy();
   });
 
   it('does not start on an address that is taken', async () => {
