@@ -22,6 +22,7 @@ interface WebhooksOptions {
   /** Whether anything final may be written now. */
   readonly mayWrite: () => boolean;
   readonly logger: Logger;
+  readonly answerMs?: number;
 }
 
 /** What a message is answered with: the provider tells it again, for days, until the answer is a 2xx. */
@@ -32,6 +33,10 @@ export interface WebhookAnswer {
 }
 
 const AT_ONCE_MAX = 16;
+/** So long a message waits for its answer, less than its provider does: the log may be locked, and each question to the provider takes its time. */
+const ANSWER_MS = 10_000;
+/** With those that were answered by then, and go on: what they have come to is not asked for again. */
+const UNDER_WAY_MAX = 4 * AT_ONCE_MAX;
 const UNPROVEN_TOLD_MS = 60_000;
 /** As it stands in events, as with what the gateway asks of by itself. */
 const ACTOR = 'payments';
@@ -43,11 +48,13 @@ const ACTOR = 'payments';
  *   200   it stands in the log; or it never concerns an account of this ledger and product, however often it is told
  *   400   nobody has proven that it is the provider's
  *   409   it concerns an account here, and was refused: told again it shows among the provider's failed deliveries, too
- *   503   it could not be looked into, or written down, now
+ *   503   it could not be looked into, or written down, now, or not within seconds: that goes on
  */
 export class PaymentWebhooks {
   readonly #options: WebhooksOptions;
   readonly #underWay = new Set<Promise<WebhookAnswer>>();
+  /** Of these, whose messages have no answer yet. */
+  #waiting = 0;
   /** Messages that nobody has proven, since one was told of. */
   #unproven = 0;
   #unprovenToldMs = Number.NEGATIVE_INFINITY;
@@ -57,10 +64,22 @@ export class PaymentWebhooks {
   }
 
   async hear(body: Buffer, signature: string): Promise<WebhookAnswer> {
-    if (this.#underWay.size >= AT_ONCE_MAX) return LATER;
+    if (this.#waiting >= AT_ONCE_MAX || this.#underWay.size >= UNDER_WAY_MAX) return LATER;
     const work = this.#hear(body, signature);
     this.#underWay.add(work);
-    return work.finally(() => this.#underWay.delete(work));
+    const ended = work.finally(() => this.#underWay.delete(work));
+    const late = Promise.withResolvers<WebhookAnswer>();
+    const timer = setTimeout(() => {
+      this.#options.logger.warn('a webhook is not written down in time; it is told again, and goes on meanwhile');
+      late.resolve(LATER);
+    }, this.#options.answerMs ?? ANSWER_MS);
+    this.#waiting++;
+    try {
+      return await Promise.race([ended, late.promise]);
+    } finally {
+      this.#waiting--;
+      clearTimeout(timer);
+    }
   }
 
   /** Until what is heard is written down. */
