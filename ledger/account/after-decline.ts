@@ -5,7 +5,7 @@ import type { CommandOf } from './commands.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { isOpen } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
-import { isAwaited, newestRenewal } from './plans.ts';
+import { duePlan, isAwaited, newestRenewal } from './plans.ts';
 import { isConsented, waitAfter } from './reload.ts';
 
 /** Of a period of a plan, after the first decline, the second, the third; after the next one it waits for another payment method, or for the end of its grace. */
@@ -49,14 +49,17 @@ export function afterGivenUp(
 
 /**
  * From when on a period may be paid by another attempt because nobody has answered the newest: it is open still, or was given up with
- * nothing charged, as after an outage. Null where it was answered, or too many were given up. What an operator says, or waits
- * for, is an answer.
+ * nothing charged, as after an outage. At once where that was of another plan than is asked for by now, or is credit as bought. Null where it was answered, or
+ * too many were given up. What an operator says, or waits for, is an answer.
  */
-export function unansweredUntil(billing: OpenAccount['billing']): number | null {
-  const due = billing.plan?.due ?? null;
-  if (due === null) return null;
-  const newest = newestRenewal(billing.payments, due.startMs);
-  if (newest === undefined || newest.provider === MANUAL) return null;
+export function unansweredUntil({ plan, payments }: OpenAccount['billing']): number | null {
+  if (plan === null || plan.due === null) return null;
+  const { due } = plan;
+  const newest = newestRenewal(payments, due.startMs);
+  if (newest === undefined) return null;
+  // What was paid, and is not of the plan, was wanted no more then.
+  if (newest.period?.plan !== duePlan(plan) || newest.state === 'paid') return 0;
+  if (newest.provider === MANUAL) return null;
   if (isOpen(newest)) return Number.POSITIVE_INFINITY;
   const waits = RENEWAL_AGAIN_MS[due.attempts - 1];
   return newest.state === 'abandoned' && waits !== undefined ? newest.startedAtMs + waits : null;

@@ -48,8 +48,8 @@ export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount)
   }
   const { anchorMs } = current;
   const { endMs } = period;
-  // Nothing else was asked for, after all.
-  if (current.plan === id) return [asked(command, { effectiveAtMs: nowMs, anchorMs, endMs })];
+  // Nothing else was asked for, after all: what is open for that is withdrawn, and a period that has begun is this plan's.
+  if (current.plan === id) return withClaim(command, state, asked(command, { effectiveAtMs: nowMs, anchorMs, endMs }));
   const before = planIn(catalog, current.plan, current.catalogVersion);
   const rest = before === null || nowMs >= endMs ? null : restOfPeriod(before, plan, period, nowMs);
   if (rest === null || rest.price < LEAST_CHARGE || rest.credits <= 0n)

@@ -68,19 +68,21 @@ const NONE = microUsd(0n);
 
 /**
  * Whether a payment still is of the plan that the account has; what is paid later is credit as bought. The plan that was asked for last
- * stays: so is what is paid for a period that was begun again as another plan's, or for an upgrade after a later one.
+ * stays: so is what is paid for a period that is to be another plan's by now, or for an upgrade after a later one, or of a period that
+ * the next one follows already.
  */
 export function isAwaited(
-  { plan, payments }: Pick<OpenAccount['billing'], 'plan' | 'payments'>,
+  { plan }: Pick<OpenAccount['billing'], 'plan'>,
   { kind, period }: Pick<PaymentAttempt, 'kind' | 'period'>,
 ): boolean {
   if (plan === null || period === null) return false;
-  if (kind === 'renewal')
-    return (
-      plan.due?.startMs === period.startMs && newestRenewal(payments, period.startMs)?.period?.plan === period.plan
-    );
-  return plan.upgrade === period.plan && plan.period?.endMs === period.endMs;
+  if (kind === 'renewal') return plan.due?.startMs === period.startMs && duePlan(plan) === period.plan;
+  return plan.upgrade === period.plan && plan.due === null && plan.period?.endMs === period.endMs;
 }
+
+/** Which plan the period that is to be paid is of: the one that was asked for last. */
+export const duePlan = ({ plan, due, next }: PlanState): string =>
+  due !== null && next !== null && next.effectiveAtMs <= due.startMs ? next.plan : plan;
 
 /** Of a period: its newest attempt. */
 export const newestRenewal = ({ attempts }: PaymentsState, startMs: number): PaymentAttempt | undefined =>

@@ -1,4 +1,5 @@
 import type { OpenAccount } from './account-state.ts';
+import { duePlan } from './plans.ts';
 
 /** In words, of a plan whose period, or first one, is to be paid. */
 interface UnpaidPlan {
@@ -11,7 +12,7 @@ interface UnpaidPlan {
 export function unpaidPlan({ billing: { plan } }: Pick<OpenAccount, 'billing'>, nowMs: number): UnpaidPlan | null {
   if (plan === null || plan.due === null) return null;
   const { declined, graceUntilMs, nextAttemptAtMs } = plan.due;
-  const what = `the ${plan.period === null ? 'first payment' : 'renewal'} of the plan ${plan.plan}`;
+  const what = `the ${plan.period === null ? 'first payment' : 'renewal'} of the plan ${duePlan(plan)}`;
   const grace =
     nowMs < graceUntilMs
       ? `the plan ends unless it is paid by ${instant(graceUntilMs)}`

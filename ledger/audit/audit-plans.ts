@@ -1,6 +1,6 @@
 import { takeAttempt } from './audit-payments.ts';
 import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
-import { beginsIn, monthsAfter, type OwnPaidPeriod, type OwnPlanState, takePeriod } from './own-plan.ts';
+import { beginsIn, monthsAfter, type OwnPaidPeriod, type OwnPlanState, takePeriod, wantedFrom } from './own-plan.ts';
 import type { PlanChangedData, PlanEndedData, RenewalData, StoredEvent } from './stored-event.ts';
 
 /*
@@ -87,6 +87,8 @@ export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEnd
   const { due } = own;
   if (due === null || at < due.graceUntil)
     tell(books, `plan ${plan}: has ended unpaid`, at, due === null ? null : `${due.graceUntil} or later`);
+  if (due !== null && due.plan !== wantedFrom(own, due.from))
+    tell(books, `plan ${plan}: has ended unpaid, and ${due.attemptId}, its newest attempt, is of plan ${due.plan}`);
   if (due === null || due.isDeclined || due.provider === 'manual') return;
   if (openAttempts.has(due.attemptId) || due.attempts < ATTEMPTS_GIVEN_UP)
     tell(books, `plan ${plan}: has ended unpaid, and ${due.attemptId} was never answered`);
@@ -97,8 +99,7 @@ const ATTEMPTS_GIVEN_UP = 4;
 
 function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData): void {
   const { attemptId, provider, plan, catalogVersion, periodStart, periodEnd, graceUntil, startedAt } = claim;
-  const wanted = own.wanted !== null && own.wanted.from <= startedAt ? own.wanted.plan : own.plan;
-  compare(books, `${attemptId}: its plan`, plan, wanted);
+  compare(books, `${attemptId}: its plan`, plan, wantedFrom(own, startedAt));
   const [from, until] = [0, 1].map((months) => beginsIn(own.anchorAt, monthsAfter(periodStart, months)));
   if (periodStart !== from || periodEnd !== until)
     tell(books, `${attemptId}: its period`, `${periodStart} to ${periodEnd}`, `${from} to ${until}`);

@@ -1,6 +1,7 @@
 import { takeAttempt, takeOutcome } from './audit-payments.ts';
 import { isUsableAt } from './burn-own.ts';
 import { type AccountBooks, compare, compareAmount, type OwnReload, tell } from './own-account.ts';
+import { isOfPlan } from './own-plan.ts';
 import { instantMs } from './own-times.ts';
 import type {
   FailedData,
@@ -90,9 +91,10 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   const { attemptId, code, isTerminal, failedAt, nextAttemptAt } = failed;
   const attempt = books.attempts.get(attemptId);
   const reload = attempt?.kind === 'reload' ? books.reload : null;
-  const renewals =
-    attempt?.kind === 'renewal' && attempt.period?.from === books.plan?.due?.from ? books.plan?.due : null;
-  if (renewals != null) renewals.isDeclined = true;
+  const { plan } = books;
+  const period = attempt?.kind === 'renewal' ? attempt.period : null;
+  if (plan !== null && plan.due !== null && plan.due.from === period?.from) plan.due.isDeclined = true;
+  const renewals = plan !== null && period !== null && isOfPlan(plan, 'renewal', period) ? plan.due : null;
   const waits = reload === null ? RENEWAL_WAITS_MS[(renewals?.attempts ?? 0) - 1] : WAITS_MS[reload.declines];
   const waitMs = isTerminal ? undefined : waits;
   const next = waitMs === undefined ? 'never' : new Date(instantMs(failedAt) + waitMs).toISOString();

@@ -49,11 +49,15 @@ export interface OwnPaidPeriod {
 /** Null where the catalog of that version has none. */
 export type PlanOf = (version: number, id: string) => OwnListedPlan | null;
 
-/** Whether what an attempt pays for is still what the account has to pay: not where it was begun again as another plan's, or an upgrade of after it is paid. */
+/** Whether what an attempt pays for is still what the account has to pay: not where another plan was asked for since, nor an upgrade once the period after it is begun. */
 export const isOfPlan = (own: OwnPlanState, kind: string, { plan, from, until }: OwnPaidPeriod): boolean =>
   kind === 'renewal'
-    ? own.due?.from === from && own.due.plan === plan
-    : own.paidUntil === until && own.upgrade === plan;
+    ? own.due?.from === from && wantedFrom(own, from) === plan
+    : own.due === null && own.paidUntil === until && own.upgrade === plan;
+
+/** The plan that a period is to be of; '' is none. */
+export const wantedFrom = ({ plan, wanted }: OwnPlanState, from: string): string =>
+  wanted !== null && wanted.from <= from ? wanted.plan : plan;
 
 /** It is paid, and so in force. */
 export function takePeriod(own: OwnPlanState, kind: string, period: OwnPaidPeriod): void {

@@ -136,7 +136,7 @@ export class PlainPlans {
       return 'done';
     }
     this.#has = { ...has, next: has.name === name ? null : { name, fromMs: has.paid.toMs }, dearer: null };
-    if (has.name !== name) this.#look(command, true);
+    this.#look(command, true);
     return 'done';
   }
 
@@ -199,7 +199,10 @@ export class PlainPlans {
   /** Nobody has said what became of the newest try: for ever while it is open, for a while where it was given up. */
   #unanswered(bill: PlainBill): number | null {
     const newest = this.#newest(bill.fromMs);
-    if (newest === undefined || newest.provider === 'manual') return null;
+    if (newest === undefined) return null;
+    // Nobody was asked for the plan that is wanted by now.
+    if (newest.period?.plan !== this.#billed(bill) || newest.state === 'paid') return 0;
+    if (newest.provider === 'manual') return null;
     if (isOpen(newest)) return NEVER;
     const waitMs = WAITS_MS[bill.tries - 1];
     return newest.state === 'abandoned' && waitMs !== undefined ? newest.startedMs + waitMs : null;
@@ -209,9 +212,14 @@ export class PlainPlans {
     const { kind, period } = attempt;
     if (this.#has === null || period === null) return false;
     const { paid, bill, dearer } = this.#has;
-    if (kind === 'renewal')
-      return bill?.fromMs === period.fromMs && this.#newest(period.fromMs)?.period?.plan === period.plan;
-    return paid?.toMs === period.toMs && dearer === period.plan;
+    if (kind === 'renewal') return bill?.fromMs === period.fromMs && this.#billed(bill) === period.plan;
+    return bill === null && paid?.toMs === period.toMs && dearer === period.plan;
+  }
+
+  /** What a period that was begun is to be paid for, as things are. */
+  #billed({ fromMs }: PlainBill): string | undefined {
+    const next = this.#has?.next ?? null;
+    return next !== null && next.fromMs <= fromMs ? next.name : this.#has?.name;
   }
 
   #newest(fromMs: number): PlainAttempt | undefined {

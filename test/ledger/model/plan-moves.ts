@@ -73,6 +73,40 @@ export const planMoves = [
       yield paymentOf(declined, account);
     },
   ),
+  move(
+    4,
+    'go back to the plan while another’s period is begun',
+    {
+      other: fc.constantFrom(STARTER.id, TEAM.id, BIG.id),
+      provider,
+      how: fc.constantFrom('given up', 'declined', 'paid', 'open'),
+      days: fc.nat({ max: 9 }),
+      isPaid: fc.boolean(),
+    },
+    function* ({ other, provider, how, days, isPaid }, account) {
+      const { plan } = account.open.billing;
+      if (plan === null || plan.period === null || plan.plan === other) return;
+      const { plan: own, period } = plan;
+      // So shortly before its end that it begins then, whatever it costs.
+      if (account.nowMs < period.endMs - 1_000) account.nowMs = period.endMs - 1_000;
+      yield ask(other, account, provider);
+      account.nowMs += 2_000;
+      yield look(account, provider);
+      const open = openOf(account);
+      yield ask(own, account, provider);
+      if (open === undefined) return;
+      const { attemptId } = open;
+      account.nowMs += days * DAY_MS;
+      yield look(account, provider);
+      const { nowMs } = account;
+      if (how === 'paid') yield paymentOf(open, account);
+      if (how === 'declined') yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal: false, nowMs };
+      if (how === 'given up') yield { type: 'AbandonPayment', attemptId, reason: 'withdrawn', nowMs };
+      yield look(account, provider);
+      const again = openOf(account);
+      if (isPaid && again !== undefined) yield paymentOf(again, account);
+    },
+  ),
   move(2, 'pay for the plan after all', { which: fc.nat({ max: 1_000 }) }, ({ which }, account) => {
     const attempt = oneOf(ofPlans(account).toReversed(), which);
     return attempt === undefined ? [] : [paymentOf(attempt, account)];

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { isWithdrawn } from '../../../ledger/account/method-for.ts';
+import { openAttempts } from '../../../ledger/account/payments.ts';
+import { unpaidPlan } from '../../../ledger/account/unpaid-plan.ts';
+import { ms } from '../../fixtures/ledger/example-account.ts';
+import { faultsOf } from '../audit/account-faults.ts';
+import { AT, asks, DAY, END, type Life, life, looks, online, onStarter } from './plan-life.ts';
+
+const LATER = '2026-12-30T11:00:00.000Z';
+const MID = '2026-12-15T10:00:00.000Z';
+
+/** On a plan, with the renewal of another one open as the period has ended. */
+const onTeamAwaiting = (other: string): Life => life().does(asks('team')).pays(AT).does(asks(other, MID), looks(END));
+/** Nobody pays for it, and what it would cost to be on the other for the last minutes is less than may be charged. */
+const onFreeAwaiting = (at: AccountCommand = looks(END)): Life =>
+  life().does(asks('open-source'), asks('starter', '2026-12-30T09:00:00.000Z'), at);
+const withdrawn = ({ state }: Life): boolean[] =>
+  openAttempts(state.billing.payments).map((attempt) => isWithdrawn(state.billing, attempt));
+
+describe('back to the plan while the renewal of another is open', () => {
+  it('that one is withdrawn, and once it is over the plan is renewed at once, by whoever is paid', () => {
+    for (const looked of [looks, online]) {
+      const one = life()
+        .does(asks('team'))
+        .pays(AT)
+        .does(asks('starter', MID), looked(ms(END)));
+      expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', kind: 'renewal' });
+      expect(withdrawn(one)).toEqual([false]);
+      const says = () => unpaidPlan(one.state, ms(END))?.says;
+      expect(says()).toContain('the renewal of the plan starter is not paid yet');
+      one.does(asks('team', LATER));
+      expect(says()).toContain('the renewal of the plan team is not paid yet');
+      expect(withdrawn(one)).toEqual([true]);
+      one.does(looked(ms(LATER)));
+      expect(one.claims.length).toBe(2);
+      one.givenUp(ms(LATER)).does(looked(ms(LATER)));
+      expect(one.claims.at(-1)).toMatchObject({ plan: 'team', price: 200_000_000n, periodStart: END });
+      expect(withdrawn(one)).toEqual([false]);
+      one.pays(LATER, 'again');
+      expect([one.state.plan, one.plan?.due, one.faults]).toEqual(['team', null, []]);
+    }
+  });
+
+  it('a plan that nobody pays for begins again, and does not end for want of a payment', () => {
+    for (const looked of [looks, online]) {
+      const one = onFreeAwaiting(looked(ms(END)));
+      expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', price: 20_000_000n });
+      one.does(asks('open-source', LATER), looked(ms(END) + 30 * DAY));
+      expect(one.plan?.plan).toBe('open-source');
+      one.givenUp(ms(END) + 30 * DAY).does(looked(ms(END) + 30 * DAY));
+      expect(one.events.at(-1)).toMatchObject({ type: 'CreditsGranted', data: { source: 'plan', costBasis: 0n } });
+      expect([one.state.plan, one.plan?.due, one.faults]).toEqual(['open-source', null, []]);
+    }
+  });
+
+  it('where it was declined the plan is renewed at once, however long that one would have waited', () => {
+    for (const isTerminal of [false, true]) {
+      const one = onFreeAwaiting().declined(ms(LATER), isTerminal).does(asks('open-source', LATER));
+      expect(one.events.at(-1)).toMatchObject({ type: 'CreditsGranted', data: { source: 'plan', costBasis: 0n } });
+      expect([one.state.plan, one.plan?.due, one.faults]).toEqual(['open-source', null, []]);
+    }
+  });
+
+  it('what is withdrawn and declined is no decline of the plan', () => {
+    const one = onTeamAwaiting('starter').does(asks('team', LATER)).declined(ms(LATER));
+    expect(one.events.at(-1)).toMatchObject({ type: 'PaymentFailed', data: { nextAttemptAt: null } });
+    one.does(looks(LATER));
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'team', kind: 'renewal' });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('what is paid of it all the same is credit as bought, and the plan is renewed', () => {
+    const one = onTeamAwaiting('starter').does(asks('team', LATER)).pays(LATER, 'after all');
+    expect(one.events.at(-1)).toMatchObject({ type: 'CreditsGranted', data: { source: 'purchase', expiresAt: null } });
+    expect(one.state.plan).toBe('team');
+    one.does(looks(LATER));
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'team', kind: 'renewal' });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('and to the other one after all, which was paid meanwhile as credit: it is begun anew, however late', () => {
+    const late = ms(END) + 20 * DAY;
+    const one = onTeamAwaiting('starter').does(asks('team', LATER)).pays(new Date(late).toISOString());
+    one.does(asks('starter', new Date(late).toISOString()));
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', attemptId: expect.stringMatching(/_2$/) });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('another one than the plan’s own is asked for only once it is over', () => {
+    const one = onTeamAwaiting('starter').does(asks('team', LATER));
+    expect(() => one.does(asks('big', LATER))).toThrow(/is open: another plan .*gateway payment ask/);
+  });
+});
+
+it('a dearer plan whose difference is not paid as the next period is begun is withdrawn, whatever becomes of that', () => {
+  const one = onStarter().does(asks('team', MID), looks(END));
+  expect(withdrawn(one)).toEqual([false, true]);
+  const { attemptId, provider, price: amount } = one.claims[1] as (typeof one.claims)[number];
+  const paid = { attemptId, provider, paymentId: 'pi_late' as never, amount, paidAtMs: ms(MID), nowMs: ms(LATER) };
+  one.does({ type: 'RecordPayment', ...paid });
+  expect(one.events.at(-1)).toMatchObject({ data: { source: 'purchase' } });
+  one.pays(LATER);
+  expect([one.state.plan, one.plan?.due, one.faults]).toEqual(['starter', null, []]);
+});
+
+it('the auditor tells of a plan that ended unpaid while only another one was asked for', () => {
+  const one = onTeamAwaiting('starter').does(asks('team', LATER));
+  const at = new Date(ms(END) + 30 * DAY).toISOString();
+  const ended: AccountEvent = { type: 'PlanEnded', data: { plan: 'team', reason: 'unpaid', at } };
+  expect(faultsOf([...one.events, ended])).toEqual([
+    expect.stringMatching(/plan team: has ended unpaid, and renewal_.*, its newest attempt, is of plan starter$/),
+  ]);
+});
