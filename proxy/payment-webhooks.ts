@@ -7,7 +7,12 @@ import type { AccountCommand } from '../ledger/account/commands.ts';
 import { unrestored } from '../ledger/account/corrections.ts';
 import { type CommandResult, executeOnRepository } from '../ledger/account/execute-command.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
-import { type TellingProvider, UnfitAnswerError, UnprovenError } from '../ledger/payments/payment-provider.ts';
+import {
+  type TellingProvider,
+  UnfitAnswerError,
+  UnprovenError,
+  UnreadableMessageError,
+} from '../ledger/payments/payment-provider.ts';
 import { recordFacts } from '../ledger/payments/record-facts.ts';
 import { recordingBy } from '../ledger/recording-by.ts';
 import type { AccountViews } from '../projections/account-views.ts';
@@ -46,7 +51,7 @@ const ACTOR = 'payments';
  * written down, each once, in any order, however often it is told.
  *
  *   200   it stands in the log; or it never concerns an account of this ledger and product, however often it is told
- *   400   nobody has proven that it is the provider's
+ *   400   nobody has proven that it is the provider's, or it is and cannot be read, which telling it again does not mend
  *   409   it concerns an account here, and was refused: told again it shows among the provider's failed deliveries, too
  *   503   it could not be looked into, or written down, now, or not within seconds: that goes on
  */
@@ -108,6 +113,10 @@ export class PaymentWebhooks {
     } catch (error) {
       if (error instanceof UnprovenError) {
         this.#tellUnproven(error.message);
+        return { status: 400, says: error.message };
+      }
+      if (error instanceof UnreadableMessageError) {
+        logger.error({ reason: error.message }, 'a webhook that is proven to be the payment provider’s cannot be read');
         return { status: 400, says: error.message };
       }
       logger[error instanceof UnfitAnswerError ? 'error' : 'warn'](

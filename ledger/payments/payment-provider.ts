@@ -98,13 +98,18 @@ export class UnfitAnswerError extends Error {
   override readonly name = 'UnfitAnswerError';
 }
 
+/** A message is the provider's and cannot be read, however often it is told: of a form that is not known, or none. Its message names what of it. */
+export class UnreadableMessageError extends Error {
+  override readonly name = 'UnreadableMessageError';
+}
+
 /** A provider on line: it tells by itself when something has changed (webhooks), and keeps what may be charged. */
 export interface TellingProvider extends PaymentProvider {
   /** What it calls payments, and pages on which owners consent. */
   readonly kinds: { readonly payment: string; readonly consent: string };
   /**
    * What a message is about; all else of it is left, for the provider is asked. Null: nothing that matters here.
-   * @param body its bytes as they came @throws UnprovenError
+   * @param body its bytes as they came @throws UnprovenError, UnreadableMessageError
    */
   about(body: Buffer, signature: string): Notice | null;
   /** All that it knows of the payment, or the method, now. Null: of no account of this ledger. @throws Error where it cannot be told */

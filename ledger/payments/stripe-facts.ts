@@ -9,7 +9,13 @@ import {
   attemptId,
   type LedgerId,
 } from '../../contracts/ids.ts';
-import { type AccountFacts, type Notice, type PaymentFact, UnfitAnswerError } from './payment-provider.ts';
+import {
+  type AccountFacts,
+  type Notice,
+  type PaymentFact,
+  UnfitAnswerError,
+  UnreadableMessageError,
+} from './payment-provider.ts';
 import type { CarriedNames, Dispute, Intent, Refund, Setup } from './stripe-answers.ts';
 import type { StripeApi } from './stripe-api.ts';
 import { wordOf } from './stripe-client.ts';
@@ -35,13 +41,31 @@ const messageSchema = z.object({
 /** Of what is heard: others are about something without an id, such as a balance. */
 const heardSchema = z.object({ data: z.object({ object: z.object({ id: named, object: named }) }) });
 
-/** @returns null for what is about nothing here @throws ZodError, SyntaxError */
+/** @returns null for what is about nothing here @throws UnreadableMessageError */
 export function noticeOf(body: Buffer): Notice | null {
-  const message: unknown = JSON.parse(body.toString('utf8'));
-  const { type, account } = messageSchema.parse(message);
+  const message = jsonOf(body);
+  const { type, account } = formOf(messageSchema, message);
   if (!HEARD.has(type) || (account ?? null) !== null) return null;
-  const { data } = heardSchema.parse(message);
+  const { data } = formOf(heardSchema, message, type);
   return { kind: data.object.object, id: data.object.id };
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    throw new UnreadableMessageError('it is not JSON', { cause: error });
+  }
+}
+
+/** Names alone, for whoever is told: what is in a message is somebody's. */
+function formOf<T>(schema: z.ZodType<T>, message: unknown, type = 'a message'): T {
+  const read = schema.safeParse(message);
+  if (read.success) return read.data;
+  const places = read.error.issues.map(({ path }) => path.join('.') || 'all of it');
+  throw new UnreadableMessageError(`${type} is not of a form that is known: ${places.join(', ')}`, {
+    cause: read.error,
+  });
 }
 
 /** The one whose word counts, whatever its message has said. Null: of no account of this ledger. @throws UnfitAnswerError */

@@ -284,7 +284,7 @@ const countersOf = ({ counts, rateLimits, accessLog, tracing, figures, paymentFi
     'outcome',
   ],
   payment_webhooks_total: [
-    "The payment provider's messages by the status that they were answered with: 400 is not proven, 409 refused, 503 to be told again",
+    "The payment provider's messages by the status that they were answered with: 400 is not proven or cannot be read, 409 refused, 503 to be told again",
     () => paymentFigures.webhooks().map(([status, count]) => [{ status }, count] as const),
     'status',
   ],

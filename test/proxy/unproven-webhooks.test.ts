@@ -1,9 +1,11 @@
+import { createHmac } from 'node:crypto';
 import pino from 'pino';
 import { expect, it } from 'vitest';
 import { AccountViews } from '../../projections/account-views.ts';
 import { PaymentWebhooks } from '../../proxy/payment-webhooks.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { stripeScene } from '../fixtures/stripe/stripe-example.ts';
+import { WEBHOOK_SECRET } from '../fixtures/stripe/stripe-server.ts';
 
 it('messages that nobody has proven are told of once a minute, with how many there were', async () => {
   const { time, provider } = await stripeScene();
@@ -28,4 +30,36 @@ it('messages that nobody has proven are told of once a minute, with how many the
   time.nowMs -= 3_600_000;
   await hear(1);
   expect(counts).toEqual([1, 4, 2]);
+});
+
+it('a message that is proven and cannot be read is refused, for no repetition mends it, and the log names what of it', async () => {
+  const { time, provider, server } = await stripeScene();
+  const told: unknown[] = [];
+  const logger = pino({}, { write: (line: string) => void told.push(JSON.parse(line)) });
+  const webhooks = new PaymentWebhooks({
+    ...{ log: new MemoryEventLog(), accounts: new AccountViews(), product: 'gateway', provider, logger },
+    ...{ clock: () => time.nowMs, mayWrite: () => true },
+  });
+  const hear = (body: string) => {
+    const at = Math.floor(time.nowMs / 1_000);
+    const v1 = createHmac('sha256', WEBHOOK_SECRET).update(`${at}.${body}`).digest('hex');
+    return webhooks.hear(Buffer.from(body), `t=${at},v1=${v1}`);
+  };
+  const object = { object: 'payment_intent', id: 'a secret' };
+  for (const [body, reason] of [
+    ['{{{', 'it is not JSON'],
+    ['[]', 'a message is not of a form that is known: all of it'],
+    ['{"type":7}', 'a message is not of a form that is known: type'],
+    [
+      JSON.stringify({ type: 'payment_intent.succeeded', data: { object } }),
+      'payment_intent.succeeded is not of a form that is known: data.object.id',
+    ],
+  ] as const) {
+    expect(await hear(body)).toEqual({ status: 400, says: reason });
+    expect(told.splice(0)).toEqual([
+      expect.objectContaining({ level: 50, reason, msg: expect.stringContaining('cannot be read') }),
+    ]);
+  }
+  expect(await hear('{"type":"ping"}')).toMatchObject({ status: 200 });
+  expect([told, server.asked]).toEqual([[], []]);
 });
