@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import { discardedOnSignal } from '../../ledger/discarded-on-signal.ts';
-import { giveToFolderOwner } from '../../ledger/folder-owner.ts';
 import { pause } from '../../ledger/pause.ts';
-import { type Asked, readAnswer, readRequest, removeAnswer, removeRequest, requestFile } from './operator-request.ts';
+import {
+  type Asked,
+  type RequestFiles,
+  readAnswer,
+  readRequest,
+  removeBoth,
+  requestFiles,
+  requestsIn,
+  writeRequest,
+} from './operator-request.ts';
 
 const LOOK_MS = 50;
 
@@ -21,54 +28,40 @@ type Answered = { readonly refused: string | null } | 'gone' | 'silent' | 'busy'
 
 /**
  * Asks the gateway that has a data folder, by a file in it: there is no port for operators. Where a signal ends this program the
- * request is withdrawn, and what of it is under way with it. @throws Error of the file system
+ * request is withdrawn, and what of it is under way with it. Of several that ask at the same moment each is answered, one after the
+ * other. @throws Error of the file system, or where a request stands there that cannot be read
  */
 export async function askGateway(
   asked: Asked,
   { dataFolder, clock, timeMs, isThere }: AskedGateway,
 ): Promise<Answered> {
+  const nowMs = clock();
+  const isOpen = (files: RequestFiles): boolean => (readRequest(files)?.untilMs ?? 0) >= nowMs;
+  if (requestsIn(dataFolder).some(isOpen)) return 'busy';
   const id = randomUUID();
-  const untilMs = clock() + timeMs;
-  if (!place(dataFolder, { id, untilMs, asked }, clock())) return 'busy';
-  const withdraw = (): void => removeRequest(dataFolder, id);
-  return discardedOnSignal(withdraw, () => answered(id, { dataFolder, timeMs, isThere }));
+  const files = requestFiles(dataFolder, id);
+  const withdraw = (): void => removeBoth(files);
+  return discardedOnSignal(withdraw, async () => {
+    try {
+      writeRequest(files, { id, untilMs: nowMs + timeMs, asked });
+      return await answered(files, { timeMs, isThere });
+    } finally {
+      withdraw();
+    }
+  });
 }
 
 async function answered(
-  id: string,
-  { dataFolder, timeMs, isThere }: Omit<AskedGateway, 'clock'>,
+  files: RequestFiles,
+  { timeMs, isThere }: Pick<AskedGateway, 'timeMs' | 'isThere'>,
 ): Promise<Exclude<Answered, 'busy'>> {
   const signal = AbortSignal.timeout(timeMs);
   for (;;) {
-    const answer = readAnswer(dataFolder);
-    if (answer?.id === id) {
-      removeAnswer(dataFolder);
-      return { refused: answer.refused };
-    }
+    // Before its answer is looked for: a gateway may answer and end in between.
     const gone = !isThere() ? 'gone' : signal.aborted ? 'silent' : null;
-    if (gone !== null) {
-      removeRequest(dataFolder, id);
-      return gone;
-    }
+    const answer = readAnswer(files);
+    if (answer !== null) return { refused: answer.refused };
+    if (gone !== null) return gone;
     await pause(LOOK_MS, signal);
-  }
-}
-
-/** Whole or not at all, and beside nobody else's. */
-function place(dataFolder: string, request: { id: string; untilMs: number; asked: Asked }, nowMs: number): boolean {
-  const path = requestFile(dataFolder);
-  const beside = `${path}.${request.id}`;
-  writeFileSync(beside, JSON.stringify(request), { mode: 0o600, flag: 'wx' });
-  giveToFolderOwner(beside);
-  try {
-    const before = readRequest(dataFolder);
-    if (before !== null && before.untilMs < nowMs) rmSync(path, { force: true });
-    linkSync(beside, path);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
-    throw error;
-  } finally {
-    rmSync(beside, { force: true });
   }
 }

@@ -1,11 +1,13 @@
-import { existsSync, rmSync } from 'node:fs';
 import type { Logger } from 'pino';
 import {
   type Asked,
+  isThere,
   type OperatorRequest,
+  type RequestFiles,
   readRequest,
+  removeLeft,
   removeRequest,
-  requestFile,
+  requestsIn,
   writeAnswer,
 } from './operator-request.ts';
 
@@ -27,6 +29,8 @@ export class OperatorDesk {
   readonly #ending = new AbortController();
   #timer: NodeJS.Timeout | null = null;
   #working: Promise<void> = Promise.resolve();
+  /** The folder could not be read at the last look: that is told once. */
+  #isBlind = false;
 
   constructor(options: OperatorDeskOptions) {
     this.#options = options;
@@ -47,29 +51,41 @@ export class OperatorDesk {
 
   async #look(): Promise<void> {
     const { dataFolder, clock, logger } = this.#options;
-    if (!existsSync(requestFile(dataFolder))) return;
     try {
-      const request = readRequest(dataFolder);
-      if (request === null) return;
-      // Whoever has asked is gone.
-      if (request.untilMs < clock() || !this.#isAsked(request)) removeRequest(dataFolder, request.id);
-      else {
-        const refused = await this.#carryOut(request);
-        if (this.#isAsked(request)) writeAnswer(dataFolder, { id: request.id, refused });
-      }
+      for (const files of requestsIn(dataFolder)) if (!this.#ending.signal.aborted) await this.#answer(files);
+      removeLeft(dataFolder, clock());
+      this.#isBlind = false;
     } catch (error) {
-      logger.error({ err: error }, 'what an operator has asked for cannot be read or answered, and is dropped');
-      rmSync(requestFile(dataFolder), { force: true });
+      // As when descriptors are short; it is looked again.
+      if (!this.#isBlind) logger.error({ err: error }, 'what operators ask for cannot be looked at');
+      this.#isBlind = true;
     }
   }
 
-  async #carryOut(request: OperatorRequest): Promise<string | null> {
+  async #answer(files: RequestFiles): Promise<void> {
+    const { clock, logger } = this.#options;
+    try {
+      const request = readRequest(files);
+      if (request === null) return;
+      // Whoever has asked is gone.
+      if (request.untilMs < clock() || !this.#isAsked(files, request)) removeRequest(files);
+      else {
+        const refused = await this.#carryOut(files, request);
+        if (this.#isAsked(files, request)) writeAnswer(files, { id: request.id, refused });
+      }
+    } catch (error) {
+      logger.error({ err: error }, 'what an operator has asked for cannot be read or answered, and is dropped');
+      removeRequest(files);
+    }
+  }
+
+  async #carryOut(files: RequestFiles, request: OperatorRequest): Promise<string | null> {
     const { asked, untilMs } = request;
     const { clock, logger, carryOut } = this.#options;
     const inTime = AbortSignal.timeout(Math.max(1, untilMs - clock()));
     const withdrawn = new AbortController();
     const look = setInterval(() => {
-      if (!this.#isAsked(request)) withdrawn.abort(new Error('whoever has asked has withdrawn it'));
+      if (!this.#isAsked(files, request)) withdrawn.abort(new Error('whoever has asked has withdrawn it'));
     }, LOOK_MS);
     try {
       await carryOut(asked, AbortSignal.any([this.#ending.signal, inTime, withdrawn.signal]));
@@ -84,8 +100,7 @@ export class OperatorDesk {
     }
   }
 
-  #isAsked({ id, asked }: OperatorRequest): boolean {
-    const { dataFolder, isAwaited } = this.#options;
-    return readRequest(dataFolder)?.id === id && isAwaited(asked);
+  #isAsked(files: RequestFiles, { asked }: OperatorRequest): boolean {
+    return isThere(files) && this.#options.isAwaited(asked);
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { text } from '../../contracts/bounded-length.ts';
@@ -26,32 +26,83 @@ export type OperatorRequest = z.infer<typeof requestSchema>;
 const answerSchema = z.strictObject({ id: text, refused: text.nullable() });
 export type OperatorAnswer = z.infer<typeof answerSchema>;
 
-/** Both in the data folder, which its owner alone can write to. A request stands there until it is answered. */
-export const requestFile = (dataFolder: string): string => join(dataFolder, 'operator-request.json');
-const answerFile = (dataFolder: string): string => join(dataFolder, 'operator-answer.json');
+/**
+ * Where a request stands, and its answer: in the data folder, which its owner alone can write to, under names that nobody else's have. So
+ * whoever takes one away takes that one, whatever has come beside it since it was looked at. A program of before has one name for all,
+ * without an id in it; what that asks for is read, too.
+ */
+export interface RequestFiles {
+  readonly request: string;
+  readonly answer: string;
+}
+
+const REQUEST = /^operator-request(|-[\w-]+)\.json$/;
+
+export const requestFiles = (dataFolder: string, id: string): RequestFiles => filesOf(dataFolder, `-${id}`);
+
+const filesOf = (dataFolder: string, suffix: string): RequestFiles => ({
+  request: join(dataFolder, `operator-request${suffix}.json`),
+  answer: join(dataFolder, `operator-answer${suffix}.json`),
+});
+
+/** Those that stand there, by their names. @throws Error of the file system */
+export const requestsIn = (dataFolder: string): RequestFiles[] =>
+  readdirSync(dataFolder)
+    .sort()
+    .flatMap((name) => {
+      const suffix = REQUEST.exec(name)?.[1];
+      return suffix === undefined ? [] : [filesOf(dataFolder, suffix)];
+    });
+
+export const isThere = ({ request }: RequestFiles): boolean => existsSync(request);
 
 /** Null where there is none. @throws Error where it is not of its form */
-export const readRequest = (dataFolder: string): OperatorRequest | null =>
-  readJson(requestFile(dataFolder), requestSchema);
+export const readRequest = ({ request }: RequestFiles): OperatorRequest | null => readJson(request, requestSchema);
 
-export const readAnswer = (dataFolder: string): OperatorAnswer | null => readJson(answerFile(dataFolder), answerSchema);
+/** Null where there is none. @throws Error where it is not of its form */
+export const readAnswer = ({ answer }: RequestFiles): OperatorAnswer | null => readJson(answer, answerSchema);
 
-/** The answer is there before its request goes. */
-export function writeAnswer(dataFolder: string, answer: OperatorAnswer): void {
-  replaceFile(answerFile(dataFolder), `${JSON.stringify(answer)}\n`, OWNERS_ALONE);
-  removeRequest(dataFolder, answer.id);
+/** Whole or not at all. @throws Error of the file system */
+export const writeRequest = (files: RequestFiles, request: OperatorRequest): void =>
+  replaceFile(files.request, `${JSON.stringify(request)}\n`, OWNERS_ALONE);
+
+/** The answer is there before its request goes. @throws Error of the file system */
+export function writeAnswer(files: RequestFiles, answer: OperatorAnswer): void {
+  replaceFile(files.answer, `${JSON.stringify(answer)}\n`, OWNERS_ALONE);
+  removeRequest(files);
 }
 
-/** One request, which may have gone; another may stand in its place by then, and stays. @throws as `readRequest` */
-export function removeRequest(dataFolder: string, id: string): void {
-  if (readRequest(dataFolder)?.id === id) rmSync(requestFile(dataFolder), { force: true });
+export const removeRequest = ({ request }: RequestFiles): void => rmSync(request, { force: true });
+
+/** By whoever has asked, who needs neither any more. */
+export function removeBoth(files: RequestFiles): void {
+  removeRequest(files);
+  rmSync(files.answer, { force: true });
 }
 
-export const removeAnswer = (dataFolder: string): void => rmSync(answerFile(dataFolder), { force: true });
+/** Far longer than anybody waits for an answer. */
+const LEFT_MS = 3_600_000;
+const LEAVABLE = /^operator-(request|answer)/;
+
+/** What programs that were killed have left: answers that nobody has read, requests that were not whole. @throws Error of the file system */
+export function removeLeft(dataFolder: string, nowMs: number): void {
+  for (const name of readdirSync(dataFolder)) {
+    if (!LEAVABLE.test(name) || REQUEST.test(name)) continue;
+    const path = join(dataFolder, name);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found !== undefined && nowMs - found.mtimeMs > LEFT_MS) rmSync(path, { force: true });
+  }
+}
 
 const OWNERS_ALONE = 0o600;
 
 function readJson<T>(path: string, schema: z.ZodType<T>): T | null {
-  if (!existsSync(path)) return null;
-  return schema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  let json: string;
+  try {
+    json = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+  return schema.parse(JSON.parse(json));
 }

@@ -4,9 +4,10 @@ import { basename } from 'node:path';
 
 /**
  * Loaded before a program (`node --import`): the process is killed (`kill -9`) before or after it gives a file the name in
- * KILL_AT, such as `before rename views.db`.
+ * KILL_AT, such as `before rename views.db`, or `*` for a part of it.
  */
-const [when, call, name] = (process.env.KILL_AT ?? '').split(' ');
+const [when, call, name = ''] = (process.env.KILL_AT ?? '').split(' ');
+const NAMED = new RegExp(`^${name.replaceAll('.', '\\.').replace('*', '.*')}$`);
 
 for (const [known, method] of [
   ['link', 'linkSync'],
@@ -14,7 +15,7 @@ for (const [known, method] of [
 ] as const) {
   const real = fs[method];
   fs[method] = (from, to) => {
-    const isIt = known === call && basename(String(to)) === name;
+    const isIt = known === call && NAMED.test(basename(String(to)));
     if (isIt && when === 'before') end();
     real(from, to);
     if (isIt) end();

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, openSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ import { readFoldedThrough } from '../../projections/known-views.ts';
 import { finishSwitch } from '../../projections/switched-file.ts';
 import { markVerified } from '../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
-import { readAnswer, requestFile } from '../../proxy/operator-requests/operator-request.ts';
+import { isThere, readAnswer, requestFiles, writeRequest } from '../../proxy/operator-requests/operator-request.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
 import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
@@ -92,7 +92,7 @@ describe('kill -9', () => {
     const data = spoiled();
     // As while a gateway runs, which would be asked.
     const running = lockFolder(journalFolder(data));
-    const asking = 'before link operator-request.json';
+    const asking = 'before rename operator-request-*.json';
     const command = killedAt(asking, PROGRAM, 'projections', 'rebuild', '--all', '--data', data);
     expect(await command.ended).toBe(null);
     const { files } = await runHereForJson('projections', 'status', '--data', data);
@@ -122,10 +122,11 @@ describe('kill -9', () => {
     cpSync(join(whole, 'views.db'), files.previous);
     const live = statSync(files.live).ino;
     const gateway = await startTestGateway({ data });
-    const asked = { type: 'switch-views', to: 'previous' };
-    writeFileSync(requestFile(data), JSON.stringify({ id: 'of the killed', untilMs: Date.now() + 600_000, asked }));
-    await expect.poll(() => existsSync(requestFile(data))).toBe(false);
-    expect(readAnswer(data)).toBe(null);
+    const asked = { type: 'switch-views', to: 'previous' } as const;
+    const request = requestFiles(data, 'killed');
+    writeRequest(request, { id: 'killed', untilMs: Date.now() + 600_000, asked });
+    await expect.poll(() => isThere(request)).toBe(false);
+    expect(readAnswer(request)).toBe(null);
     await gateway.stop();
     expect(statSync(files.live).ino).toBe(live);
   });

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import pino from 'pino';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { accountId, ledgerId } from '../../contracts/ids.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { writeLedgerOfViews } from '../../projections/known-views.ts';
@@ -12,7 +13,15 @@ import { viewFilesOf } from '../../projections/view-files.ts';
 import { askGateway } from '../../proxy/operator-requests/ask-gateway.ts';
 import { carryOut } from '../../proxy/operator-requests/carry-out.ts';
 import { OperatorDesk } from '../../proxy/operator-requests/operator-desk.ts';
-import { readAnswer, readRequest, requestFile, writeAnswer } from '../../proxy/operator-requests/operator-request.ts';
+import {
+  readAnswer,
+  readRequest,
+  removeRequest,
+  requestFiles,
+  requestsIn,
+  writeAnswer,
+  writeRequest,
+} from '../../proxy/operator-requests/operator-request.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -40,10 +49,10 @@ it('what is withdrawn while it is under way is broken off, and answered to nobod
     dataFolder,
     clock: Date.now,
     timeMs: 60_000,
-    isThere: () => existsSync(requestFile(dataFolder)),
+    isThere: () => requestsIn(dataFolder).length > 0,
   });
   await begun.promise;
-  rmSync(requestFile(dataFolder));
+  withdrawn(dataFolder);
   await ended.promise;
   expect(await answer).toBe('gone');
   await desk.close();
@@ -65,14 +74,14 @@ it('what nobody waits for any more is not begun, and is broken off where it was'
       },
     }),
   );
-  const isThere = (): boolean => existsSync(requestFile(dataFolder));
+  const isThere = (): boolean => requestsIn(dataFolder).length > 0;
   desk.start();
   expect(await askGateway(asked, { dataFolder, clock: Date.now, timeMs: 60_000, isThere })).toBe('gone');
   expect(begun).toEqual([]);
   isAwaited = true;
   const answer = askGateway(asked, { dataFolder, clock: Date.now, timeMs: 60_000, isThere });
   await expect.poll(() => begun[0]?.aborted).toBe(true);
-  rmSync(requestFile(dataFolder), { force: true });
+  withdrawn(dataFolder);
   expect(await answer).toBe('gone');
 });
 
@@ -95,15 +104,20 @@ function waitingDesk(dataFolder: string, clock: () => number) {
   return { desk, begun, said };
 }
 
-const requested = (dataFolder: string, request: unknown): void =>
-  writeFileSync(requestFile(dataFolder), typeof request === 'string' ? request : JSON.stringify(request));
+const requested = (dataFolder: string, id: string, request: unknown): void =>
+  writeFileSync(
+    requestFiles(dataFolder, id).request,
+    typeof request === 'string' ? request : JSON.stringify({ id, ...(request as object) }),
+  );
+
+const withdrawn = (dataFolder: string): void => requestsIn(dataFolder).forEach(removeRequest);
 
 it('what nobody waits for because its time is over is not begun, and what cannot be read is dropped and told', async () => {
   const dataFolder = temporaryFolder();
   const { begun, said } = waitingDesk(dataFolder, () => 1_001);
-  for (const request of [{ id: 'late', untilMs: 1_000, asked }, '{"id":', { id: 'odd', untilMs: 9_999, asked: {} }]) {
-    requested(dataFolder, request);
-    await expect.poll(() => existsSync(requestFile(dataFolder))).toBe(false);
+  for (const request of [{ untilMs: 1_000, asked }, '{"id":', { untilMs: 9_999, asked: {} }]) {
+    requested(dataFolder, 'odd', request);
+    await expect.poll(() => requestsIn(dataFolder)).toEqual([]);
   }
   expect([begun, readdirSync(dataFolder)]).toEqual([[], []]);
   expect(said).toEqual([
@@ -115,49 +129,136 @@ it('what nobody waits for because its time is over is not begun, and what cannot
 it('what is under way when its time is over, or when the gateway ends, is broken off, and the answer says so', async () => {
   const [late, ending] = [temporaryFolder(), temporaryFolder()];
   waitingDesk(late, () => 1_000);
-  requested(late, { id: 'one', untilMs: 1_001, asked });
-  await expect.poll(() => readAnswer(late)).toMatchObject({ id: 'one', refused: expect.stringContaining('timeout') });
+  requested(late, 'one', { untilMs: 1_001, asked });
+  const one = requestFiles(late, 'one');
+  await expect.poll(() => readAnswer(one)).toMatchObject({ id: 'one', refused: expect.stringContaining('timeout') });
   const { desk, begun } = waitingDesk(ending, () => 1_000);
-  requested(ending, { id: 'two', untilMs: 61_000, asked });
+  requested(ending, 'two', { untilMs: 61_000, asked });
   await expect.poll(() => begun).toHaveLength(1);
   await desk.close();
-  expect(readAnswer(ending)).toEqual({ id: 'two', refused: 'the gateway is ending' });
+  expect(readAnswer(requestFiles(ending, 'two'))).toEqual({ id: 'two', refused: 'the gateway is ending' });
 });
+
+const OTHER = { id: 'other', untilMs: 61_000, asked };
 
 it('who asks waits for the answer to his own request, beside nobody else’s whose time is not over', async () => {
   const dataFolder = temporaryFolder();
+  const other = requestFiles(dataFolder, 'other');
   const ask = (nowMs: number, isThere: boolean) =>
     askGateway(asked, { dataFolder, clock: () => nowMs, timeMs: 1, isThere: () => isThere });
-  requested(dataFolder, { id: 'other', untilMs: 1_000, asked });
+  writeRequest(other, { ...OTHER, untilMs: 1_000 });
   expect(await ask(1_000, true)).toBe('busy');
-  expect(readRequest(dataFolder)?.id).toBe('other');
   expect(await ask(1_001, false)).toBe('gone');
-  writeAnswer(dataFolder, { id: 'other', refused: null });
+  // The gateway's to take away, or whose it is.
+  expect(readRequest(other)?.id).toBe('other');
+  writeAnswer(other, { id: 'other', refused: null });
   expect(await ask(1_001, true)).toBe('silent');
-  expect(readdirSync(dataFolder)).toEqual(['operator-answer.json']);
+  expect(readdirSync(dataFolder)).toEqual(['operator-answer-other.json']);
 });
 
-const OTHER = { id: 'other', untilMs: 9_999_999_999_999, asked };
+it('what a gateway answers that ends before anybody has looked again is the answer', async () => {
+  const dataFolder = temporaryFolder();
+  const isThere = (): boolean => {
+    for (const files of requestsIn(dataFolder)) writeAnswer(files, { id: 'his', refused: null });
+    return false;
+  };
+  expect(await askGateway(asked, { dataFolder, clock: Date.now, timeMs: 60_000, isThere })).toEqual({ refused: null });
+  expect(readdirSync(dataFolder)).toEqual([]);
+});
+
+/** What others do at the instant before a file is taken away, once. */
+function beforeRemoval(work: () => void): void {
+  const real = fs.rmSync;
+  const restore = (): void => {
+    fs.rmSync = real;
+    syncBuiltinESMExports();
+  };
+  fs.rmSync = (path, options) => {
+    restore();
+    work();
+    real(path, options);
+  };
+  syncBuiltinESMExports();
+  onTestFinished(restore);
+}
 
 it.each([
   ['his time is over', 'silent'],
   ['nobody is there any more', 'gone'],
 ])('who asks takes away no request but his own where %s', async (_when, end) => {
   const dataFolder = temporaryFolder();
-  const isThere = (): boolean => {
+  const other = requestFiles(dataFolder, 'other');
+  beforeRemoval(() => {
     // His was answered to nobody, and another stands there by now.
-    requested(dataFolder, OTHER);
-    return end !== 'gone';
-  };
+    withdrawn(dataFolder);
+    writeRequest(other, OTHER);
+  });
+  const isThere = (): boolean => end !== 'gone';
   expect(await askGateway(asked, { dataFolder, clock: Date.now, timeMs: 1, isThere })).toBe(end);
-  expect(readRequest(dataFolder)).toEqual(OTHER);
+  expect(readRequest(other)).toEqual(OTHER);
 });
 
-it('an answer takes away no request but the one that it answers', () => {
+it.each([
+  ['answered', { untilMs: 9_999, asked }],
+  ['too late', { untilMs: 1, asked }],
+  ['not to be read', '{"id":'],
+])(
+  'the gateway takes away no request but the one that is %s: what comes at that instant is done',
+  async (_which, request) => {
+    const dataFolder = temporaryFolder();
+    const done: unknown[] = [];
+    const desk = new OperatorDesk({
+      ...{ dataFolder, clock: () => 1_000, logger, isAwaited: () => true },
+      carryOut: async (what) => void done.push(what),
+    });
+    const parked = { type: 'park', accountId: A, reason: 'a look' } as const;
+    const other = requestFiles(dataFolder, 'other');
+    beforeRemoval(() => {
+      withdrawn(dataFolder);
+      writeRequest(other, { ...OTHER, asked: parked });
+    });
+    requested(dataFolder, 'one', request);
+    endedLater(desk).start();
+    await expect.poll(() => readAnswer(other)).toEqual({ id: 'other', refused: null });
+    expect(done.at(-1)).toEqual(parked);
+    expect(requestsIn(dataFolder)).toEqual([]);
+  },
+);
+
+it('each of two answers is there until it is read, and one that nobody reads for an hour', async () => {
   const dataFolder = temporaryFolder();
-  requested(dataFolder, OTHER);
-  writeAnswer(dataFolder, { id: 'one', refused: null });
-  expect(readRequest(dataFolder)).toEqual(OTHER);
+  const [one, two] = [requestFiles(dataFolder, 'one'), requestFiles(dataFolder, 'two')];
+  let nowMs = Date.now();
+  const desk = new OperatorDesk({
+    ...{ dataFolder, clock: () => nowMs, logger, isAwaited: () => true, carryOut: async () => undefined },
+  });
+  for (const id of ['one', 'two']) requested(dataFolder, id, { untilMs: nowMs + 60_000, asked });
+  endedLater(desk).start();
+  await expect.poll(() => [readAnswer(one)?.id, readAnswer(two)?.id]).toEqual(['one', 'two']);
+  nowMs += 3_000_000;
+  utimesSync(one.answer, 0, 0);
+  await expect.poll(() => readAnswer(one)).toBe(null);
+  expect(readAnswer(two)).toEqual({ id: 'two', refused: null });
+});
+
+it('what a program of before asks, under the one name of then, is answered under that of then', async () => {
+  const dataFolder = temporaryFolder();
+  const desk = new OperatorDesk({
+    ...{ dataFolder, clock: () => 1_000, logger, isAwaited: () => true, carryOut: async () => undefined },
+  });
+  writeFileSync(join(dataFolder, 'operator-request.json'), JSON.stringify(OTHER));
+  endedLater(desk).start();
+  await expect.poll(() => readdirSync(dataFolder)).toEqual(['operator-answer.json']);
+});
+
+it('a folder that cannot be read is told once, and looked at again', async () => {
+  const dataFolder = join(temporaryFolder(), 'data');
+  const { begun, said } = waitingDesk(dataFolder, () => 1_000);
+  await expect.poll(() => said).toEqual(['what operators ask for cannot be looked at']);
+  fs.mkdirSync(dataFolder);
+  requested(dataFolder, 'one', { untilMs: 61_000, asked });
+  await expect.poll(() => begun).toHaveLength(1);
+  expect(said).toHaveLength(1);
 });
 
 it('views that are not there, or of another generation, are not gone over to', async () => {
@@ -184,7 +285,7 @@ it('views that are not there, or of another generation, are not gone over to', a
 
 it.each([
   ['what it has asked', []],
-  ['nothing of others', ['operator-request.json']],
+  ['nothing of others', ['operator-request-other.json']],
 ])('a program that a signal ends has withdrawn %s', async (_what, left) => {
   const dataFolder = temporaryFolder();
   const script = `import { askGateway } from ${JSON.stringify(new URL('../../proxy/operator-requests/ask-gateway.ts', import.meta.url).href)};
@@ -194,8 +295,8 @@ it.each([
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(child.stdout, 'data');
-  expect(readdirSync(dataFolder)).toEqual(['operator-request.json']);
-  if (left.length > 0) requested(dataFolder, OTHER);
+  expect(requestsIn(dataFolder)).toHaveLength(1);
+  if (left.length > 0) requested(dataFolder, 'other', OTHER);
   child.kill('SIGINT');
   expect(await once(child, 'exit')).toEqual([null, 'SIGINT']);
   expect(readdirSync(dataFolder)).toEqual(left);

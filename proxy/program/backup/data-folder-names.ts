@@ -13,7 +13,7 @@ const KEPT = new RegExp(
 const WITH_OTHERS = /^(ledger\.db(?:-wal|-shm|-pair)?|journal|journal-aside|views\.db-(?:wal|shm))$/;
 const SECRET = /^seal-key/;
 const MADE_ANEW = /^(views\.db|views\.previous\.db|rebuild$|seal-frontier\.json)/;
-const ASKED = /^operator-(request|answer)\.json/;
+const ASKED = /^operator-(request|answer)/;
 
 export const isKept = (name: string): boolean => KEPT.test(name);
 

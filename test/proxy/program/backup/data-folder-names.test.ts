@@ -22,8 +22,8 @@ it('of everything that a data folder has it is known whether a backup has it, an
   );
   expect(left.filter(({ why }) => why.startsWith('no file'))).toEqual([]);
   expect(left.map(({ name }) => name)).toEqual([
-    ...['operator-answer.json', 'operator-request.json', 'rebuild', 'seal-frontier.json', 'seal-key', 'seal-key.next'],
-    ...['views.db', 'views.db.damaged', 'views.previous.db'],
+    ...['operator-answer-2.json', 'operator-request-2.json', 'rebuild', 'seal-frontier.json', 'seal-key'],
+    ...['seal-key.next', 'views.db', 'views.db.damaged', 'views.previous.db'],
   ]);
   expect(left.filter(({ why }) => why.startsWith('a secret')).map(({ name }) => name)).toEqual([
     'seal-key',

@@ -1,11 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import pino from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { accountId } from '../../../../contracts/ids.ts';
 import { isFolderLocked, lockFolder } from '../../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../../ledger/journal/segment-folder.ts';
 import { OperatorDesk } from '../../../../proxy/operator-requests/operator-desk.ts';
-import { requestFile } from '../../../../proxy/operator-requests/operator-request.ts';
+import { requestFiles, writeRequest } from '../../../../proxy/operator-requests/operator-request.ts';
 import type { CommandContext } from '../../../../proxy/program/command-context.ts';
 import { askOrDo } from '../../../../proxy/program/projections/ask-or-do.ts';
 import { endedLater } from '../../../fixtures/ended-later.ts';
@@ -58,7 +58,7 @@ it.each([
 it('where one runs that is being asked something else, the command does nothing', async () => {
   const { data, journal, done, run } = site();
   taken(journal);
-  writeFileSync(requestFile(data), JSON.stringify({ id: 'other', untilMs: Date.now() + 600_000, asked }));
+  writeRequest(requestFiles(data, 'other'), { id: 'other', untilMs: Date.now() + 600_000, asked });
   await expect(run()).rejects.toMatchObject({ message: expect.stringContaining('something else'), exitCode: 3 });
   expect(done).toEqual([]);
 });
