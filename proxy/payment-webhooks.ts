@@ -5,6 +5,7 @@ import { SYSTEM } from '../contracts/permissions.ts';
 import { catchUpAccount, unlessAside } from '../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
 import { unrestored } from '../ledger/account/corrections.ts';
+import { type CreditsTaken, sayTaken } from '../ledger/account/credits-taken.ts';
 import { type CommandResult, executeOnRepository } from '../ledger/account/execute-command.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import {
@@ -104,9 +105,11 @@ export class PaymentWebhooks {
       if (!(await this.#takesMoneyOf(accountId))) return NOTHING;
       const nowMs = this.#options.clock();
       const run = (command: AccountCommand) => this.#run(accountId, command);
-      const refusals = await recordFacts(facts, { provider: provider.name, actor: ACTOR, nowMs, run });
+      const { refusals, taken } = await recordFacts(facts, { provider: provider.name, actor: ACTOR, nowMs, run });
       this.#tellUndone(accountId, failedRefunds);
-      if (refusals.length === 0) return { status: 200, says: 'recorded' };
+      this.#tellNotRevoked(accountId, taken);
+      if (refusals.length === 0)
+        return { status: 200, says: ['recorded', ...taken.map((one) => `${one.id}: ${sayTaken(one)}`)].join('\n') };
       const reasons = refusals.map(({ message }) => message);
       logger.error({ accountId, notice, reasons }, 'what the payment provider tells of an account is refused');
       return { status: 409, says: 'refused; the log of the gateway says why' };
@@ -160,6 +163,16 @@ export class PaymentWebhooks {
         { accountId, revocationId },
         'a refund has failed after its credits were taken: gateway credits restore gives them back',
       );
+  }
+
+  /** Of money that went back twice, as by a refund of what was disputed, the credits are there once. */
+  #tellNotRevoked(accountId: AccountId, taken: readonly CreditsTaken[]): void {
+    for (const one of taken)
+      if (one.notRevoked > 0n)
+        this.#options.logger.warn(
+          { accountId, id: one.id },
+          `money of a payment went back whose credits were revoked before: ${sayTaken(one)}`,
+        );
   }
 
   /** What another gateway has written is not yet in the views of this one: refused is only what is so by the log. */

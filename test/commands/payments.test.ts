@@ -71,7 +71,7 @@ it('gateway payment refund and dispute take the credits of money that went back,
   await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 42');
   const refund = ['payment', 'refund', 'acct_ada', 'transfer 42', '--usd', '5', '--id', 'credit note 1'];
   expect(await program.run(...refund)).toMatch(
-    /of transfer 42 5\.00 USD refunded \(credit note 1\); the balance is 15\.00 USD/,
+    /of transfer 42 5\.00 USD refunded \(credit note 1\), 5\.00 USD of credits revoked; the balance is 15\.00 USD/,
   );
   expect(await program.run(...refund)).toMatch(/the balance is 15\.00 USD\nnothing was written/);
   const dispute = ['acct_ada', 'transfer 42', '--id', 'case 7'];
@@ -80,6 +80,10 @@ it('gateway payment refund and dispute take the credits of money that went back,
   expect(await program.json('payment', 'dispute', ...dispute, '--usd', '15')).toMatchObject({ balanceMicroUsd: '0' });
   await program.run('payment', 'close-dispute', ...dispute, '--outcome', 'won');
   expect(await balance()).toBe('15000000');
+  await program.run('credits', 'revoke', 'acct_ada', '--grant', 'payment_transfer 42', '--usd', '12', '--reason', 'x');
+  expect(await program.run(...refund.with(-1, 'credit note 2'))).toMatch(
+    /3\.00 USD of credits revoked; 2\.00 USD of its credits could not be: they were before; the balance is 0\.00 USD/,
+  );
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
   await expect(program.run('payment', 'refund', 'acct_ada', 'x', '--usd', '5')).rejects.toMatchObject(
     refused(/no payment x/),

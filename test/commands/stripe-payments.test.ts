@@ -238,7 +238,9 @@ it('gateway payment ask of a payment that was made finds what went back of it wh
   const intent = String(server.all('payment_intent')[0]?.id);
   server.refund(intent, 500);
   server.dispute(intent, 1_500, 'lost');
-  expect(await program.run(...ASK)).toMatch(/^acct_ada: p1 paid \(pi_2\)\nwritten at/);
+  expect(await program.run(...ASK)).toMatch(
+    /^acct_ada: p1 paid \(pi_2\)\nre_\d+: 5\.00 USD of credits revoked\ndp_\d+: 15\.00 USD of credits revoked\nwritten at/,
+  );
   expect(await program.run(...ASK)).toMatch(/nothing was written/);
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '0' });
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);

@@ -186,7 +186,7 @@ it('a purchase whose payer has to confirm it with their bank says so once, and i
 
 describe('money that went back', () => {
   it('takes its part once, also where it is told of before the payment, and the rest of it later', async () => {
-    const { server, begin, tell, types, account, faults } = await scene();
+    const { server, begin, tell, types, account, faults, logLines } = await scene();
     server.pay(await begin());
     const intent = String(server.all('payment_intent')[0]?.id);
     server.refund(intent, 500);
@@ -201,6 +201,10 @@ describe('money that went back', () => {
     server.change(String(server.all('refund')[1]?.id), { status: 'succeeded' }, 'refund.updated');
     expect(await tell('refund.updated')).toBe(200);
     expect(account().balance).toBe(0n);
+    server.dispute(intent, 2_000, 'lost');
+    expect(await tell('charge.dispute.created')).toBe(200);
+    const told = 'were revoked before: 0.00 USD of credits revoked; 20.00 USD of its credits could not be';
+    expect(logLines.filter((line) => line.includes(told)).length).toBe(1);
     expect(await faults()).toEqual([]);
   });
 

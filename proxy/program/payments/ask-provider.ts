@@ -4,6 +4,7 @@ import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { SYSTEM } from '../../../contracts/permissions.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import type { CreditsTaken } from '../../../ledger/account/credits-taken.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
@@ -16,7 +17,7 @@ import {
   type TellingProvider,
 } from '../../../ledger/payments/payment-provider.ts';
 import { recordFacts } from '../../../ledger/payments/record-facts.ts';
-import { runAccountCommand } from '../accounts/run-account-command.ts';
+import { type Done, runAccountCommand } from '../accounts/run-account-command.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -49,11 +50,16 @@ export function attemptNamed(payments: PaymentsState, { accountId, attemptId }: 
   throw new CommandError(`${accountId}: ${why} (gateway payment list ${accountId})`, EXIT.refused);
 }
 
-interface Asked {
+interface Asked extends Written {
   readonly attempt: PaymentAttempt;
   readonly outcome: PaymentOutcome;
-  /** Null where nothing new was to be written. */
+}
+
+interface Written {
+  /** Of what was written last; null where nothing new was to be. */
   readonly recordedAt: string | null;
+  /** With each refund and dispute that was. */
+  readonly taken: readonly CreditsTaken[];
 }
 
 /** The provider that is configured. @throws ConfigurationError */
@@ -100,7 +106,7 @@ export async function askProvider(
     },
   );
   const facts: PaymentFact[] = [{ type: 'attempt', attemptId, outcome }];
-  return { attempt, outcome, recordedAt: await recordAs(context, log, { accountId, provider: name, facts }) };
+  return { attempt, outcome, ...(await recordAs(context, log, { accountId, provider: name, facts })) };
 }
 
 /** What is said where a provider could not tell. */
@@ -131,8 +137,8 @@ async function askOfPaid(
   const fact = known.facts.find((one) => one.type === 'attempt' && one.attemptId === attempt.attemptId);
   if (fact?.type !== 'attempt')
     throw new CommandError(`${accountId}: ${attempt.paymentId} is of another attempt`, EXIT.refused);
-  const recordedAt = await recordAs(context, log, { accountId, provider: provider.name, facts: known.facts });
-  return { attempt, outcome: fact.outcome, recordedAt };
+  const written = await recordAs(context, log, { accountId, provider: provider.name, facts: known.facts });
+  return { attempt, outcome: fact.outcome, ...written };
 }
 
 /** What a provider says of something else than what becomes of an attempt that is open. @throws CommandError */
@@ -148,22 +154,22 @@ interface Recorded {
   readonly facts: readonly PaymentFact[];
 }
 
-/** The provider says it, whoever has asked. @returns when something was written last; null where nothing was @throws CommandError */
+/** The provider says it, whoever has asked. @throws CommandError */
 export async function recordAs(
   context: CommandContext,
   log: EventLog,
   { accountId, provider, facts }: Recorded,
-): Promise<string | null> {
+): Promise<Written> {
   let writtenAt: string | null = null;
   const bySystem = { ...context, actor: () => SYSTEM };
-  const run = async (command: AccountCommand): Promise<{ readonly type: 'done' }> => {
-    const { type, recordedAt } = await runAccountCommand(bySystem, log, accountId, command);
+  const run = async (command: AccountCommand): Promise<Done> => {
+    const { recordedAt, ...done } = await runAccountCommand(bySystem, log, accountId, command);
     writtenAt = recordedAt ?? writtenAt;
-    return { type };
+    return done;
   };
   const { actor } = recordingOf(bySystem);
-  await recordFacts(facts, { provider, actor, nowMs: context.clock(), run });
-  return writtenAt;
+  const { taken } = await recordFacts(facts, { provider, actor, nowMs: context.clock(), run });
+  return { recordedAt: writtenAt, taken };
 }
 
 /** In words, with what to do next. */

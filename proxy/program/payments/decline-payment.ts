@@ -55,7 +55,7 @@ export async function declinePayment(
       ({ recordedAt } = await runAccountCommand(context, log, accountId, { type, attemptId, reason, nowMs }));
     } else {
       const facts = [{ type: 'attempt', attemptId, outcome } as const];
-      recordedAt = await recordAs(context, log, { accountId, provider: attempt.provider, facts });
+      ({ recordedAt } = await recordAs(context, log, { accountId, provider: attempt.provider, facts }));
     }
     await refuseIfPaid(context, provided, { accountId, attemptId });
     showWritten(context, command, recordedAt, {

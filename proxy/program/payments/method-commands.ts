@@ -94,7 +94,7 @@ async function look(provider: TellingProvider, page: string, call: Call): Promis
       `${accountId}: nothing was agreed to at ${page}, or it may not be charged any more`,
       EXIT.refused,
     );
-  const recordedAt = await recordAs(context, log, { accountId, provider: provider.name, facts });
+  const { recordedAt } = await recordAs(context, log, { accountId, provider: provider.name, facts });
   const method = await methodNow(call);
   written(call, recordedAt, `${method?.brand} xxxx${method?.last4} may be charged`);
 }

@@ -5,6 +5,7 @@ import { formatUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { type AccountCommand, accountNotFound } from '../../../ledger/account/commands.ts';
+import { sayTaken } from '../../../ledger/account/credits-taken.ts';
 import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { assertMayRead, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
@@ -61,7 +62,10 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
         const { attempt, outcome, recordedAt } = asked;
         showWritten(context, command, recordedAt, {
           json: { accountId, attemptId: attempt.attemptId, outcome },
-          text: `${accountId}: ${attempt.attemptId} ${sayOutcome(accountId, asked)}`,
+          text: [
+            `${accountId}: ${attempt.attemptId} ${sayOutcome(accountId, asked)}`,
+            ...asked.taken.map((one) => `${one.id}: ${sayTaken(one)}`),
+          ].join('\n'),
         });
       }),
     );

@@ -4,6 +4,7 @@ import { type AccountId, paymentId } from '../../../contracts/ids.ts';
 import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { creditsTaken, sayTaken } from '../../../ledger/account/credits-taken.ts';
 import { paidBy } from '../../../ledger/account/payments.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, usdArgument } from '../command-arguments.ts';
@@ -102,12 +103,16 @@ async function run(
     if (attempt !== undefined && attempt.provider !== MANUAL)
       throw new CommandError(`${id}: ${named} is of ${attempt.provider}, which tells it itself`, EXIT.refused);
     const said = { paymentId: payment, actor: recordingOf(context).actor, nowMs: context.clock() };
-    const { recordedAt, events } = await runAccountCommand(context, log, id, commandOf(said));
+    const { recordedAt, events, before } = await runAccountCommand(context, log, id, commandOf(said));
     const moved = events.find(({ type }) => type === 'GrantRevoked' || type === 'GrantRestored');
     const balance = moved !== undefined && 'balanceAfter' in moved.data ? moved.data.balanceAfter : state.balance;
+    const taken = creditsTaken(events, before);
     showWritten(context, command, recordedAt, {
-      json: { accountId: id, paymentId: payment, balanceMicroUsd: balance },
-      text: `${id}: of ${named} ${what}; the balance is ${formatUsd(balance)} USD`,
+      json: {
+        ...{ accountId: id, paymentId: payment, balanceMicroUsd: balance, revokedMicroUsd: taken?.revoked ?? null },
+        ...{ owedMicroUsd: taken?.owed ?? null, notRevokedMicroUsd: taken?.notRevoked ?? null },
+      },
+      text: `${id}: of ${named} ${what}${taken === null ? '' : `, ${sayTaken(taken)}`}; the balance is ${formatUsd(balance)} USD`,
     });
   });
 }

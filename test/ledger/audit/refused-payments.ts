@@ -169,6 +169,13 @@ export const PAYMENT_CASES = {
       },
     },
     {
+      ...{ refused: 'invalid_amount', life: [...ended, ...disputed()], command: refund },
+      ...{
+        written: refunded().slice(0, 1),
+        fault: /^re_1: refunds of pi_1 is 0\.000009 USD, should be at most 0\.000000 USD$/,
+      },
+    },
+    {
       ...{ refused: 'id_reused', life: [...ended, ...refunded()], command: { ...refund, amount: usd(8) } },
       ...{ written: refunded(usd(8)).slice(0, 1), fault: /^re_1: refunded twice$/ },
     },

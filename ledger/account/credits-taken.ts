@@ -1,0 +1,41 @@
+import type { AccountEvent } from '../../contracts/events.ts';
+import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { AccountState } from './account-state.ts';
+import { creditsOf, paidBy, refundedOf } from './payments.ts';
+
+/** What became of the credits that money had bought which went back, or is disputed. */
+export interface CreditsTaken {
+  /** Of the refund or the dispute. */
+  readonly id: string;
+  readonly revoked: MicroUsd;
+  /** The part of it that was spent before. */
+  readonly owed: MicroUsd;
+  /** What could not be revoked, since it was before. */
+  readonly notRevoked: MicroUsd;
+}
+
+/**
+ * Of the events of one command, decided on the account as it was before.
+ *
+ * @returns null where they tell of neither a refund nor a dispute
+ */
+export function creditsTaken(events: readonly AccountEvent[], before: AccountState): CreditsTaken | null {
+  const back = events.find((event) => event.type === 'PaymentRefunded' || event.type === 'PaymentDisputed');
+  if (back === undefined || before.type === 'unopened') return null;
+  const { paymentId, amount } = back.data;
+  const attempt = paidBy(before.billing.payments, paymentId);
+  if (attempt === undefined) return null;
+  const id = back.type === 'PaymentRefunded' ? back.data.refundId : back.data.disputeId;
+  const earlier = back.type === 'PaymentRefunded' ? refundedOf(before.billing, attempt) : 0n;
+  const part = creditsOf(attempt, earlier + amount) - creditsOf(attempt, earlier);
+  const revoked = events.find((event) => event.type === 'GrantRevoked')?.data;
+  const taken = revoked?.amount ?? microUsd(0n);
+  return { id, revoked: taken, owed: revoked?.uncovered ?? microUsd(0n), notRevoked: microUsd(part - taken) };
+}
+
+/** In words, as the end of a sentence. */
+export function sayTaken({ revoked, owed, notRevoked }: CreditsTaken): string {
+  const ofIt = owed === 0n ? '' : `, of which ${formatUsd(owed)} USD are owed now`;
+  const rest = notRevoked === 0n ? '' : `; ${formatUsd(notRevoked)} USD of its credits could not be: they were before`;
+  return `${formatUsd(revoked)} USD of credits revoked${ofIt}${rest}`;
+}
