@@ -2,6 +2,7 @@ import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountEvent, type EventData, isAccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Revision, timeOfRequest } from '../../contracts/ids.ts';
+import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { Lane } from '../../contracts/usage.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
 import { isCountedBy, netOf, noSums, openMonthsOf, type StatementSums } from '../statement/open-months.ts';
@@ -10,7 +11,10 @@ import { isInStatements, isNoted, type StatementEntry, statementEntryOf } from '
 
 type Closed = EventData<'StatementClosed'>;
 
-/** What was charged of one kind: tokens of a class, or a use. */
+/**
+ * What was charged of one kind: tokens of a class, or a use; and what of it was not debited, or was later, as exceptions: with a count
+ * of requests, and negative what their holds left out. All of them are what was debited, and what was carried on.
+ */
 export interface StatementItem {
   readonly model: string;
   readonly lane: Lane;
@@ -19,6 +23,9 @@ export interface StatementItem {
   /** Exact, in pico-USD. */
   cost: bigint;
 }
+
+const LEFT_OUT = 'exceptions: left out beyond the hold';
+const APPROVED = 'exceptions: approved';
 
 export interface StatementMovement {
   readonly at: string;
@@ -43,6 +50,8 @@ export interface MonthStatement {
   readonly days: readonly bigint[];
   readonly models: readonly { readonly model: string; readonly lane: Lane; readonly debited: bigint }[];
   readonly items: readonly StatementItem[];
+  /** By how much more, in pico-USD, the debits of later ones will take, or less where it is negative: each takes whole micro-USD. */
+  readonly carried: bigint;
   /** All but debits of requests, one by one, as many as were asked for. */
   readonly movements: readonly StatementMovement[];
   readonly movementsLeftOut: number;
@@ -131,6 +140,11 @@ interface Written extends Pick<StatementMovement, 'at' | 'revision'> {
   readonly by: string;
 }
 
+type Debited = Pick<
+  EventData<'CreditsDebited'>,
+  'requestId' | 'model' | 'lane' | 'amount' | 'carryBefore' | 'carryAfter'
+>;
+
 class Contents {
   readonly sums = noSums();
   readonly #month: string;
@@ -140,6 +154,7 @@ class Contents {
   readonly #items = new Map<string, StatementItem>();
   readonly #movements: StatementMovement[] = [];
   #leftOut = 0;
+  #carried = 0n;
 
   constructor(month: string, movementsMax: number) {
     this.#month = month;
@@ -155,7 +170,10 @@ class Contents {
       this.#takeDebit(event.data, at);
       return;
     }
-    if (event.type === 'ExceptionApproved') this.#addDebited(event.data, at);
+    if (event.type === 'ExceptionApproved') {
+      this.#addDebited(event.data, at);
+      this.#addItem(event.data, APPROVED, 1n, event.data.cost);
+    }
     this.note(event, written, netOf({ ...noSums(), [entry.figure]: entry.amount }));
   }
 
@@ -166,13 +184,13 @@ class Contents {
     else this.#leftOut++;
   }
 
-  result(): Pick<MonthStatement, 'sums' | 'days' | 'models' | 'items' | 'movements' | 'movementsLeftOut'> {
+  result(): Pick<MonthStatement, 'sums' | 'days' | 'models' | 'items' | 'carried' | 'movements' | 'movementsLeftOut'> {
     const byDebited = [...this.#models.values()].sort(
       (one, other) => Number(other.debited > one.debited) - Number(other.debited < one.debited),
     );
     const items = [...this.#items.values()].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
     return {
-      ...{ sums: this.sums, days: this.#days, models: byDebited, items },
+      ...{ sums: this.sums, days: this.#days, models: byDebited, items, carried: this.#carried },
       ...{ movements: this.#movements, movementsLeftOut: this.#leftOut },
     };
   }
@@ -181,13 +199,13 @@ class Contents {
     this.#addDebited(debit, at);
     for (const { tokenClass, tokens, cost } of debit.lines) this.#addItem(debit, tokenClass, BigInt(tokens), cost);
     for (const { use, count, cost } of debit.uses) this.#addItem(debit, use, BigInt(count), cost);
+    const { leftOut } = debit;
+    if (leftOut > 0n) this.#addItem(debit, LEFT_OUT, 1n, -leftOut * PICO_PER_MICRO);
   }
 
   /** A request that began in another month stands at the day of its event, or of its month's end. */
-  #addDebited(
-    { requestId, model, lane, amount }: Pick<EventData<'CreditsDebited'>, 'requestId' | 'model' | 'lane' | 'amount'>,
-    at: string,
-  ): void {
+  #addDebited({ requestId, model, lane, amount, carryBefore, carryAfter }: Debited, at: string): void {
+    this.#carried += carryAfter - carryBefore;
     const startedMs = timeOfRequest(requestId);
     const began = monthOf(startedMs) === this.#month ? new Date(startedMs).toISOString() : at;
     const day = monthOfInstant(began) === this.#month ? Number(began.slice(8, 10)) - 1 : this.#days.length - 1;

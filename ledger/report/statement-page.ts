@@ -4,7 +4,7 @@ import { columnChart, rowChart } from './charts.ts';
 import { type Html, html } from './html.ts';
 import type { MonthStatement } from './month-statement.ts';
 import { pageFrame } from './page-frame.ts';
-import { FIGURE_WORDS, type StatementOf, statusSentence } from './statement-words.ts';
+import { CARRIED, FIGURE_WORDS, type StatementOf, statusSentence } from './statement-words.ts';
 import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
 
 const MODELS_PLOTTED = 12;
@@ -51,12 +51,12 @@ function spend({ days, models, month }: MonthStatement): Html {
 <figure>${rowChart('Debited by model', bars)}<figcaption>Debited by model</figcaption></figure>`;
 }
 
-function items({ items: all }: MonthStatement): Html {
+function items({ items: all, carried, sums }: MonthStatement): Html {
   if (all.length === 0) return html``;
   const cost = all.reduce((sum, one) => sum + one.cost, 0n);
   const exact = (amount: bigint): string => formatExactUsd(picoUsd(amount));
   return html`<h3>By model and what was billed</h3>
-<p>Exact, by the rate cards of their time; a debit takes whole millionths of a dollar, and carries the rest on.</p>
+<p>Exact, by the rate cards of their time; a debit takes whole millionths of a dollar, and carries the rest on. What a request cost beyond its hold is left out until it is approved.</p>
 ${table(
   ['model', 'lane', 'what', '#count', '#USD'],
   [
@@ -65,6 +65,8 @@ ${table(
         html`<tr>${textCell(one.model)}${wordCell(one.lane)}${wordCell(one.item)}${countCell(one.count)}<td class="n">${exact(one.cost)}</td></tr>`,
     ),
     sumRow(['all', '', '', '', exact(cost)]),
+    sumRow([CARRIED, '', '', '', exact(-carried)]),
+    sumRow([FIGURE_WORDS.debited, '', '', '', groupedUsd(sums.debited)]),
   ],
 )}`;
 }

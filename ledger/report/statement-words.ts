@@ -24,6 +24,8 @@ export const FIGURE_WORDS: Readonly<Record<StatementFigure, string>> = {
   adjustedDown: 'adjusted down',
 };
 
+export const CARRIED = 'carried on to later debits';
+
 /** So long after it could be closed a month is said to be late. */
 const LATE_MS = 86_400_000;
 

@@ -153,7 +153,13 @@ describe('gateway account statement', () => {
     expect(csv).toContain("'=HYPERLINK");
     expect(csv).not.toMatch(/(^|,|")=/m);
     expect(csv).toContain('balance,,closing,,,,0.75\r\n');
+    // What was billed, and what of it is carried on, are what was debited.
+    const used = csv.split('\r\n').filter((line) => line.startsWith('usage,'));
+    expect(used.reduce((sum, line) => sum + Number(line.split(',').at(-1)), 0)).toBeCloseTo(0.25, 12);
+    expect(used.at(-1)).toMatch(/^usage,,carried on to later debits,,,,-?0\.0+$/);
+    expect(await said('2026-11', 'table')).toContain('carried on to later debits');
     const page = await said('2026-11', 'html');
+    expect(page).toMatch(/carried on to later debits.*debited<.*0\.250000/s);
     expect(page).toMatch(/<td>granted<\/td><td[^>]*>1\.000000<.*<td>debited<\/td><td[^>]*>[−-]0\.250000</s);
     expect(page).toContain('Closed at 2026-12-04T00:00:00.000Z');
     expect(page).toContain('&#60;img src=x onerror=alert(1)&#62;');

@@ -5,7 +5,7 @@ import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
 import { endOfMonthMs, monthOf } from '../../../ledger/account/month.ts';
 import { csvLine } from '../../../ledger/export/csv-line.ts';
 import { type MonthStatement, monthStatement } from '../../../ledger/report/month-statement.ts';
-import { FIGURE_WORDS, type StatementOf, statusSentence } from '../../../ledger/report/statement-words.ts';
+import { CARRIED, FIGURE_WORDS, type StatementOf, statusSentence } from '../../../ledger/report/statement-words.ts';
 import { accountArgument, monthArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
 import { facts, show, type Terminal, table, writeData } from '../show.ts';
@@ -71,7 +71,7 @@ const jsonText = (statement: MonthStatement, of: StatementOf): string =>
   `${JSON.stringify({ ...of, ...statement }, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))}\n`;
 
 /** One table: each line says what it is of. */
-function csvOf({ opening, closing, sums, items, movements }: MonthStatement): string {
+function csvOf({ opening, closing, sums, items, carried, movements }: MonthStatement): string {
   const usd = (amount: bigint): string => formatUsd(microUsd(amount));
   const lines = [
     ['kind', 'written down', 'what', 'model', 'lane', 'count', 'USD'],
@@ -82,6 +82,7 @@ function csvOf({ opening, closing, sums, items, movements }: MonthStatement): st
     ...items.map(({ model, lane, item, count, cost }) => [
       ...['usage', '', item, model, lane, String(count), formatExactUsd(picoUsd(cost))],
     ]),
+    ...(items.length === 0 ? [] : [['usage', '', CARRIED, '', '', '', formatExactUsd(picoUsd(-carried))]]),
     ...movements.map(({ at, what, amount }) => [
       ...[amount === null ? 'note' : 'credit', at, what, '', '', '', amount === null ? '' : usd(amount)],
     ]),
@@ -90,7 +91,7 @@ function csvOf({ opening, closing, sums, items, movements }: MonthStatement): st
 }
 
 function textOf(statement: MonthStatement, of: StatementOf, terminal: Terminal): string {
-  const { opening, closing, sums, items, movements, movementsLeftOut } = statement;
+  const { opening, closing, sums, items, carried, movements, movementsLeftOut } = statement;
   const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
   const moved = movements.map(({ at, what, amount }) => [
     ...[at.slice(0, 19).replace('T', ' '), what, amount === null ? '' : groupedUsd(amount)],
@@ -98,6 +99,7 @@ function textOf(statement: MonthStatement, of: StatementOf, terminal: Terminal):
   const used = items.map(({ model, lane, item, count, cost }) => [
     ...[model, lane, item, String(count), formatExactUsd(picoUsd(cost))],
   ]);
+  if (used.length > 0) used.push(['', '', CARRIED, '', formatExactUsd(picoUsd(-carried))]);
   return [
     statusSentence(statement, of),
     facts(

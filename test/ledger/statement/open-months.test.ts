@@ -4,6 +4,7 @@ import { decodeRecorded } from '../../../contracts/event-codec.ts';
 import type { ReadStreamOptions, RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
 import { revision, type StreamName } from '../../../contracts/ids.ts';
+import { PICO_PER_MICRO } from '../../../contracts/money.ts';
 import type { AccountState } from '../../../ledger/account/account-state.ts';
 import type { ClosedStatement } from '../../../ledger/account/billing-state.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
@@ -141,17 +142,23 @@ describe('what is shown of a month until it is closed', () => {
   const closedBehind = (...late: readonly Timed[]): Timed[] =>
     closedLife([...birth, { event: keyIssued(), atMs: ms('2026-12-04T12:00:00.000Z') }, ...late], [2]);
 
-  it('is what its statement has then, in any life', async () => {
+  it('is what its statement has then, in any life, and its items are what was debited, exceptions left out or approved among them', async () => {
+    const met = new Set<string>();
     await fc.assert(
       fc.asyncProperty(closedLives, async (life) => {
         for (const [at, { event }] of life.entries()) {
           if (event.type !== 'StatementClosed') continue;
           const { month, opening, closing } = event.data;
-          expect(await shown(life.slice(0, at), month)).toMatchObject({ status: 'open', opening, closing });
+          const { items, carried, ...open } = await shown(life.slice(0, at), month);
+          expect(open).toMatchObject({ status: 'open', opening, closing });
+          const cost = items.reduce((sum, one) => sum + one.cost, 0n);
+          expect(cost - carried).toBe(event.data.debited * PICO_PER_MICRO);
+          for (const { item } of items) if (item.startsWith('exceptions')) met.add(item);
         }
       }),
       { numRuns: 60 },
     );
+    expect([...met].sort()).toEqual(['exceptions: approved', 'exceptions: left out beyond the hold']);
   });
 
   it.each([
