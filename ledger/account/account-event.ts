@@ -29,7 +29,9 @@ export function accountEventOf(accountId: AccountId, recorded: RecordedEvent): A
   } catch (error) {
     throw error instanceof UnreadableEventError ? unreadable(error.message, { cause: error }) : error;
   }
-  throw unreadable(`${recorded.stream} revision ${recorded.revision} (${recorded.type}): it does not belong there`);
+  throw unreadable(
+    `${brief(recorded.stream)} revision ${recorded.revision} (${recorded.type}): it does not belong there`,
+  );
 }
 
 /** Folds an event onto the state before it. @throws AccountUnreadableError where it cannot follow that */
@@ -49,6 +51,6 @@ export function cannotFollow(
   cause: unknown,
 ): AccountUnreadableError {
   const reason = brief(cause instanceof Error ? cause.message : String(cause));
-  const why = `${accountStream(accountId)} revision ${at} (${type}): it cannot follow what stands before it: ${reason}`;
+  const why = `${brief(accountStream(accountId))} revision ${at} (${type}): it cannot follow what stands before it: ${reason}`;
   return new AccountUnreadableError(accountId, at, why, { cause });
 }

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
+import { accountId, revision } from '../../contracts/ids.ts';
+import { cannotFollow } from '../../ledger/account/account-event.ts';
 import { AccountsSetAside } from '../../projections/accounts-set-aside.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { keyIssued } from '../fixtures/ledger/example-account.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 
 it('doctor and account show tell of accounts that are parked, and of those that an event has set aside', async () => {
@@ -45,4 +48,23 @@ it('doctor and account show tell of accounts that are parked, and of those that 
     { state: 'fault', says: expect.stringMatching(/^2 .*acct_ada \(unreadable: of a newer program\)/) },
   ]);
   expect((await shown('acct_ada'))[0]).toEqual({ cause: 'unreadable', revision: 3, why: 'of a newer program' });
+});
+
+it('an id of any length, as a forged event may have, takes no more room than tells what it is', async () => {
+  const { data, stop } = await startTestGateway();
+  await stop();
+  const id = `acct_${'x'.repeat(10_000)}`;
+  const unread = cannotFollow(accountId(id), revision(3), keyIssued(), new Error('y'.repeat(10_000)));
+  expect(unread.message.length).toBeLessThan(1_000);
+  const views = new DatabaseSync(join(data, 'views.db'));
+  const { name } = new AccountsSetAside().tables[0];
+  views.prepare(`INSERT INTO ${name} VALUES (?, ?, ?, ?, 0)`).run(id, 'unreadable', 3, 'of a newer program');
+  views.close();
+  for (const command of [['doctor'], ['projections', 'status']]) {
+    const { stdout } = await runHere(...command, '--data', data);
+    expect(stdout).toMatch(/acct_x+…/);
+    expect(stdout).not.toContain('x'.repeat(301));
+  }
+  const { setAside } = await runHereForJson('projections', 'status', '--data', data);
+  expect(setAside).toMatchObject([{ accountId: id }]);
 });

@@ -16,7 +16,7 @@ import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream } from '../upstream/upstream.ts';
 
 /** `gateway serve` with an upstream, an account that has a key, and spans that go to `otlpUrl`. */
-async function serve(otlpUrl: string) {
+async function serve(otlpUrl: string, nodeOptions = '') {
   const upstream = endedLater(await startUpstream());
   const folder = temporaryFolder();
   const [file, catalog, data] = ['gateway.json', 'catalog.json', 'data'].map((name) => join(folder, name));
@@ -30,12 +30,14 @@ async function serve(otlpUrl: string) {
   await runForJson('account', 'open', '--email', 'a@example.com', '--id', 'acct_a', '--config', file);
   const { key } = await runForJson('key', 'issue', 'acct_a', '--config', file);
   const child = spawn(process.execPath, [PROGRAM, '--json', 'serve', '--config', file], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    env: { ...process.env, TEST_UPSTREAM_KEY: 'secret' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, TEST_UPSTREAM_KEY: 'secret', NODE_OPTIONS: nodeOptions },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
+  const logged: string[] = [];
+  createInterface(child.stderr).on('line', (one) => logged.push(one));
   const [line] = await once(createInterface(child.stdout), 'line');
-  return { child, upstream, url: JSON.parse(String(line)).url as string, key: String(key) };
+  return { child, upstream, logged, url: JSON.parse(String(line)).url as string, key: String(key) };
 }
 
 it('sends a span of each request and of its call, below its caller’s, and the call’s goes to the upstream', async () => {
@@ -93,4 +95,19 @@ it('harms nobody where nobody takes spans: requests are answered, and the end is
   for (let count = 0; count < 20; count++)
     expect((await post({ url, key }, '/v1/messages', asking('opal-medium'))).status).toBe(200);
   expect(await stop(child)).toBe(0);
+});
+
+it('writes what Node warns of, as a timer of the SDK does that is set to the past, as a line of the log', async () => {
+  const late = 'process.on("SIGUSR2", () => setTimeout(() => process.emit("late"), -1))';
+  const { child, logged } = await serve(
+    'http://127.0.0.1:9/v1/traces',
+    `--import=data:text/javascript,${encodeURIComponent(late)}`,
+  );
+  child.kill('SIGUSR2');
+  await expect.poll(() => logged.join('\n')).toContain('TimeoutNegativeWarning');
+  expect(await stop(child)).toBe(0);
+  const lines = logged.map((line) => JSON.parse(line) as Record<string, unknown>);
+  expect(lines.filter(({ warning }) => warning !== undefined)).toMatchObject([
+    { msg: 'Node warns', warning: 'TimeoutNegativeWarning', reason: expect.stringContaining('negative') },
+  ]);
 });

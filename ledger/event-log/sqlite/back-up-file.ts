@@ -1,5 +1,6 @@
 import { backup, DatabaseSync } from 'node:sqlite';
 import { EventLogError } from '../../../contracts/event-log.ts';
+import { isBusy, mayPass } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { asLogError, openForReads } from './open-database.ts';
 import { OpenedFile } from './opened-file.ts';
@@ -46,7 +47,8 @@ async function copySnapshot(
     database.prepare('SELECT count(*) FROM sqlite_schema').get();
     await backup(database, to, { rate: PAGES_A_STEP, progress });
   } catch (fault) {
-    asLogError(path, () => {
+    // What stops halfway, and is no damage of what is read, is what is written: its disk is full, or its folder gone.
+    asLogError(mayPass(fault) && !isBusy(fault) ? to : path, () => {
       throw fault;
     });
   }

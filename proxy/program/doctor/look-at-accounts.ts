@@ -1,3 +1,4 @@
+import { brief } from '../../../contracts/printable.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
 
@@ -12,7 +13,9 @@ export const lookAtAccounts = ({ configuration, timeMs }: Examined): Promise<Fin
     look: () => {
       const aside = accountsAsideIn(configuration.data);
       if (aside.length === 0) return ok('none is set aside');
-      const named = aside.slice(0, NAMED_MAX).map(({ accountId, cause, why }) => `${accountId} (${cause}: ${why})`);
+      const named = aside
+        .slice(0, NAMED_MAX)
+        .map(({ accountId, cause, why }) => `${brief(accountId)} (${cause}: ${why})`);
       const more = aside.length > named.length ? ` and ${aside.length - named.length} more` : '';
       const says = `${aside.length} set aside, whose requests are refused: ${named.join(', ')}${more}`;
       if (aside.every(({ cause }) => cause === 'parked'))

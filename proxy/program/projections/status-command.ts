@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { groupedCount } from '../../../contracts/money.ts';
+import { brief } from '../../../contracts/printable.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
@@ -125,7 +126,7 @@ function textOf({ files, setAside, damaged }: Status, context: CommandContext): 
     ]),
   );
   const aside = setAside.map(({ accountId, cause, revision, why }) => [
-    accountId,
+    brief(accountId),
     cause,
     revision?.toString() ?? '-',
     why,

@@ -13,6 +13,7 @@ import { beginLedger, ledgerToBegin, makeDataFolder } from '../ledger-file.ts';
 import { proveListenable } from '../listening.ts';
 import { accessLogPlace, programLogger } from '../program-logger.ts';
 import { UnusableError } from '../unusable-error.ts';
+import { warningsToLog } from '../warnings-to-log.ts';
 import { CANNOT } from './become-ready.ts';
 import { type CatalogNotice, catalogAtStart, readConfiguredCatalog } from './catalog-at-start.ts';
 import { fewDescriptors } from './enough-descriptors.ts';
@@ -44,6 +45,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   const few = fewDescriptors();
   if (few !== null) throw new CommandError(few, EXIT.usage);
   const logger = programLogger(configuration);
+  warningsToLog(logger);
   // Where a gateway has run there is nothing to begin, and whoever runs on the folder is told before whoever has the port.
   if (!existsSync(journalFolder(configuration.data))) await proveListenable(listenedPlaces(configuration));
   const configured = readConfiguredCatalog(configuration);

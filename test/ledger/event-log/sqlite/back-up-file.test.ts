@@ -1,8 +1,9 @@
 import { readdirSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import { backUpFile } from '../../../../ledger/event-log/sqlite/back-up-file.ts';
+import { canMount, smallDisk } from '../../../fixtures/ledger/small-disk.ts';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 
 /** Some steps of a backup. */
@@ -38,6 +39,15 @@ it('a file that is written to is copied as it was when the copy began, and is no
     ...{ rows: ROWS, text: 'x'.repeat(4_000) },
   });
   expect(readdirSync(folder).filter((name) => name.startsWith('b.db'))).toEqual(['b.db']);
+});
+
+it.runIf(canMount)('where the copy has no room it is the copy that is named, not the file that is whole', async () => {
+  const { path } = writtenFile();
+  const copy = join(dirname(smallDisk(1_024).folder), 'b.db');
+  await expect(backUpFile(path, copy)).rejects.toMatchObject({
+    kind: 'unavailable',
+    message: `${copy}: database or disk is full (is the disk full, or is there no file descriptor left?)`,
+  });
 });
 
 it('a file that cannot be read, or is another one at the end, is no backup', async () => {
