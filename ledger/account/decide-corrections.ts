@@ -2,6 +2,7 @@ import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import type { GrantId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
+import type { Revocation } from './billing-state.ts';
 import { comingBack } from './coming-back.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { unrestored } from './corrections.ts';
@@ -22,18 +23,20 @@ const MAY_OWE: ReadonlySet<EventData<'GrantRevoked'>['cause']> = new Set(['refun
 export function revokeGrant(command: CommandOf<'RevokeGrant'>, state: OpenAccount): Decision {
   const { revocationId, grantId, cause, paymentId, reason, actor, nowMs } = command;
   if (reason.trim() === '') return unreasoned();
+  const grant = state.grants.find((one) => one.grantId === grantId);
+  // What is over is lost, written down or not.
+  const held = grant === undefined || isExpired(grant, nowMs) ? NOTHING : grant.remaining;
   const known = state.billing.revocations.find((one) => one.revocationId === revocationId);
   if (known !== undefined) {
     const isOf = known.grantId === grantId && known.cause === cause && known.paymentId === paymentId;
-    return madeBefore(`revocation ${revocationId}`, isOf && isOfAmount(known, command));
+    // Once some of it was restored, to take it is another thing.
+    const isSo = isOf && known.restored === 0n && isOfAmount(known, command, held);
+    return madeBefore(`revocation ${revocationId}`, isSo);
   }
   // What a refund or a dispute takes is decided with it, before it is known.
   if (isOfReturn(state.billing.payments, revocationId))
     return commandRefused('id_reused', `id: ${revocationId} is that of a refund or a dispute of this account`);
-  const grant = state.grants.find((one) => one.grantId === grantId);
   if (grant === undefined) return commandRefused('grant_not_found', `the account has no grant ${grantId}`);
-  // What is over is lost, written down or not.
-  const held = isExpired(grant, nowMs) ? NOTHING : grant.remaining;
   const amount = command.amount ?? held;
   if (amount <= 0n)
     return commandRefused(
@@ -61,19 +64,16 @@ export function restoreGrant(command: CommandOf<'RestoreGrant'>, state: OpenAcco
   const known = state.billing.revocations
     .flatMap((one) => one.restorations.map((restoration) => ({ ...restoration, revocationId: one.revocationId })))
     .find((one) => one.restorationId === restorationId);
-  if (known !== undefined)
-    return madeBefore(
-      `restoration ${restorationId}`,
-      known.revocationId === revocationId && isOfAmount(known, command),
-    );
   const revocation = state.billing.revocations.find((one) => one.revocationId === revocationId);
+  if (known !== undefined) {
+    const isOf = revocation !== undefined && known.revocationId === revocationId;
+    const isSo = isOf && isOfAmount(known, command, restorable(state, revocation).all);
+    return madeBefore(`restoration ${restorationId}`, isSo);
+  }
   if (revocation === undefined)
     return commandRefused('revocation_not_found', `the account has no revocation ${revocationId}`);
-  const left = unrestored(revocation);
   const { grantId, cause } = revocation;
-  const own = left.uncovered + left.taken;
-  const most = MAY_OWE.has(cause) ? own : stillPaid(state, grantId);
-  const all = own < most ? own : most;
+  const { left, own, all } = restorable(state, revocation);
   const amount = command.amount ?? microUsd(all);
   if (amount <= 0n || amount > all)
     return commandRefused(
@@ -94,6 +94,14 @@ export function restoreGrant(command: CommandOf<'RestoreGrant'>, state: OpenAcco
   return [...back.writtenOff, { type: 'GrantRestored', data: restored }];
 }
 
+/** What of a revocation has not come back, and how much of it can. */
+function restorable(state: OpenAccount, revocation: Revocation) {
+  const left = unrestored(revocation);
+  const own = left.uncovered + left.taken;
+  const most = MAY_OWE.has(revocation.cause) ? own : stillPaid(state, revocation.grantId);
+  return { left, own, all: own < most ? own : most };
+}
+
 /**
  * Undoes what a request was debited, and what of it was approved later, from the last of it to the first: each debit by what
  * was not covered, and then its grants from the last.
@@ -102,15 +110,19 @@ export function reverseDebit(command: CommandOf<'ReverseDebit'>, state: OpenAcco
   const { reversalId, requestId, debits, reason, actor, nowMs } = command;
   if (reason.trim() === '') return unreasoned();
   const known = state.billing.reversals.find((one) => one.reversalId === reversalId);
-  if (known !== undefined)
-    return madeBefore(`reversal ${reversalId}`, known.requestId === requestId && isOfAmount(known, command));
+  const left = leftOfDebits(debits);
+  const all = left.reduce((sum, part) => sum + part.amount, 0n);
+  if (known !== undefined) {
+    // Twice at once, the other is not among what was read.
+    const isRead = debits.some(({ type, data }) => type === 'DebitReversed' && data.reversalId === reversalId);
+    const rest = isRead ? all : all - known.amount;
+    return madeBefore(`reversal ${reversalId}`, known.requestId === requestId && isOfAmount(known, command, rest));
+  }
   const debit = debits.findLast(({ type }) => type !== 'DebitReversed')?.data;
   if (debit === undefined)
     return commandRefused('debit_not_found', `request ${requestId} was not debited in this account`);
   if (!areAll(debits, requestId, state))
     return commandRefused('account_changed', `what request ${requestId} was debited has changed meanwhile: try again`);
-  const left = leftOfDebits(debits);
-  const all = left.reduce((sum, part) => sum + part.amount, 0n);
   const amount = command.amount ?? microUsd(all);
   if (amount <= 0n || amount > all)
     return commandRefused('invalid_amount', `amount: ${formatUsd(all)} USD of request ${requestId} can be reversed`);
@@ -183,7 +195,7 @@ export function adjustBalance(command: CommandOf<'AdjustBalance'>, state: OpenAc
   if (reason.trim() === '') return unreasoned();
   const known = state.billing.adjustments.find((one) => one.adjustmentId === adjustmentId);
   if (known !== undefined)
-    return madeBefore(`adjustment ${adjustmentId}`, known.direction === direction && isOfAmount(known, command));
+    return madeBefore(`adjustment ${adjustmentId}`, known.direction === direction && isOfAmount(known, command, 0n));
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
   if (direction === 'up' && state.grants.some(({ grantId }) => grantId === adjustmentId))
     return commandRefused('grant_exists', `grant ${adjustmentId} was already made`);
@@ -233,7 +245,7 @@ const madeBefore = (what: string, isSame: boolean): Decision =>
     ? []
     : commandRefused(
         'id_reused',
-        `id: ${what} was made before, and was another one: a further one has an id of its own`,
+        `id: ${what} was made before, and this is another one: a further one has an id of its own`,
       );
 
 interface OfAmount {
@@ -241,7 +253,9 @@ interface OfAmount {
   readonly amount: MicroUsd | null;
 }
 
-const isOfAmount = (known: OfAmount, { amount }: OfAmount): boolean => amount === null || amount === known.amount;
+/** @param left what there is to do still: whoever says no amount means all of it, and it is done once nothing is left */
+const isOfAmount = (known: OfAmount, { amount }: OfAmount, left: bigint): boolean =>
+  amount === null ? left === 0n : amount === known.amount;
 
 const unreasoned = (): CommandRefusal => commandRefused('reason_missing', 'reason: say why; it stands in the ledger');
 

@@ -46,6 +46,42 @@ it('a request is reversed in parts and once, and stands so in explanation, state
   });
 });
 
+it('the rest of what was done in part, and what was undone since, is another thing under an id of its own', async () => {
+  const program = await debitedProgram();
+  const isAnother = {
+    exitCode: 3,
+    message: expect.stringMatching(/--id: .* was made before, and this is another one/),
+  };
+  const asksForId = async (...args: readonly string[]) =>
+    expect(program.run(...args, ...WHY)).rejects.toMatchObject(isAnother);
+  const isSo = async (...args: readonly string[]) =>
+    expect(await program.run(...args, ...WHY)).toContain('nothing was written: it is so already');
+  await program.run('credits', 'grant', ADA, '--usd', '10', '--id', 'g1');
+  const [revoke, restore] = [
+    ['credits', 'revoke', ADA, '--grant', 'g1'],
+    ['credits', 'restore', ADA],
+  ];
+  const [first, rest] = ['revocation_g1', 'rest'].map((id) => [...restore, '--revocation', id]) as [string[], string[]];
+  await program.run(...revoke, '--usd', '4', ...WHY);
+  await isSo(...revoke, '--usd', '4');
+  await asksForId(...revoke);
+  await program.run(...revoke, '--id', 'rest', ...WHY);
+  await isSo(...revoke, '--id', 'rest');
+  await program.run(...first, '--usd', '1', ...WHY);
+  await isSo(...first, '--usd', '1');
+  await asksForId(...first);
+  await asksForId(...revoke, '--usd', '4');
+  await program.run(...rest, ...WHY);
+  await isSo(...rest);
+  await asksForId(...revoke);
+  const reverse = ['debit', 'reverse', requestOf(1)];
+  await program.run(...reverse, '--usd', '0.0001', ...WHY);
+  await isSo(...reverse, '--usd', '0.0001');
+  await asksForId(...reverse);
+  await program.run(...reverse, '--id', 'the rest', ...WHY);
+  await isSo(...reverse, '--id', 'the rest');
+});
+
 it('a balance is adjusted either way, a grant revoked and restored, an account suspended, each by whom it was said', async () => {
   const program = await debitedProgram();
   const owed = await program.run('balance', 'adjust', ADA, '--down', '6', '--id', 'a1', ...WHY);

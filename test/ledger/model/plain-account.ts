@@ -102,14 +102,16 @@ export class PlainAccount extends PlainMoney {
 
   #revoke({ revocationId, grantId, amount, cause, paymentId, reason, nowMs }: Of<'RevokeGrant'>): Verdict {
     if (reason.trim() === '') return 'refused';
+    const grant = this.find(grantId);
+    const held = grant === undefined || isOver(grant, nowMs) ? 0n : grant.left;
     const known = this.#revocations[revocationId];
     if (known !== undefined) {
       const isSame = known.grant === grantId && known.cause === cause && known.payment === paymentId;
-      return isSame && (amount ?? known.amount) === known.amount ? 'nothing' : 'refused';
+      const isUndone = known.owed + known.taken < known.amount;
+      const isSo = amount === null ? held === 0n : amount === known.amount;
+      return isSame && !isUndone && isSo ? 'nothing' : 'refused';
     }
-    const grant = this.find(grantId);
     if (grant === undefined) return 'refused';
-    const held = isOver(grant, nowMs) ? 0n : grant.left;
     const mayOwe = cause === 'refund' || cause === 'dispute';
     const wanted = amount ?? held;
     if (wanted <= 0n || wanted > (mayOwe ? this.#revocable(grant) : held)) return 'refused';
@@ -132,15 +134,15 @@ export class PlainAccount extends PlainMoney {
   #restore({ restorationId, revocationId, amount, reason, nowMs }: Of<'RestoreGrant'>): Verdict {
     if (reason.trim() === '') return 'refused';
     const known = this.#restorations[restorationId];
-    if (known !== undefined)
-      return known.startsWith(`${revocationId} `) && (amount === null || known.endsWith(` ${amount}`))
-        ? 'nothing'
-        : 'refused';
     const revocation = this.#revocations[revocationId];
     if (revocation === undefined) return 'refused';
     const wasPaidBack = revocation.cause === 'refund' || revocation.cause === 'dispute';
     const own = revocation.owed + revocation.taken;
     const all = wasPaidBack ? own : least(own, this.#stillPaid(revocation.grant) ?? own);
+    if (known !== undefined) {
+      const isSo = amount === null ? all === 0n : known.endsWith(` ${amount}`);
+      return known.startsWith(`${revocationId} `) && isSo ? 'nothing' : 'refused';
+    }
     const wanted = amount ?? all;
     if (wanted <= 0n || wanted > all) return 'refused';
     const owed = least(wanted, revocation.owed);
@@ -156,14 +158,14 @@ export class PlainAccount extends PlainMoney {
   #reverse({ reversalId, requestId, amount, reason, nowMs }: Of<'ReverseDebit'>): Verdict {
     if (reason.trim() === '') return 'refused';
     const known = this.#reversals[reversalId];
-    if (known !== undefined)
-      return known.startsWith(`${requestId} `) && (amount === null || known.endsWith(` ${amount}`))
-        ? 'nothing'
-        : 'refused';
     const taken = this.taken[requestId];
     const request = this.requests[requestId];
     if (taken === undefined || request === undefined) return 'refused';
     const all = taken.reduce((sum, part) => sum + part.amount, 0n);
+    if (known !== undefined) {
+      const isSo = amount === null ? all === 0n : known.endsWith(` ${amount}`);
+      return known.startsWith(`${requestId} `) && isSo ? 'nothing' : 'refused';
+    }
     const wanted = amount ?? all;
     if (wanted <= 0n || wanted > all) return 'refused';
     // From what was taken last.
