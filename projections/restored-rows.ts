@@ -23,11 +23,12 @@ export class RestoredRows implements StoredRows {
   *all<T>(table: ViewTable, decode: (values: Row) => T): Generator<T> {
     try {
       const select = this.#select(table, `ORDER BY ${keyOf(table)}`);
-      let last = '';
+      let last: ColumnValue | undefined;
       for (const row of select.iterate() as Iterable<unknown> as Iterable<Row>) {
         // SQLite takes its pages for sorted: what is not where it is sought is there for nobody who asks for it alone.
-        const first = String(row[0]);
-        if (first < last) throw new Error(`a row of ${table.name} is not where its key is sought`);
+        const [first = null] = row;
+        if (last !== undefined && !isInOrder(last, first))
+          throw new Error(`a row of ${table.name} is not where its key is sought`);
         last = first;
         yield decode(row);
       }
@@ -91,6 +92,13 @@ export class RestoredRows implements StoredRows {
     select.setReturnArrays(true);
     return select;
   }
+}
+
+/** As SQLite sorts what keys hold: numbers by value, texts by their UTF-8 bytes; JavaScript's `<` knows UTF-16 alone. */
+function isInOrder(last: ColumnValue, first: ColumnValue): boolean {
+  if (typeof last === 'string' && typeof first === 'string')
+    return last === first || Buffer.compare(Buffer.from(last), Buffer.from(first)) < 0;
+  return typeof last === 'number' && typeof first === 'number' && last <= first;
 }
 
 const keyOf = ({ columns, keyColumns }: ViewTable): string => Object.keys(columns).slice(0, keyColumns).join(', ');

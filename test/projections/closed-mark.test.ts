@@ -1,24 +1,28 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { accountId, accountStream } from '../../contracts/ids.ts';
+import { accountId, accountStream, CATALOG_STREAM } from '../../contracts/ids.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { wasClosedWhole } from '../../projections/closed-mark.ts';
 import { damageOfRows } from '../../projections/damaged-rows.ts';
 import { damageOf } from '../../projections/damaged-views.ts';
 import { damageOfRowsInThread } from '../../projections/in-views-thread.ts';
 import { Projections } from '../../projections/projections.ts';
+import { openRows, RestoredRows } from '../../projections/restored-rows.ts';
 import { restoreViews } from '../../projections/view-store.ts';
 import { viewsOfThisProgram } from '../../projections/views-of-this-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { opened } from '../fixtures/ledger/example-account.ts';
+import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { inTurnsThroughout, passing } from '../fixtures/ledger/turns.ts';
 import { exchangePages } from '../fixtures/ledger/views-pages.ts';
-import { execute } from './example-ledger.ts';
+import { execute, viewsFile } from './example-ledger.ts';
 import { caughtUp, logOf, writeUnknown, written } from './started-projections.ts';
 
 inTurnsThroughout();
+
+const RECORDED = recordingBy('test', 0);
 
 describe('a file of views says that it was closed whole', () => {
   test('once it was, and no more from its next opening on, also in a copy of the file alone', async () => {
@@ -100,10 +104,35 @@ describe('rows that cannot all be relied on', () => {
   });
 });
 
+describe('rows whose keys SQLite sorts otherwise than text', () => {
+  test('are where they are sought: a catalog of eleven publications is taken up by the next start', async () => {
+    const log = new MemoryEventLog();
+    const { data } = exampleOf('CatalogPublished');
+    for (let version = 1; version <= 11; version++)
+      log.write(CATALOG_STREAM, encodeEvents([{ type: 'CatalogPublished', data: { ...data, version } }], RECORDED));
+    const path = await written(log);
+    const damaged: string[] = [];
+    const onDamaged = (why: string): void => void damaged.push(why);
+    const again = endedLater(await passing(Projections.start({ log, path, persist: true, onDamaged })));
+    expect(damaged).toEqual([]);
+    expect([again.catalog.state.version, again.catalog.state.revision]).toEqual([11, 10]);
+  });
+
+  test('are where they are sought: texts are sorted by their UTF-8 bytes', () => {
+    const path = viewsFile();
+    const ids = ['\u{ff21}', '\u{1f600}'];
+    const create = 'CREATE TABLE some (id TEXT NOT NULL, PRIMARY KEY (id)) STRICT, WITHOUT ROWID';
+    execute(path, `${create}; INSERT INTO some VALUES ('${ids.toReversed().join("'), ('")}')`);
+    const rows = new RestoredRows(openRows(path));
+    expect([...rows.all({ name: 'some', columns: { id: 'TEXT' }, keyColumns: 1 }, ([id]) => id)]).toEqual(ids);
+    rows.close();
+  });
+});
+
 /** Of which the rows stand on several pages. */
 const many = { log: new MemoryEventLog(), accounts: 60 };
 async function manyWritten(): Promise<string> {
   for (let number = 0; number < many.accounts; number++)
-    many.log.write(accountStream(accountId(`account-${100 + number}`)), encodeEvents([opened], recordingBy('test', 0)));
+    many.log.write(accountStream(accountId(`account-${100 + number}`)), encodeEvents([opened], RECORDED));
   return written(many.log);
 }
