@@ -1,13 +1,14 @@
 import { Worker } from 'node:worker_threads';
 import type { UpcastFiles } from './upcast-views.ts';
-import type { ViewsTask, ViewsTaskDone } from './views-thread.ts';
+import type { NotForNow, ViewsTask, ViewsTaskDone } from './views-thread.ts';
 
 /** @throws what `upcastViews` throws; Error where the signal is aborted before */
 export async function upcastInThread(
   files: UpcastFiles,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, number> | null> {
+): Promise<ReadonlyMap<string, number> | NotForNow | null> {
   const done = await inThread({ type: 'upcast', files }, signal);
+  if ('notForNow' in done) return done;
   return 'upcastFrom' in done ? done.upcastFrom : null;
 }
 

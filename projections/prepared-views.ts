@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { isFolderLocked } from '../ledger/journal/folder-lock.ts';
 import { readUndamaged } from './damaged-views.ts';
@@ -76,8 +77,13 @@ async function upcastLive(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number> | null> {
   try {
-    const from = await upcastInThread({ from: files.live, to: files.upcast }, signal);
+    const from = await upcastWithRoom(files, signal);
     if (from === null) return null;
+    if ('notForNow' in from) {
+      removeViews(files.upcast);
+      onUnmade(from.notForNow);
+      return null;
+    }
     await settledFile(files.live, AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]));
     switchFiles(files, files.upcast);
     return from;
@@ -87,6 +93,16 @@ async function upcastLive(
     onUnmade(error instanceof Error ? error.message : String(error));
     return null;
   }
+}
+
+/** Where there is no room, that of the views of before is taken, once: the live ones come in their place, whatever this start comes to. */
+async function upcastWithRoom(files: ViewFiles, signal: AbortSignal): ReturnType<typeof upcastInThread> {
+  const of = { from: files.live, to: files.upcast };
+  const made = await upcastInThread(of, signal);
+  const isWanting = made !== null && 'notForNow' in made;
+  if (!isWanting || !existsSync(files.previous) || areOfThisProgram(files.previous) === true) return made;
+  removeViews(files.previous);
+  return upcastInThread(of, signal);
 }
 
 /** Whether views had come to the end of the log once. */

@@ -32,6 +32,8 @@ export function upcastViews(
   const database = new DatabaseSync(to);
   try {
     prepareFile(database, views);
+    // A log of all rows beside them would take their room twice; what is not made whole is removed.
+    database.exec('PRAGMA journal_mode = MEMORY');
     database.prepare('ATTACH ? AS older').run(from);
     // All or nothing: without its checkpoint a file is one of no views.
     database.exec('BEGIN IMMEDIATE');
@@ -46,6 +48,7 @@ export function upcastViews(
       database.prepare(`INSERT INTO main.${UPCAST_FROM} VALUES (?, ?)`).run(name, version);
     markClosed(database);
     database.exec('COMMIT');
+    database.exec('PRAGMA main.journal_mode = WAL');
   } finally {
     // What was not committed goes with it.
     database.close();

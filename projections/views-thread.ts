@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
 import { damageOfRows } from './damaged-rows.ts';
 import { type UpcastFiles, upcastViews } from './upcast-views.ts';
 import { viewsOfThisProgram } from './views-of-this-program.ts';
@@ -8,8 +9,14 @@ export type ViewsTask =
   | { readonly type: 'upcast'; readonly files: UpcastFiles }
   | { readonly type: 'look'; readonly path: string };
 
+/** That nothing is wrong with the views, and why nothing was made of them all the same: for want of room, or of descriptors. */
+export interface NotForNow {
+  readonly notForNow: string;
+}
+
 /** What `upcastViews`, or `damageOfRows`, answers, or why it cannot. */
 export type ViewsTaskDone =
+  | NotForNow
   | { readonly upcastFrom: ReadonlyMap<string, number> | null }
   | { readonly damage: string | null }
   | { readonly failed: string };
@@ -21,7 +28,8 @@ function carryOut(task: ViewsTask): ViewsTaskDone {
       ? { upcastFrom: upcastViews(task.files, viewsOfThisProgram()) }
       : { damage: damageOfRows(task.path) };
   } catch (error) {
-    return { failed: error instanceof Error ? error.message : String(error) };
+    if (task.type === 'upcast' && mayPass(error)) return { notForNow: messageOf(error) };
+    return { failed: messageOf(error) };
   }
 }
 

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -51,6 +62,8 @@ assert(LIVES.size > 1, 'lives of then among those of the seed');
 inTurnsThroughout();
 afterAll(killStarted);
 
+/** Less than what views have that nobody has folded yet. */
+const SHORT = 128 * 1_024;
 const never = (reason: string): never => expect.fail(reason);
 const prepare = (files: ViewFiles, onUnmade: (reason: string) => void = never, signal = new AbortController().signal) =>
   takePreparedViews(files, onUnmade, signal);
@@ -230,6 +243,30 @@ describe('views of an earlier version', () => {
     },
   );
 
+  it.runIf(canMount)(
+    'take the room of what this start replaces where there is no other, but not of what it may go over to',
+    async () => {
+      const { files, all, folded } = await folder();
+      const onDisk = () => {
+        const disk = smallDisk(4_096);
+        const made = viewFilesOf(dirname(disk.folder));
+        mkdirSync(made.rebuildFolder);
+        cpSync(files.live, made.live);
+        return { disk, made };
+      };
+      const full = onDisk();
+      writeFileSync(full.made.previous, Buffer.alloc(1_048_576));
+      full.disk.leaveFree(SHORT);
+      expect(await prepare(full.made)).toMatchObject({ type: 'upcast' });
+      expect([rowsOf(full.made.live), dump(full.made.previous)]).toEqual([folded, dump(files.live)]);
+      // Those of this program may be gone over to.
+      const own = onDisk();
+      cpSync(all, own.made.previous);
+      own.disk.leaveFree(SHORT);
+      expect(await prepare(own.made, () => undefined)).toMatchObject({ type: 'folded', path: own.made.previous });
+    },
+  );
+
   it('are made of nothing once all is folded anew from the first event', async () => {
     const { files, log } = await folder();
     await prepare(files);
@@ -276,20 +313,37 @@ describe('a view that was upcast once', () => {
     clear: () => undefined,
   });
 
+  function writeSmall(path: string, more = 0): void {
+    const database = new DatabaseSync(path);
+    database.exec(`PRAGMA user_version = 3; CREATE TABLE stored_view (name TEXT, version INTEGER);
+      CREATE TABLE checkpoint (one INTEGER, feed TEXT, checkpoint TEXT); CREATE TABLE written (one INTEGER, writes INTEGER);
+      CREATE TABLE stamped (name TEXT, total INTEGER); CREATE TABLE known_current (one INTEGER, at_ms INTEGER);
+      CREATE TABLE small_v1 (id TEXT PRIMARY KEY, text TEXT, stamp INTEGER);
+      INSERT INTO stored_view VALUES ('small', 1); INSERT INTO checkpoint VALUES (1, 'log', '{"position":1,"stream":"a","revision":0,"id":"x"}');
+      INSERT INTO written VALUES (1, 4); INSERT INTO small_v1 VALUES ('a', '1', 4);
+      WITH RECURSIVE more(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more LIMIT ${more})
+        INSERT INTO small_v1 SELECT printf('b%06d', n), printf('%.800c', 'x'), 4 FROM more WHERE ${more} > 0;
+      INSERT INTO stamped SELECT 'small_v1', sum(stamp) FROM small_v1`);
+    database.close();
+  }
+
+  it.runIf(canMount)('takes the room of its rows once, with nothing left beside the file', () => {
+    const one = join(temporaryFolder(), 'one');
+    writeSmall(one, 4_000);
+    const disk = smallDisk(Math.ceil((statSync(one).size * 1.5) / 1_024));
+    const two = join(dirname(disk.folder), 'two');
+    expect(upcastViews({ from: one, to: two }, [viewOf(2)])).toEqual(new Map([['small', 1]]));
+    expect(readdirSync(dirname(two))).toEqual(['two']);
+    expect(statSync(two).size).toBeGreaterThan(3_000_000);
+  });
+
   it('is upcast again, and still says of which version its rows were', () => {
     const [one, two, three] = ['one', 'two', 'three'].map((name) => join(temporaryFolder(), name)) as [
       string,
       string,
       string,
     ];
-    const database = new DatabaseSync(one);
-    database.exec(`PRAGMA user_version = 3; CREATE TABLE stored_view (name TEXT, version INTEGER);
-      CREATE TABLE checkpoint (one INTEGER, feed TEXT, checkpoint TEXT); CREATE TABLE written (one INTEGER, writes INTEGER);
-      CREATE TABLE stamped (name TEXT, total INTEGER); CREATE TABLE known_current (one INTEGER, at_ms INTEGER);
-      CREATE TABLE small_v1 (id TEXT, text TEXT, stamp INTEGER);
-      INSERT INTO stored_view VALUES ('small', 1); INSERT INTO checkpoint VALUES (1, 'log', '{"position":1,"stream":"a","revision":0,"id":"x"}');
-      INSERT INTO written VALUES (1, 4); INSERT INTO stamped VALUES ('small_v1', 4); INSERT INTO small_v1 VALUES ('a', '1', 4)`);
-    database.close();
+    writeSmall(one);
     expect(upcastViews({ from: one, to: two }, [viewOf(2)])).toEqual(new Map([['small', 1]]));
     expect(upcastViews({ from: two, to: three }, [viewOf(3)])).toEqual(new Map([['small', 1]]));
     const made = new DatabaseSync(three, { readOnly: true });
