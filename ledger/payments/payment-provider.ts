@@ -68,6 +68,8 @@ export interface AccountFacts {
 export interface PaymentProvider {
   /** As events name it. */
   readonly name: string;
+  /** Why it never takes such a price, null where it does: told before anything is begun. Absent: it takes any. */
+  declines?(price: MicroUsd): string | null;
   /**
    * Begins what was claimed by an event, or finds out what became of it: under the attempt's own key, so that asking again
    * charges nothing again. @throws Error where it cannot be told: the attempt stays open

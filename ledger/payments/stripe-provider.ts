@@ -64,6 +64,9 @@ export class StripeProvider implements TellingProvider {
     for (const client of this.#clients) client.close();
   }
 
+  declines = (price: MicroUsd): string | null =>
+    centsOf(price) === null ? 'Stripe charges whole cents, and 0.50 USD at the least' : null;
+
   ask = (one: AskedPayment): Promise<PaymentOutcome> => this.#told(one, false);
 
   withdraw = (one: AskedPayment): Promise<PaymentOutcome> => this.#told(one, true);
@@ -71,8 +74,8 @@ export class StripeProvider implements TellingProvider {
   /** @param ends whatever is not decided */
   async #told(one: AskedPayment, ends: boolean): Promise<PaymentOutcome> {
     const { attempt } = one;
-    if (centsOf(attempt.price) === null)
-      return { type: 'abandoned', reason: 'Stripe charges whole cents, and 0.50 USD at the least' };
+    const reason = this.declines(attempt.price);
+    if (reason !== null) return { type: 'abandoned', reason };
     const names = await this.#namesOf(one);
     return asked(() => {
       if (attempt.kind === 'purchase') return this.#askPage(one, names, ends);

@@ -79,6 +79,9 @@ it('gateway payment refund and dispute take the credits of money that went back,
   await expect(program.run('payment', 'dispute', ...dispute, '--usd', '20')).rejects.toMatchObject(most);
   expect(await program.json('payment', 'dispute', ...dispute, '--usd', '15')).toMatchObject({ balanceMicroUsd: '0' });
   await program.run('payment', 'close-dispute', ...dispute, '--outcome', 'won');
+  expect(await program.run('payment', 'list', 'acct_ada')).toContain(
+    'paid; 5.00 USD refunded (credit note 1); 15.00 USD disputed (case 7), won',
+  );
   expect(await balance()).toBe('15000000');
   await program.run('credits', 'revoke', 'acct_ada', '--grant', 'payment_transfer 42', '--usd', '12', '--reason', 'x');
   expect(await program.run(...refund.with(-1, 'credit note 2'))).toMatch(

@@ -44,6 +44,18 @@ it('gateway credits purchase says at which page of Stripe it is paid, once, and 
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
 });
 
+it('a purchase of what Stripe never charges is refused before anything is written', async () => {
+  const { server, program } = await site();
+  for (const [option, ...args] of [
+    ['--usd', '--usd', '0.30'],
+    ['--price-usd', '--usd', '20', '--price-usd', '20.001'],
+  ] as const)
+    await expect(program.run('credits', 'purchase', 'acct_ada', ...args)).rejects.toMatchObject({
+      ...{ exitCode: 3, message: `acct_ada: ${option}: Stripe charges whole cents, and 0.50 USD at the least` },
+    });
+  expect([await program.json('payment', 'list', 'acct_ada'), server.asked]).toEqual([[], []]);
+});
+
 it('one of an account of another product is neither asked for nor made by the provider of this one', async () => {
   const { server, program, configure } = await site();
   await program.run(...PURCHASE);

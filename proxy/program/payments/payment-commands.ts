@@ -128,12 +128,23 @@ function* openOf(accounts: Accounts): Generator<ListedPayment> {
 
 const ROW: ShownRow<ListedPayment> = {
   head: ['account', 'attempt', 'for', 'provider', 'USD credits', 'USD price', 'begun', 'state', 'payment'],
-  cells: ({ accountId, attempt: { attemptId, kind, provider, credits, price, startedAtMs, state, paymentId } }) => [
+  cells: ({ accountId, attempt: { attemptId, kind, provider, credits, price, startedAtMs, paymentId, ...became } }) => [
     ...[accountId, attemptId, kind, provider, formatUsd(credits), formatUsd(price)],
-    ...[new Date(startedAtMs).toISOString(), state, paymentId ?? ''],
+    ...[new Date(startedAtMs).toISOString(), sayState(became), paymentId ?? ''],
   ],
   json: ({ accountId, attempt: { credits, price, startedAtMs, ...attempt } }) => ({
     ...{ accountId, ...attempt, creditsMicroUsd: credits, priceMicroUsd: price },
     startedAt: new Date(startedAtMs).toISOString(),
   }),
 };
+
+/** With what went back of it, and its disputes by the names under which they are closed. */
+const sayState = ({ state, refunds, disputes }: Pick<PaymentAttempt, 'state' | 'refunds' | 'disputes'>): string =>
+  [
+    state,
+    ...refunds.map(({ refundId, amount }) => `${formatUsd(amount)} USD refunded (${refundId})`),
+    ...disputes.map(
+      ({ disputeId, amount, outcome }) =>
+        `${formatUsd(amount)} USD disputed (${disputeId}), ${outcome === null ? 'open' : outcome}`,
+    ),
+  ].join('; ');

@@ -4,7 +4,7 @@ import { type AccountId, type AttemptId, attemptId } from '../../../contracts/id
 import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, usdArgument } from '../command-arguments.ts';
-import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 import { askProvider, configuredProvider, sayOutcome } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -50,8 +50,12 @@ async function purchase(id: AccountId, { usd, priceUsd, id: given }: PurchaseOpt
   const { actor: by } = recordingOf(context);
   const price = priceUsd ?? usd;
   await readPayer(context, { log, configuration }, id, 'StartPurchase');
-  // Before anything is claimed: its secrets may be missing.
-  const { name: provider } = await configuredProvider(context, { log, configuration });
+  // Before anything is claimed: its secrets may be missing, and it may never take so much.
+  const taker = await configuredProvider(context, { log, configuration });
+  const { name: provider } = taker;
+  const why = taker.declines?.(price) ?? null;
+  if (why !== null)
+    throw new CommandError(`${id}: ${priceUsd === undefined ? '--usd' : '--price-usd'}: ${why}`, EXIT.refused);
   const begun = { attemptId: attempt, provider, amount: usd, price, by, nowMs: context.clock() };
   const { recordedAt, events } = await runAccountCommand(context, log, id, { type: 'StartPurchase', ...begun });
   const asked = await askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt }, events);
