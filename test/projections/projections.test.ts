@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, expect, test, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { CATALOG_STREAM, commandId, position, relayStream, revision, type StreamName } from '../../contracts/ids.ts';
+import {
+  accountId,
+  CATALOG_STREAM,
+  commandId,
+  position,
+  relayStream,
+  revision,
+  type StreamName,
+} from '../../contracts/ids.ts';
 import { Projections } from '../../projections/projections.ts';
 import type { ViewSource, ViewSourceOptions } from '../../projections/view-source.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { KEY } from '../fixtures/ledger/example-account.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { collect } from '../fixtures/ledger/shared-log.ts';
 import { inTurnsThroughout, passing, turns, until } from '../fixtures/ledger/turns.ts';
-import { dump, positionOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
+import { dump, positionOf, secretOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
 import {
   A,
   ALL,
@@ -122,7 +131,7 @@ describe('projections', () => {
     const path = viewsFile();
     const log = logOf();
     const ownersIn = ({ accounts }: Projections) =>
-      [0, 1, 2, 3].map((number) => accounts.keys.find(`${number}a`.repeat(32))?.accountId);
+      ['a0', 'a1', 'a2', 'a3'].map((id) => accounts.keys.find(secretOf(accountId(id), KEY))?.accountId);
     const first = await caughtUp(log, path);
     expect(ownersIn(first.projections)).toEqual(['a0', 'a1', 'a2', 'a3']);
     await first.close();
