@@ -202,6 +202,9 @@ export const LIMITS = Object.freeze({
   pricedUsesMax: 32,
   /** Of one account. */
   membersMax: 1_000,
+  /** Of one account that are valid at once, and of one of its members who is no owner: nobody alone takes all that the others may have. */
+  keysMax: 1_000,
+  keysOfMemberMax: 200,
   /** Of a monthly limit: percents that are told of. */
   thresholdsMax: 10,
   /** How long the secret before goes on when a key is rotated: where nothing is said, and at most. */
@@ -248,6 +251,7 @@ assert(
   4 * (LIMITS.clockSkewMs + LIMITS.clockJumpMs) < LIMITS.leaseSlackMs,
   'two proxies at their bounds agree on leases',
 );
+assert(LIMITS.keysOfMemberMax < LIMITS.keysMax, 'no member alone has all keys that an account may have');
 assert(LIMITS.paymentLooksAtOnceMax < LIMITS.paymentsAtOnceMax, 'who waits for a payment stands behind no renewals');
 assert(LIMITS.reloadWaitingPerAccountMax < LIMITS.reloadWaitingMax, 'one account does not wait in the place of all');
 assert(LIMITS.leaseReclaimMs < LIMITS.leaseWaitMs, 'a wait for others is part of the wait for a lease');

@@ -354,6 +354,7 @@ export type CommandRefusalCode =
   | 'member_exists'
   | 'member_not_found'
   | 'too_many_members'
+  | 'too_many_keys'
   | 'last_owner'
   | 'key_ended'
   | 'debit_not_found'

@@ -16,13 +16,40 @@ export function issueKey(command: CommandOf<'IssueKey'>, state: OpenAccount): De
   if (expiresAtMs !== null && expiresAtMs <= nowMs)
     return commandRefused('invalid_period', 'expiresAt: must be in the future');
   const whose = memberOfKey(state, { member: command.member ?? null });
-  if (roleOf(state, whose) === null) return memberNotFound(whose);
+  const role = roleOf(state, whose);
+  if (role === null) return memberNotFound(whose);
+  const full = whyFull(state, { whose: role === 'owner' ? null : whose, nowMs });
+  if (full !== null) return full;
   // As keys of before there were members say it, so that programs of then read it, too.
   const member = isSameMember(whose, state.email) ? null : whose;
   const expiresAt = expiresAtMs === null ? null : instant(expiresAtMs);
   const allowed = models === null ? null : [...models];
   const data = { keyId, name, sha256, last4, issuer, expiresAt, models: allowed, monthlyLimit, member };
   return [{ type: 'ApiKeyIssued', data }];
+}
+
+/**
+ * Accounts that have more already go on with them. Those that are revoked, or have ended, do not count.
+ * @param whose null where the account's own bound is the only one
+ */
+function whyFull(
+  state: OpenAccount,
+  { whose, nowMs }: { readonly whose: string | null; readonly nowMs: number },
+): CommandRefusal | null {
+  const valid = Object.values(state.keys).filter(
+    ({ revokedAtMs, expiresAtMs }) => revokedAtMs === null && (expiresAtMs === null || expiresAtMs > nowMs),
+  );
+  const own = whose === null ? [] : valid.filter((key) => isSameMember(memberOfKey(state, key), whose));
+  if (own.length >= LIMITS.keysOfMemberMax) return tooManyKeys(state, `${whose} has`, own);
+  return valid.length >= LIMITS.keysMax ? tooManyKeys(state, 'the account has', valid) : null;
+}
+
+function tooManyKeys({ accountId }: OpenAccount, who: string, [first, ...others]: readonly ApiKey[]): CommandRefusal {
+  const revoking = `gateway key revoke ${accountId} ${first?.keyId}`;
+  return commandRefused(
+    'too_many_keys',
+    `${who} ${others.length + 1} keys that are valid, and no more are issued: revoke one that nobody uses (gateway key list ${accountId} says when each was used last), as ${revoking}, or rotate one`,
+  );
 }
 
 export function revokeKey({ keyId, nowMs }: CommandOf<'RevokeKey'>, state: OpenAccount): Decision {
