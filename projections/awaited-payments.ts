@@ -20,7 +20,13 @@ const payingSchema = z.looseObject({
             period: z.looseObject({ startMs: z.number() }).nullish(),
           }),
         ),
-        reload: z.looseObject({ consentedAtMs: z.number().nullable(), declines: z.number() }).nullable(),
+        reload: z
+          .looseObject({
+            consentedAtMs: z.number().nullable(),
+            declines: z.number(),
+            unanswered: z.number().optional(),
+          })
+          .nullable(),
       }),
       plan: z
         .looseObject({
@@ -89,8 +95,8 @@ function awaitedOf(accountId: string, state: string, nowMs: number): AwaitedPaym
 /** The newest of each kind, where it still matters. What an operator takes is an operator's to say. */
 function givenUpOf({ payments: { attempts, reload }, plan }: StoredBilling): AwaitedAttempt[] {
   const all = Object.values(attempts);
-  // None in vain: it is off, or configured anew since.
-  const isInVain = reload !== null && reload.declines > 0;
+  // None in vain: it is off, or configured anew since. Earlier versions of the view count them among the declines.
+  const isInVain = reload !== null && (reload.unanswered ?? reload.declines) > 0;
   const startMs = plan?.due?.startMs;
   return [
     ...(isInVain ? newestOf(all.filter(({ kind }) => kind === 'reload')) : []),

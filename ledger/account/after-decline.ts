@@ -6,7 +6,7 @@ import type { PaymentAttempt } from './payments-state.ts';
 import { isOpen } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { duePlan, isAwaited, newestRenewal } from './plans.ts';
-import { isConsented, waitAfter } from './reload.ts';
+import { isAnswered, isConsented, pausesNext, waitAfter } from './reload.ts';
 
 /** Of a period of a plan, after the first decline, the second, the third; after the next one it waits for another payment method, or for the end of its grace. */
 const RENEWAL_AGAIN_MS = [DAY_MS, 2 * DAY_MS, 4 * DAY_MS] as const;
@@ -27,7 +27,7 @@ export function afterDecline(
 ): AfterDecline {
   const { reload } = billing.payments;
   const isReload = attempt.kind === 'reload' && reload !== null;
-  const waits = isReload ? waitAfter(reload) : waitOfRenewal(attempt, billing);
+  const waits = isReload ? (pausesNext(reload) ? undefined : waitAfter(reload)) : waitOfRenewal(attempt, billing);
   if (waits !== undefined && !isTerminal) return { nextAttemptAt: instant(nowMs + waits), pause: [] };
   const paused: AccountEvent = { type: 'AutoReloadPaused', data: { reason: code, at: instant(nowMs) } };
   return { nextAttemptAt: null, pause: isReload ? [paused] : [] };
@@ -42,8 +42,8 @@ export function afterGivenUp(
   { payments: { reload } }: OpenAccount['billing'],
   nowMs: number,
 ): AccountEvent[] {
-  const isAnswer = attempt.kind === 'reload' && attempt.provider === MANUAL;
-  if (!isAnswer || reload === null || !isConsented(reload, attempt) || waitAfter(reload) !== undefined) return [];
+  const isAnswer = attempt.kind === 'reload' && isAnswered(attempt);
+  if (!isAnswer || reload === null || !isConsented(reload, attempt) || !pausesNext(reload)) return [];
   return [{ type: 'AutoReloadPaused', data: { reason: GIVEN_UP, at: instant(nowMs) } }];
 }
 

@@ -44,6 +44,8 @@ const reload = z.strictObject({
   consentedAtMs: ms.nullable(),
   /** Of attempts, one after another. */
   declines: z.int(),
+  /** Attempts since then, or between them, that were given up as nobody has answered: they make the wait longer, and pause nothing. */
+  unanswered: z.int(),
   /** No attempt before; null is any time. */
   nextAttemptAtMs: ms.nullable(),
   /** Why; null where it is not. */

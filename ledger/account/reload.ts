@@ -1,9 +1,10 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import { MANUAL } from '../../contracts/payments-configuration.ts';
 import { entryOf } from './keyed-tree.ts';
 import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
 
 const HOUR_MS = 3_600_000;
-/** After the first attempt that was declined or given up, the second, the third; the next one pauses. */
+/** After the first attempt that was declined or given up, the second, and each from the third on; a decline behind three of its kind pauses. */
 const RELOAD_AGAIN_MS = [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS] as const;
 
 /** How auto-reload stands after an event, of which `payments` has the rest already. */
@@ -35,8 +36,10 @@ export function evolveReload(payments: PaymentsState, event: AccountEvent): Relo
     case 'PaymentAbandoned': {
       const attempt = entryOf(payments.attempts, event.data.attemptId);
       if (attempt?.kind !== 'reload' || !isConsented(reload, attempt)) return reload;
-      const nextAttemptAtMs = Date.parse(event.data.at) + (waitAfter(reload) ?? RELOAD_AGAIN_MS[2]);
-      return { ...reload, declines: reload.declines + 1, nextAttemptAtMs };
+      const nextAttemptAtMs = Date.parse(event.data.at) + waitAfter(reload);
+      return isAnswered(attempt)
+        ? { ...reload, declines: reload.declines + 1, nextAttemptAtMs }
+        : { ...reload, unanswered: reload.unanswered + 1, nextAttemptAtMs };
     }
     default:
       return reload;
@@ -49,11 +52,18 @@ export const isConsented = (
   { startedAtMs }: Pick<PaymentAttempt, 'startedAtMs'>,
 ): boolean => reload !== null && reload.consentedAtMs !== null && startedAtMs >= reload.consentedAtMs;
 
-/** After one more that brought nothing, in milliseconds; undefined is a pause, or as long as the last one where nobody has answered. */
-export const waitAfter = ({ declines }: ReloadState): number | undefined => RELOAD_AGAIN_MS[declines];
+/** Whether somebody says no with it as it is given up: an operator does; a provider that is away, or refuses, has declined nothing. */
+export const isAnswered = ({ provider }: Pick<PaymentAttempt, 'provider'>): boolean => provider === MANUAL;
+
+/** Whether one more decline is the last: what nobody has answered is none. */
+export const pausesNext = ({ declines }: ReloadState): boolean => declines >= RELOAD_AGAIN_MS.length;
+
+/** After one more that brought nothing, in milliseconds: the longer, the more there were, answered or not. */
+export const waitAfter = ({ declines, unanswered }: ReloadState): number =>
+  RELOAD_AGAIN_MS[declines + unanswered] ?? RELOAD_AGAIN_MS[2];
 
 /** As nothing has been in vain yet. */
-const ANEW = { declines: 0, nextAttemptAtMs: null, paused: null, skipped: null } as const;
+const ANEW = { declines: 0, unanswered: 0, nextAttemptAtMs: null, paused: null, skipped: null } as const;
 
 const isReload = ({ attempts }: PaymentsState, attemptId: string): boolean =>
   entryOf(attempts, attemptId)?.kind === 'reload';

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { RequestId } from '../../contracts/ids.ts';
+import { MANUAL } from '../../contracts/payments-configuration.ts';
 import { textDecoderOf } from '../../contracts/schema-decoder.ts';
 import { encoderOf } from '../../contracts/schema-encoder.ts';
 import {
@@ -75,6 +76,7 @@ const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>>
   12: (account) => account,
   13: ({ billing, ...account }) => ({ ...account, billing: withUpgrade(billing as BillingJson) }),
   14: ({ billing, ...account }) => ({ ...account, billing: withDeclined(billing as BillingJson) }),
+  15: ({ billing, ...account }) => ({ ...account, billing: withUnanswered(billing as BillingJson) }),
 };
 
 const NO_BILLING_OF_8: BillingJson = {
@@ -104,6 +106,19 @@ function withDeclined({ plan: stored, ...billing }: BillingJson): AccountJson {
   const plan = (stored ?? null) as AccountJson | null;
   const due = (plan?.due ?? null) as AccountJson | null;
   return { ...billing, plan: due === null ? plan : { ...plan, due: { ...due, declined: null } } };
+}
+
+/** They were counted as one: as many as were counted are the newest that came to nothing, one after another. */
+function withUnanswered({ payments, ...billing }: BillingJson): AccountJson {
+  const reload = (payments.reload ?? null) as AccountJson | null;
+  if (reload === null) return { ...billing, payments };
+  const counted = Object.values(payments.attempts as Attempts)
+    .filter(({ kind, state }) => kind === 'reload' && (state === 'failed' || state === 'abandoned'))
+    .toSorted((one, other) => Number(other.startedAtMs) - Number(one.startedAtMs))
+    .slice(0, Number(reload.declines));
+  const unanswered = counted.filter(({ state, provider }) => state === 'abandoned' && provider !== MANUAL).length;
+  const declines = Number(reload.declines) - unanswered;
+  return { ...billing, payments: { ...payments, reload: { ...reload, declines, unanswered } } };
 }
 
 const withoutPlan = ({ payments, ...billing }: BillingJson): AccountJson => ({

@@ -48,7 +48,7 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
     attempt.paidBy = paymentId;
     books.paid.set(paymentId, attempt);
     if (attempt.kind === 'reload' && books.reload !== null)
-      Object.assign(books.reload, { declines: 0, retryAt: '', skipped: null });
+      Object.assign(books.reload, { declines: 0, unanswered: 0, retryAt: '', skipped: null });
   }
   const name = `payment_${paymentId}`;
   const credits = String(attempt?.credits ?? amount);

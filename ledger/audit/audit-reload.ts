@@ -20,7 +20,7 @@ import type {
 
 const CENT = 10_000n;
 const HOUR_MS = 3_600_000;
-/** From the first failure to another attempt, from the second, from the third; the fourth pauses. */
+/** From the first that came to nothing to another attempt, from the second, and from each later one; the fourth failure pauses. */
 const WAITS_MS = [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS];
 /** The same of a plan's period, after each of its attempts. */
 const RENEWAL_WAITS_MS = [86_400_000, 172_800_000, 345_600_000];
@@ -43,7 +43,7 @@ export function takeMethod(books: AccountBooks, { paymentMethodId, consentedAt }
 }
 
 /** As nothing has been in vain. */
-const anew = () => ({ declines: 0, isPaused: false, retryAt: '', skipped: null });
+const anew = () => ({ declines: 0, unanswered: 0, isPaused: false, retryAt: '', skipped: null });
 
 export function takeReload(books: AccountBooks, started: ReloadStartedData): void {
   const { attemptId, provider, amount, price, startedAt, monthTotal } = started;
@@ -95,8 +95,11 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   const period = attempt?.kind === 'renewal' ? attempt.period : null;
   if (plan !== null && plan.due !== null && plan.due.from === period?.from) plan.due.isDeclined = true;
   const renewals = plan !== null && period !== null && isOfPlan(plan, 'renewal', period) ? plan.due : null;
-  const waits = reload === null ? RENEWAL_WAITS_MS[(renewals?.attempts ?? 0) - 1] : WAITS_MS[reload.declines];
-  const waitMs = isTerminal ? undefined : waits;
+  // Programs of before counted what nobody has answered among the failures, and have paused it by that.
+  const isAsBefore = reload !== null && nextAttemptAt === null && reload.declines + reload.unanswered > 2;
+  const isLast = isTerminal || isAsBefore || (reload !== null && reload.declines > 2);
+  const waits = reload === null ? RENEWAL_WAITS_MS[(renewals?.attempts ?? 0) - 1] : waitOf(reload);
+  const waitMs = isLast ? undefined : waits;
   const next = waitMs === undefined ? 'never' : new Date(instantMs(failedAt) + waitMs).toISOString();
   compare(books, `${attemptId}: when another may be begun`, nextAttemptAt ?? 'never', next);
   if (reload === null) return;
@@ -115,12 +118,14 @@ export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata 
   const { startedAt, provider } = books.attempts.get(attemptId) ?? {};
   if (startedAt === undefined || reload === null || reload.consentedAt === null || startedAt < reload.consentedAt)
     return;
-  const waitMs = WAITS_MS[reload.declines];
-  reload.declines += 1;
-  reload.retryAt = new Date(instantMs(at) + (waitMs ?? 4 * HOUR_MS)).toISOString();
-  if (waitMs !== undefined) return;
+  reload.retryAt = new Date(instantMs(at) + waitOf(reload)).toISOString();
+  const isLast = provider === 'manual' && reload.declines > 2;
   // Programs of before have paused it whoever has given up.
-  const told = provider === 'manual' ? 'given up once more, and auto-reload is not paused' : null;
+  const mayPause = reload.declines + reload.unanswered > 2;
+  if (provider === 'manual') reload.declines += 1;
+  else reload.unanswered += 1;
+  if (!mayPause) return;
+  const told = isLast ? 'given up once more, and auto-reload is not paused' : null;
   books.following = {
     type: 'AutoReloadPaused',
     fields: { reason: 'given_up' },
@@ -129,6 +134,8 @@ export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata 
     told,
   };
 }
+
+const waitOf = ({ declines, unanswered }: OwnReload): number => WAITS_MS[Math.min(declines + unanswered, 2)] ?? 0;
 
 export function takePaused(books: AccountBooks): void {
   const { reload, following } = books;

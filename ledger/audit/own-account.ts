@@ -169,6 +169,8 @@ export interface OwnReload {
   readonly cap: bigint;
   /** Failures, one after another. */
   declines: number;
+  /** Attempts that were given up, and whose provider had said nothing. */
+  unanswered: number;
   isPaused: boolean;
   /** None may be begun before; '' is any time. */
   retryAt: string;

@@ -185,6 +185,37 @@ describe('auto-reload', () => {
     expect(faultsOf([...life, paused])).toEqual([]);
   });
 
+  test('is paused by the fourth decline, not by one behind three that nobody has answered: they make it wait longer alone', () => {
+    let life = low;
+    for (const [id, agoMs] of GIVEN_UP) life = lived(life, reload(id, NOW + agoMs), giveUp(id, NOW + agoMs));
+    for (const [id, hours] of [
+      ['r4', 7],
+      ['r5', 11],
+      ['r6', 15],
+    ] as const) {
+      const nowMs = NOW + hours * HOUR;
+      life = lived(life, reload(id, nowMs));
+      const [failed, ...more] = given(...life).decided(fail(id, nowMs));
+      expect([failed?.data, more]).toMatchObject([{ nextAttemptAt: at(nowMs + 4 * HOUR) }, []]);
+      // Programs of before took it for the fourth.
+      const never = { ...failed, data: { ...failed?.data, nextAttemptAt: null } } as AccountEvent;
+      const paused: AccountEvent = { type: 'AutoReloadPaused', data: { reason: 'card_declined', at: at(nowMs) } };
+      expect(faultsOf([...life, never, paused])).toEqual([]);
+      life = lived(life, fail(id, nowMs));
+    }
+    const givenUpNow = lived(life, reload('r7', NOW + 19 * HOUR), giveUp('r7', NOW + 19 * HOUR));
+    expect(givenUpNow.at(-1)?.type).toBe('PaymentAbandoned');
+    life = lived(givenUpNow, reload('r8', NOW + 23 * HOUR), fail('r8', NOW + 23 * HOUR));
+    const [failed, paused] = life.slice(-2);
+    expect([failed, paused?.type]).toMatchObject([{ data: { nextAttemptAt: null } }, 'AutoReloadPaused']);
+    expect(faultsOf(life)).toEqual([]);
+    const goesOn = { ...failed, data: { ...failed?.data, nextAttemptAt: at(NOW + 27 * HOUR) } } as AccountEvent;
+    expect(faultsOf([...life.slice(0, -2), goesOn])).toContainEqual(expect.stringMatching(/r8: when another may be/));
+    expect(faultsOf(life.slice(0, -1))).toContainEqual(
+      expect.stringMatching(/r8: failed for good, and auto-reload is/),
+    );
+  });
+
   test('is ended as a purchase by nobody', () => {
     const end: AccountCommand = { type: 'EndPurchase', attemptId: attemptId('r1'), reason: 'x', nowMs: NOW };
     given(...lived(low, reload('r1'))).refuses(end, 'attempt_not_found', /^r1 is no purchase \(reload\): it ends with/);

@@ -3,6 +3,7 @@ import type { AccountEvent } from '../../../contracts/events.ts';
 import { attemptId, keyId, leaseId, proxyId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { INITIAL_SPEND, type OpenAccount } from '../../../ledger/account/account-state.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { NO_EXCEPTIONS } from '../../../ledger/account/exceptions-state.ts';
 import { allAttempts } from '../../../ledger/account/payments.ts';
 import { accountOfText, accountText, accountTextUpcaster } from '../../../ledger/account/stored-account.ts';
@@ -15,6 +16,7 @@ import {
   openAccount,
   opened,
   requestOf,
+  usd,
 } from '../../fixtures/ledger/example-account.ts';
 import { catalogOf, subscribed, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 
@@ -119,6 +121,56 @@ test('an account of before knows not why what its plan costs was declined', () =
   });
   for (const one of [openAccount(events), account])
     expect(accountTextUpcaster(14)?.(accountText(one))).toBe(accountText(one));
+});
+
+test('reloads that nobody has answered are counted apart in an account of before, as a fold of its events has them', () => {
+  const HOUR = 3_600_000;
+  const configure = (consentedAtMs: number, target = usd(20_000_000)): AccountCommand => ({
+    ...{ type: 'ConfigureAutoReload', threshold: ONE, target, monthlyCap: usd(90_000_000), consentedAtMs, by: 'x' },
+  });
+  const startMs = ms('2026-11-01T00:00:00.000Z');
+  let events: AccountEvent[] = [opened];
+  const live = (command: AccountCommand): void => {
+    events = [...events, ...given(...events).decided(command)];
+  };
+  live(configure(startMs));
+  live({
+    ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'cus_1', paymentMethodId: 'pm_1', brand: 'visa' },
+    ...{ last4: '4242', consentedAtMs: startMs, by: 'x' },
+  });
+  const checked = (count: { readonly declines: number; readonly unanswered: number }): void => {
+    const after = openAccount(events);
+    expect(after.billing.payments.reload).toMatchObject(count);
+    const { billing, ...others } = JSON.parse(accountText(after));
+    const { unanswered, ...reload } = billing.payments.reload;
+    const together = { ...reload, declines: reload.declines + unanswered };
+    const payments = { ...billing.payments, reload: together };
+    const before = JSON.stringify({ ...others, billing: { ...billing, payments } });
+    expect(accountOfText(accountTextUpcaster(15)?.(before) ?? '')).toStrictEqual(after);
+  };
+  const inVain = (id: string, hours: number, provider: string, isDeclined: boolean): void => {
+    const nowMs = startMs + hours * HOUR;
+    const of = { attemptId: attemptId(id), nowMs };
+    live({ type: 'StartAutoReload', provider, ...of });
+    live(
+      isDeclined
+        ? { type: 'RecordPaymentFailure', code: 'card_declined', isTerminal: false, ...of }
+        : { type: 'AbandonPayment', reason: 'x', ...of },
+    );
+  };
+  checked({ declines: 0, unanswered: 0 });
+  inVain('a', 0, 'manual', false);
+  inVain('b', 10, 'stripe', false);
+  inVain('c', 20, 'stripe', true);
+  checked({ declines: 2, unanswered: 1 });
+  // Of other terms nothing has come to nothing yet, and what is begun by those that were is none of theirs.
+  live({ type: 'StartAutoReload', attemptId: attemptId('d'), provider: 'stripe', nowMs: startMs + 30 * HOUR });
+  live(configure(startMs + 31 * HOUR, usd(15_000_000)));
+  live({ type: 'AbandonPayment', attemptId: attemptId('d'), reason: 'x', nowMs: startMs + 32 * HOUR });
+  checked({ declines: 0, unanswered: 0 });
+  inVain('e', 40, 'stripe', false);
+  checked({ declines: 0, unanswered: 1 });
+  expect(accountTextUpcaster(15)?.(accountText(account))).toBe(accountText(account));
 });
 
 test('accounts that have nothing of it share what stands for that', () => {

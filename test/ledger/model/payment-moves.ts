@@ -88,9 +88,9 @@ export const paymentMoves = [
   move(
     1,
     'decline, or give up, again and again',
-    { times: fc.integer({ min: 2, max: 5 }), provider, isGivenUp: fc.boolean() },
-    function* ({ times, provider: taker, isGivenUp }, account) {
-      for (let time = 0; time < times; time++) {
+    { tries: fc.array(fc.record({ provider, isGivenUp: fc.boolean() }), { minLength: 2, maxLength: 6 }) },
+    function* ({ tries }, account) {
+      for (const { provider: taker, isGivenUp } of tries) {
         const { nowMs } = account;
         const id = attemptId(`reload${account.next()}`);
         yield { type: 'StartAutoReload', attemptId: id, provider: taker, nowMs };

@@ -10,7 +10,10 @@ interface PlainReload {
   readonly cap: bigint;
   /** Null is off. */
   readonly consentedMs: number | null;
-  declines: number;
+  /** Whoever could pay has said no so often. */
+  noes: number;
+  /** It came to nothing so often. */
+  vain: number;
   notBeforeMs: number;
   isPaused: boolean;
   /** Why none was begun last, where that was written down and is so still. */
@@ -183,10 +186,11 @@ export class PlainPayments {
   #inVain(nowMs: number, isForGood: boolean, isAnswer: boolean): void {
     const reload = this.#reload;
     if (reload === null) return;
-    reload.declines += 1;
-    const isLast = isAnswer && (isForGood || reload.declines > 3);
+    reload.vain += 1;
+    if (isAnswer) reload.noes += 1;
+    const isLast = isAnswer && (isForGood || reload.noes > 3);
     if (isLast) reload.isPaused = true;
-    reload.notBeforeMs = isLast ? 0 : nowMs + HOUR_MS * Math.min(4, 2 ** (reload.declines - 1));
+    reload.notBeforeMs = isLast ? 0 : nowMs + HOUR_MS * Math.min(4, 2 ** (reload.vain - 1));
   }
 
   #configure({ threshold, target, monthlyCap: cap, consentedAtMs }: Of<'ConfigureAutoReload'>): Verdict {
@@ -195,14 +199,14 @@ export class PlainPayments {
     const isSame = before?.threshold === threshold && before.target === target && before.cap === cap;
     if (before !== null && isSame && (before.consentedMs === null) === (consentedAtMs === null) && !before.isPaused)
       return 'nothing';
-    const anew = { declines: 0, notBeforeMs: 0, isPaused: false, skipped: null };
+    const anew = { noes: 0, vain: 0, notBeforeMs: 0, isPaused: false, skipped: null };
     this.#reload = { threshold, target, cap, consentedMs: consentedAtMs, ...anew };
     return 'done';
   }
 
   #anew(): void {
     if (this.#reload !== null)
-      Object.assign(this.#reload, { declines: 0, notBeforeMs: 0, isPaused: false, skipped: null });
+      Object.assign(this.#reload, { noes: 0, vain: 0, notBeforeMs: 0, isPaused: false, skipped: null });
   }
 }
 
