@@ -9,14 +9,19 @@ export async function upcastInThread(
 ): Promise<ReadonlyMap<string, number> | NotForNow | null> {
   const done = await inThread({ type: 'upcast', files }, signal);
   if ('notForNow' in done) return done;
-  return 'upcastFrom' in done ? done.upcastFrom : null;
+  if (!('upcastFrom' in done)) throw otherAnswer(done);
+  return done.upcastFrom;
 }
 
 /** @throws what `damageOfRows` throws; Error where the signal is aborted before */
 export async function damageOfRowsInThread(path: string, signal: AbortSignal): Promise<string | null> {
   const done = await inThread({ type: 'look', path }, signal);
-  return 'damage' in done ? done.damage : null;
+  if (!('damage' in done)) throw otherAnswer(done);
+  return done.damage;
 }
+
+const otherAnswer = (done: ViewsTaskDone): Error =>
+  new Error(`the thread that reads the views has answered something else: ${Object.keys(done).join(', ')}`);
 
 function inThread(task: ViewsTask, signal: AbortSignal): Promise<ViewsTaskDone> {
   const done = Promise.withResolvers<ViewsTaskDone>();

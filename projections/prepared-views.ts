@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { isFolderLocked } from '../ledger/journal/folder-lock.ts';
+import { beginAnew } from './begin-anew.ts';
 import { readUndamaged } from './damaged-views.ts';
 import { upcastInThread } from './in-views-thread.ts';
-import { areViewsOf, readFoldedThrough, readLedgerOfViews, writeLedgerOfViews } from './known-views.ts';
+import { areViewsOf, readFoldedThrough, readLedgerOfViews } from './known-views.ts';
 import { removeViews, renameViews } from './remove-views.ts';
 import { settledFile, switchFiles } from './switched-file.ts';
 import { areVerified } from './verified-mark.ts';
@@ -62,8 +63,7 @@ export async function takePreparedViews(files: ViewFiles, onUnmade: OnUnmade, si
     switchFiles(files, path);
     return { type: 'folded', path };
   }
-  renameViews(files.live, files.previous);
-  if (identity !== null) writeLedgerOfViews(files.live, identity);
+  beginAnew(files.live, () => renameViews(files.live, files.previous));
   return { type: 'kept' };
 }
 

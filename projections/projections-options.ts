@@ -17,11 +17,9 @@ export interface ProjectionsOptions {
    * some. They are not live before everything in it was looked at once.
    */
   readonly isBeside?: boolean;
-  /** What `prepare` leaves can be relied on, row by row. */
-  readonly isChecked?: boolean;
   /**
    * What has to be done before the file is read, while nobody is served; whether there are views in it then that this program has
-   * just made. It ends with the signal.
+   * just made. All rows that it leaves can be relied on. It ends with the signal.
    */
   readonly prepare?: (signal: AbortSignal) => Promise<boolean>;
   /** Accounts that an operator has parked. */

@@ -273,11 +273,11 @@ export class Projections {
   }
 
   #diskOf(options: ProjectionsOptions): ViewDisk | null {
-    const { path, persist, isBeside, isChecked, onDamaged, onUnwritten, onWrittenAgain } = options;
+    const { path, persist, isBeside, prepare, onDamaged, onUnwritten, onWrittenAgain } = options;
     if (path === null) return null;
     return new ViewDisk({
       ...{ path, persist, views: this.#views, source: this.#source.name },
-      ...(isBeside === true || isChecked === true ? { isChecked: true } : {}),
+      ...(isBeside === true || prepare !== undefined ? { isChecked: true } : {}),
       checkpoint: () => this.#storedCheckpoint(),
       assertRead: (checkpoint) => this.#source.throughOf(checkpoint),
       isCatchingUp: () => !this.#caughtUp,

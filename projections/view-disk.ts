@@ -1,3 +1,4 @@
+import { beginAnew } from './begin-anew.ts';
 import { DamagedViewsError, setDamagedViewsAside, whyDamaged } from './damaged-views.ts';
 import type { RestoredRows } from './restored-rows.ts';
 import type { StoredView } from './view.ts';
@@ -68,7 +69,7 @@ export class ViewDisk {
       const damage = whyDamaged(path, error);
       // Some rows may have been taken before the one that cannot be read.
       onForget();
-      onDamaged(damage, persist ? setDamagedViewsAside(path) : null);
+      onDamaged(damage, persist ? beginAnew(path, () => setDamagedViewsAside(path)) : null);
       return null;
     }
   }

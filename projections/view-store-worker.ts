@@ -1,12 +1,13 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
-import { markClosed } from './closed-mark.ts';
+import { closeWhole, settle } from './closed-mark.ts';
 import type { CloseRequest, WriteAnswer, WriteRequest } from './view-store.ts';
 
 /** Carries out what is written in one transaction, away from the thread that serves requests. */
 const database = new DatabaseSync(String(workerData), { timeout: 5_000 });
 const prepared = new Map<string, StatementSync>();
+let isOpenInFile = false;
 
 parentPort?.on('message', (request: WriteRequest | CloseRequest) => {
   if ('close' in request) {
@@ -21,7 +22,7 @@ parentPort?.on('message', (request: WriteRequest | CloseRequest) => {
 /** Null when this part is carried out, and with the last all of it written. A ROLLBACK that fails ends the thread. */
 function write({ batches, isLast }: WriteRequest): WriteAnswer {
   try {
-    if (!database.isTransaction) database.exec('BEGIN IMMEDIATE');
+    if (!database.isTransaction) begin();
     for (const { statements, rows } of batches)
       for (const row of rows) for (const [sql, values] of statements) prepare(sql).run(...row.slice(0, values));
     if (isLast) database.exec('COMMIT');
@@ -32,10 +33,16 @@ function write({ batches, isLast }: WriteRequest): WriteAnswer {
   }
 }
 
+function begin(): void {
+  // Before what is written now is in it, too.
+  if (!isOpenInFile) isOpenInFile = settle(database);
+  database.exec('BEGIN IMMEDIATE');
+}
+
 /** Where there is no room for it, the next start looks at the rows. */
 function markWhole(): void {
   try {
-    markClosed(database);
+    closeWhole(database);
   } catch (error) {
     if (!mayPass(error)) throw error;
   }

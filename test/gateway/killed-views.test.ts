@@ -1,17 +1,19 @@
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { wasClosedWhole } from '../../projections/closed-mark.ts';
+import { readLedgerOfViews } from '../../projections/known-views.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { execute } from '../projections/example-ledger.ts';
 import { startUpstream } from '../upstream/upstream.ts';
 
 const MIXED = 'UPDATE stamped SET total = total + 1';
+const KILLED = `DROP TABLE closed_whole; ${MIXED}`;
 
 it.each([
-  ['killed, looks at all rows before anything is admitted by them', `DROP TABLE closed_whole; ${MIXED}`, 1],
+  ['killed, looks at all rows before anything is admitted by them', KILLED, 1],
   ['stopped, and closed its views whole, does not', MIXED, 0],
 ])('a start behind a gateway that was %s', async (_what, sql, setAside) => {
   const upstream = endedLater(await startUpstream());
@@ -20,9 +22,9 @@ it.each([
   await first.stop();
   const file = join(first.data, 'views.db');
   expect(wasClosedWhole(file)).toBe(true);
-  const database = new DatabaseSync(file);
-  database.exec(sql);
-  database.close();
+  const identity = readLedgerOfViews(file);
+  expect(identity).not.toBeNull();
+  execute(file, sql);
 
   const logLines: string[] = [];
   const second = await startTestGateway({ upstreamUrl: upstream.url, data: first.data, logLines });
@@ -32,7 +34,26 @@ it.each([
     Array.from({ length: setAside }, () => expect.objectContaining({ reason: expect.stringMatching(/one moment/) })),
   );
   expect(existsSync(`${file}.damaged`)).toBe(setAside > 0);
+  // What was made anew belongs to the ledger, so that a rebuild can take its place.
+  expect(readLedgerOfViews(file)).toEqual(identity);
   expect((await post({ ...first, url: second.url }, '/v1/messages', asking('opal-medium'))).status).toBe(200);
   expect(wasClosedWhole(file)).toBe(false);
+  await second.stop();
+});
+
+it('a start that takes up other views than the live ones looks at the rows of those', async () => {
+  const first = await startTestGateway();
+  await first.events();
+  await first.stop();
+  const file = join(first.data, 'views.db');
+  const previous = join(first.data, 'views.previous.db');
+  copyFileSync(file, previous);
+  execute(previous, KILLED);
+  execute(file, `UPDATE stored_view SET version = 6 WHERE name = 'balance'`);
+  const logLines: string[] = [];
+  const second = await startTestGateway({ data: first.data, logLines });
+  expect(logLines.join()).toContain('what was made of this one takes its place');
+  expect(logLines.join()).toMatch(/not of one moment/);
+  expect(existsSync(`${file}.damaged`)).toBe(true);
   await second.stop();
 });

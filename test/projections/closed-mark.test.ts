@@ -1,15 +1,17 @@
 import { copyFileSync, writeFileSync } from 'node:fs';
-import { describe, expect, test } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { accountId, accountStream, CATALOG_STREAM } from '../../contracts/ids.ts';
+import { accountId, accountStream, CATALOG_STREAM, ledgerId } from '../../contracts/ids.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { wasClosedWhole } from '../../projections/closed-mark.ts';
 import { damageOfRows } from '../../projections/damaged-rows.ts';
 import { damageOf } from '../../projections/damaged-views.ts';
 import { damageOfRowsInThread } from '../../projections/in-views-thread.ts';
+import { readLedgerOfViews, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { Projections } from '../../projections/projections.ts';
 import { openRows, RestoredRows } from '../../projections/restored-rows.ts';
-import { restoreViews } from '../../projections/view-store.ts';
+import { restoreViews, ViewStore } from '../../projections/view-store.ts';
 import { viewsOfThisProgram } from '../../projections/views-of-this-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { opened } from '../fixtures/ledger/example-account.ts';
@@ -37,6 +39,54 @@ describe('a file of views says that it was closed whole', () => {
     expect(wasClosedWhole(path)).toBe(false);
     await close();
     expect(wasClosedWhole(path)).toBe(true);
+  });
+
+  /** Null where it holds no snapshot. */
+  const readerOf = (path: string, begin: string | null = null): DatabaseSync => {
+    const reader = new DatabaseSync(path, { readOnly: true });
+    onTestFinished(() => (reader.isOpen ? reader.close() : undefined));
+    if (begin !== null) reader.exec(begin);
+    reader.prepare('SELECT count(*) FROM checkpoint').get();
+    return reader;
+  };
+
+  test.each([
+    ['also where another has it open', null, true],
+    ['but not where another reads on in what it was before', 'BEGIN', false],
+  ])('%s at its end', async (_what, begin, isWhole) => {
+    const log = logOf();
+    const path = viewsFile();
+    const { projections, close } = await caughtUp(log, path);
+    await passing(projections.whenWritten());
+    const reader = readerOf(path, begin);
+    await close();
+    reader.close();
+    expect(wasClosedWhole(path)).toBe(isWhole);
+  });
+
+  test('until it is opened, which waits for nobody who reads it: that it is open goes into the file before what is written once it is read no more', async () => {
+    const path = await written(logOf());
+    const reader = readerOf(path, 'BEGIN');
+    const asked = [vi.spyOn(DatabaseSync.prototype, 'exec'), vi.spyOn(DatabaseSync.prototype, 'prepare')];
+    onTestFinished(() => asked.forEach((one) => void one.mockRestore()));
+    const store = endedLater(
+      ViewStore.open({ path, views: viewsOfThisProgram(), keep: true, onDied: () => undefined }),
+    );
+    const checkpoints = asked
+      .flatMap(({ mock }) => mock.calls.flat())
+      .filter((sql) => /checkpoint\(/.test(String(sql)));
+    // SQLite waits for readers in any other.
+    expect(checkpoints).toEqual(['PRAGMA wal_checkpoint(PASSIVE)']);
+    const isCopyWhole = (): boolean => {
+      copyFileSync(path, `${path}.copy`);
+      return wasClosedWhole(`${path}.copy`);
+    };
+    const write = () => passing(store.write([], { source: 'log', checkpoint: '{}', currentAtMs: null }));
+    await write();
+    expect([wasClosedWhole(path), isCopyWhole()]).toEqual([false, true]);
+    reader.close();
+    await write();
+    expect(isCopyWhole()).toBe(false);
   });
 
   test('but not beside what another file has left', async () => {
@@ -74,6 +124,7 @@ test('rows of a file that was closed whole are not all looked at by whoever read
 
 describe('rows that cannot all be relied on', () => {
   const ending = new AbortController().signal;
+  const identity = { ledgerId: ledgerId('ledger_1'), generation: 1 };
 
   test('are none in a file that is whole, or holds none', async () => {
     const path = await written(logOf());
@@ -92,6 +143,7 @@ describe('rows that cannot all be relied on', () => {
 
   test('are those whose pages stand in one another’s place, which SQLite takes for whole', async () => {
     const path = await manyWritten();
+    writeLedgerOfViews(path, identity);
     exchangePages(path, '"type":"open"');
     expect(damageOf(path)).toBeNull();
     expect(damageOfRows(path)).toMatch(/^\d+ rows of balance_v\d+ are not found by their keys$/);
@@ -101,6 +153,8 @@ describe('rows that cannot all be relied on', () => {
     const { log } = many;
     endedLater(await passing(Projections.start({ log, path, persist: true, onDamaged })));
     expect(damaged).toEqual([expect.stringContaining('is not where its key is sought')]);
+    // What is made anew belongs to the ledger, too.
+    expect(readLedgerOfViews(path)).toEqual(identity);
   });
 });
 

@@ -11,6 +11,7 @@ import { LogBreaker } from '../../../ledger/log-breaker.ts';
 import { LogProbe } from '../../../ledger/log-probe.ts';
 import type { PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
 import { toldLog } from '../../../ledger/told-log.ts';
+import { beginAnew } from '../../../projections/begin-anew.ts';
 import { wasClosedWhole } from '../../../projections/closed-mark.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { damageOfRowsInThread } from '../../../projections/in-views-thread.ts';
@@ -81,15 +82,14 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   const ledgerWatch = await startLedgerWatch(options, opened);
   // A generation that has begun has put away by now what was of the one before.
   const isOthers = readsLog && areOfThisProgram(views) === false;
-  const isSuspect = existsSync(views) && !wasClosedWhole(views);
   const projections = await Projections.start({
     log,
     // However many accounts there are: whoever asks whether the process lives has an answer meanwhile, and nobody else has.
-    prepare: (signal) => {
-      if (isOthers) return prepareViews(files, logger, signal);
-      return isSuspect ? lookAtRows(views, { onDamaged, signal }) : Promise.resolve(false);
+    prepare: async (signal) => {
+      const has = isOthers && (await prepareViews(files, logger, signal));
+      // Also what has just come into their place: it may be of a command that was killed.
+      return (await haveWholeRows(views, { onDamaged, signal })) && has;
     },
-    isChecked: isSuspect,
     source: await viewSourceOf(configuration, {
       log,
       clientId: proxyIdOf(configuration.data, options.clock()),
@@ -120,13 +120,19 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
 /**
  * A gateway that was killed leaves a file that is whole: SQLite sees to that. But where a machine has lost its power, or a file was copied or put back
  * meanwhile, it may not be, and whatever is admitted by its rows would be wrong: until all of them were looked at nothing is.
+ * Whether they are what they were; where they are not, all is made anew.
  */
-async function lookAtRows(
+async function haveWholeRows(
   path: string,
   { onDamaged, signal }: { readonly onDamaged: OnDamaged; readonly signal: AbortSignal },
-): Promise<false> {
+): Promise<boolean> {
+  if (!existsSync(path) || wasClosedWhole(path)) return true;
   const damage = await damageOfRowsInThread(path, signal);
-  if (damage !== null) onDamaged(damage, setDamagedViewsAside(path));
+  if (damage === null) return true;
+  onDamaged(
+    damage,
+    beginAnew(path, () => setDamagedViewsAside(path)),
+  );
   return false;
 }
 
