@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Action, ROLES, type Role, reachOf } from '../../contracts/permissions.ts';
+import { type Action, PERMISSIONS, ROLES, type Role, reachOf } from '../../contracts/permissions.ts';
 import { EXIT } from '../../proxy/program/command-error.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -96,15 +96,18 @@ describe('--as', () => {
   const byRole = Object.entries(COMMANDS).flatMap(([name, [action, ...args]]) =>
     ROLES.map((role) => [name, role, action, args] as const),
   );
-  it.each(byRole)('%s is for the %s where the table says so', async (name, role, action, args) => {
-    const { exitCode, message } = await said(...name.split(' '), 'acct_ada', ...args, '--as', EMAILS[role]);
-    if (reachOf(action, role) !== null) expect(message).not.toMatch(/may not|no such account/);
-    else
-      expect({ exitCode, message }).toEqual({
-        exitCode: EXIT.refused,
-        message: expect.stringMatching(`^acct_ada: ${role} may not `),
-      });
-  });
+  it.each(byRole)(
+    '%s is for the %s where the table says so, and is refused by its own name',
+    async (name, role, action, args) => {
+      const { exitCode, message } = await said(...name.split(' '), 'acct_ada', ...args, '--as', EMAILS[role]);
+      if (reachOf(action, role) !== null) expect(message).not.toMatch(/may not|no such account/);
+      else
+        expect({ exitCode, message }).toEqual({
+          exitCode: EXIT.refused,
+          message: expect.stringMatching(`^acct_ada: ${role} may not ${PERMISSIONS[action].does}: that is for `),
+        });
+    },
+  );
 
   it('is refused by every other command, whatever it is given', async () => {
     const others = commands.filter(([name]) => COMMANDS[name] === undefined);

@@ -28,13 +28,14 @@ export interface NamedAttempt {
   readonly attemptId?: string | undefined;
 }
 
-/** @throws CommandError where there is none, or not one alone is open */
+/** @param reading what it is read for @throws CommandError where there is none, or not one alone is open */
 export async function findAttempt(
   context: CommandContext,
   provided: ProvidedLog,
   { accountId, attemptId }: NamedAttempt,
+  reading: Parameters<typeof readPayer>[3],
 ): Promise<PaymentAttempt> {
-  const state = await readPayer(context, provided, accountId, 'ListPayments');
+  const state = await readPayer(context, provided, accountId, reading);
   return attemptNamed(state.billing.payments, { accountId, attemptId });
 }
 

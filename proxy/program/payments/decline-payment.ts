@@ -26,7 +26,7 @@ export async function declinePayment(
   await withEventLog(context, command, async (log, configuration) => {
     const { accountId } = named;
     const provided = { log, configuration };
-    const state = await readPayer(context, provided, accountId, 'ListPayments');
+    const state = await readPayer(context, provided, accountId, 'EndPurchase');
     const attempt = attemptNamed(state.billing.payments, named);
     const { attemptId, credits } = attempt;
     // Before its provider ends it.
@@ -70,7 +70,7 @@ const notAsked = ({ provider }: PaymentAttempt): string =>
 
 /** What was paid is not declined any more. @throws CommandError */
 async function refuseIfPaid(context: CommandContext, provided: ProvidedLog, named: NamedAttempt): Promise<void> {
-  const { attemptId, state, paymentId: paid } = await findAttempt(context, provided, named);
+  const { attemptId, state, paymentId: paid } = await findAttempt(context, provided, named, 'EndPurchase');
   if (state !== 'paid') return;
   const { accountId: id } = named;
   throw new CommandError(

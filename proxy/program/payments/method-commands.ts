@@ -4,7 +4,7 @@ import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { nameOfActor } from '../../../contracts/permissions.ts';
 import type { PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { isTelling, type TellingProvider } from '../../../ledger/payments/payment-provider.ts';
-import { assertMayRead, runAccountCommand } from '../accounts/run-account-command.ts';
+import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { show, showWritten } from '../show.ts';
@@ -61,7 +61,7 @@ interface Call extends ProvidedLog {
 
 async function saveByHand({ id: paymentMethodId, brand, last4 }: MethodOptions, call: Call): Promise<void> {
   const { id, log, context } = call;
-  await methodNow(call);
+  await methodNow(call, 'SavePaymentMethod');
   if (paymentMethodId === undefined || brand === undefined || last4 === undefined)
     throw new CommandError('say --id, --brand and --last4', EXIT.usage);
   if (last4.length !== 4) throw new CommandError('--last4: expected four characters', EXIT.usage);
@@ -74,7 +74,7 @@ async function saveByHand({ id: paymentMethodId, brand, last4 }: MethodOptions, 
 /** Its page is shown to the owner, who alone can agree. */
 async function begin(provider: TellingProvider, call: Call): Promise<void> {
   const { id: accountId, context, command } = call;
-  const method = await methodNow(call);
+  const method = await methodNow(call, 'SavePaymentMethod');
   const customerId = method?.provider === provider.name ? method.customerId : null;
   const by = nameOfActor(actorOf(context));
   const page = await answered(accountId, provider.beginMethod({ accountId, by, customerId }));
@@ -86,7 +86,7 @@ async function begin(provider: TellingProvider, call: Call): Promise<void> {
 
 async function look(provider: TellingProvider, page: string, call: Call): Promise<void> {
   const { id: accountId, context, log } = call;
-  await methodNow(call);
+  await methodNow(call, 'SavePaymentMethod');
   const known = await answered(accountId, provider.factsOf({ kind: provider.kinds.consent, id: page }));
   const facts = known?.accountId === accountId ? known.facts.filter(({ type }) => type === 'method') : [];
   if (facts.length === 0)
@@ -95,13 +95,13 @@ async function look(provider: TellingProvider, page: string, call: Call): Promis
       EXIT.refused,
     );
   const { recordedAt } = await recordAs(context, log, { accountId, provider: provider.name, facts });
-  const method = await methodNow(call);
+  const method = await methodNow(call, 'SavePaymentMethod');
   written(call, recordedAt, `${method?.brand} xxxx${method?.last4} may be charged`);
 }
 
 async function remove(call: Call): Promise<void> {
   const { id, log, context, configuration } = call;
-  const method = await methodNow(call);
+  const method = await methodNow(call, 'RemovePaymentMethod');
   const by = recordingOf(context).actor;
   const { recordedAt } = await runAccountCommand(context, log, id, {
     type: 'RemovePaymentMethod',
@@ -121,9 +121,11 @@ async function remove(call: Call): Promise<void> {
 }
 
 /** @throws CommandError for who may not change it */
-async function methodNow({ id, context, ...provided }: Call): Promise<PaymentsState['method']> {
-  const state = await readPayer(context, provided, id, 'ListPayments');
-  assertMayRead(context, id, 'SavePaymentMethod', state);
+async function methodNow(
+  { id, context, ...provided }: Call,
+  change: 'SavePaymentMethod' | 'RemovePaymentMethod',
+): Promise<PaymentsState['method']> {
+  const state = await readPayer(context, provided, id, change);
   return state.billing.payments.method;
 }
 

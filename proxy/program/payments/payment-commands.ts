@@ -95,7 +95,7 @@ async function confirm(
 ): Promise<void> {
   await withEventLog(context, command, async (log, configuration) => {
     const { accountId: id } = named;
-    const attempt = await findAttempt(context, { log, configuration }, named);
+    const attempt = await findAttempt(context, { log, configuration }, named, 'RecordPayment');
     const { attemptId, provider, price, credits } = attempt;
     if (provider !== MANUAL)
       throw new CommandError(

@@ -29,10 +29,15 @@ export function addRefundCommands(payment: Command, context: CommandContext): vo
     .addHelpText('after', '\nExample:\n  gateway payment refund acct_demo "transfer 42" --usd 5')
     .action(async (id: AccountId, payment: string, { usd, id: given }: ReturnOptions, command: Command) => {
       const refundId = given ?? `refund_${randomBytes(8).toString('hex')}`;
-      await run({ id, payment, command, context }, `${formatUsd(usd)} USD refunded (${refundId})`, (said) => ({
-        ...{ type: 'RecordRefund', refundId, amount: usd, refundedAtMs: said.nowMs },
-        ...said,
-      }));
+      await run(
+        'RecordRefund',
+        { id, payment, command, context },
+        `${formatUsd(usd)} USD refunded (${refundId})`,
+        (said) => ({
+          ...{ type: 'RecordRefund', refundId, amount: usd, refundedAtMs: said.nowMs },
+          ...said,
+        }),
+      );
     });
 
   ofPayment(
@@ -44,10 +49,15 @@ export function addRefundCommands(payment: Command, context: CommandContext): vo
     .requiredOption('--id <dispute>', 'what it is called', nameArgument)
     .addHelpText('after', '\nExample:\n  gateway payment dispute acct_demo "transfer 42" --usd 20 --id case-7')
     .action(async (id: AccountId, payment: string, { usd, id: disputeId = '' }: ReturnOptions, command: Command) =>
-      run({ id, payment, command, context }, `${formatUsd(usd)} USD disputed (${disputeId})`, (said) => ({
-        ...{ type: 'RecordDispute', disputeId, amount: usd, openedAtMs: said.nowMs },
-        ...said,
-      })),
+      run(
+        'RecordDispute',
+        { id, payment, command, context },
+        `${formatUsd(usd)} USD disputed (${disputeId})`,
+        (said) => ({
+          ...{ type: 'RecordDispute', disputeId, amount: usd, openedAtMs: said.nowMs },
+          ...said,
+        }),
+      ),
     );
 
   ofPayment(payment, 'close-dispute', 'write down how a dispute ended: what one that was won had taken is restored')
@@ -59,7 +69,7 @@ export function addRefundCommands(payment: Command, context: CommandContext): vo
     )
     .action(async (id: AccountId, payment: string, options: CloseOptions, command: Command) => {
       const { id: disputeId, outcome } = options;
-      await run({ id, payment, command, context }, `dispute ${disputeId} was ${outcome}`, (said) => ({
+      await run('CloseDispute', { id, payment, command, context }, `dispute ${disputeId} was ${outcome}`, (said) => ({
         ...{ type: 'CloseDispute', disputeId, outcome, closedAtMs: said.nowMs },
         ...said,
       }));
@@ -92,13 +102,14 @@ interface Said {
 }
 
 async function run(
+  type: 'RecordRefund' | 'RecordDispute' | 'CloseDispute',
   { id, payment: named, command, context }: Call,
   what: string,
   commandOf: (said: Said) => AccountCommand,
 ): Promise<void> {
   await withEventLog(context, command, async (log, configuration) => {
     const payment = paymentId(named);
-    const state = await readPayer(context, { log, configuration }, id, 'ListPayments');
+    const state = await readPayer(context, { log, configuration }, id, type);
     const attempt = paidBy(state.billing.payments, payment);
     if (attempt !== undefined && attempt.provider !== MANUAL)
       throw new CommandError(`${id}: ${named} is of ${attempt.provider}, which tells it itself`, EXIT.refused);

@@ -32,7 +32,7 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
     )
     .action(async (id: AccountId, options: ReloadOptions, command: Command) =>
       withEventLog(context, command, async (log, configuration) => {
-        const state = await readPayer(context, { log, configuration }, id, 'ListPayments');
+        const state = await readPayer(context, { log, configuration }, id, 'ConfigureAutoReload');
         const { reload } = state.billing.payments;
         const threshold = options.thresholdUsd ?? reload?.threshold;
         const target = options.targetUsd ?? reload?.target;
