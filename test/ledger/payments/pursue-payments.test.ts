@@ -12,6 +12,7 @@ import { recordingBy } from '../../../ledger/recording-by.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { ACCOUNT, ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { stripeScene } from '../../fixtures/stripe/stripe-example.ts';
 
 const NOW = ms('2026-11-20T10:00:00.000Z');
 const OPERATOR: Actor = { type: 'operator', name: 'test' };
@@ -83,4 +84,62 @@ it('what may be charged is asked for as it is charged', async () => {
     { type: 'RemovePaymentMethod', by: 'owner@example.com', nowMs: NOW } as const,
   ])
     expect(await pursued(meanwhile, 'reload')).toEqual(['asks of purchase pm', 'asks of reload with nothing']);
+});
+
+/** Something is done elsewhere just before the next append comes to it. */
+class ShiftingLog extends MemoryEventLog {
+  before: (() => Promise<void>) | null = null;
+
+  override async append(...args: Parameters<MemoryEventLog['append']>): ReturnType<MemoryEventLog['append']> {
+    const { before } = this;
+    this.before = null;
+    await before?.();
+    return super.append(...args);
+  }
+}
+
+it('what another gateway has begun since this one looked is looked for where the provider refuses: that one may have asked before', async () => {
+  const { server, provider } = await stripeScene();
+  const log = new ShiftingLog();
+  log.write(accountStream(ACCOUNT), encodeEvents([opened], recordingBy('test', NOW)));
+  const [accounts, others] = [new AccountViews(), new AccountViews()];
+  const pursuedBy = async (views: AccountViews): Promise<void> => {
+    await catchUpAccount(log, views, ACCOUNT);
+    await pursuePayments(ACCOUNT, {
+      ...{ log, accounts: views, provider, catalog: () => EMPTY_CATALOG, clock: () => NOW, asksOpen: false },
+      onUnknown: () => undefined,
+      onRefused: () => undefined,
+    });
+  };
+  await catchUpAccount(log, accounts, ACCOUNT);
+  const card = { customerId: 'cus_1', paymentMethodId: 'pm_ok', brand: 'visa', last4: '4242' };
+  for (const command of [
+    { type: 'SavePaymentMethod', provider: 'stripe', ...card, consentedAtMs: NOW, by: 'owner@example.com' },
+    configure,
+  ] as const)
+    await executeOnRepository(
+      log,
+      accounts,
+      ACCOUNT,
+      command,
+      command.type === 'SavePaymentMethod' ? SYSTEM : OPERATOR,
+      recordingBy('test', NOW),
+    );
+  // The other one's payment is made, and it ends before it has written that down.
+  log.before = async () => {
+    log.before = async () => {
+      log.before = async () => {
+        throw new Error('ended');
+      };
+    };
+    await pursuedBy(others);
+    server.faults.push('forbidden', 'forbidden');
+  };
+  await pursuedBy(accounts);
+  expect(server.all('payment_intent').length).toBe(1);
+  expect(log.events.slice(-3).map(({ type }) => type)).toEqual([
+    'AutoReloadStarted',
+    'PaymentSucceeded',
+    'CreditsGranted',
+  ]);
 });

@@ -23,4 +23,7 @@ it('a plan whose renewal was declined is shown with why, when it is tried again,
   const why = 'the renewal of the plan team was declined (do_not_honor)';
   expect(shown(nowMs)).toBe(`${why}, it is tried again at 2026-10-21T00:00:00.000Z, and ${end}: ${next}`);
   expect(shown(nowMs + DAY_MS)).toBe(`${why}, ${end}: ${next}`);
+  const endMs = ms('2026-11-03T00:00:00.000Z');
+  expect(shown(endMs - 1)).toBe(`${why}, ${end}: ${next}`);
+  expect(shown(endMs)).toBe(`${why}, the time to pay it was over at 2026-11-03T00:00:00.000Z: ${next}`);
 });
