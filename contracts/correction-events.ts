@@ -14,20 +14,25 @@ import {
 /** Why, and by whom: no correction is without. */
 const said = { reason: text, actor: text };
 
+const shares = z.array(z.strictObject({ grantId: grantIdField, amount: microUsdField }));
+
 /** What comes back of an amount that was taken before, in the reverse of the order in which it was taken. */
 const comesBack = {
   amount: microUsdField,
   /** Of the amount what no grant had covered when it was taken. */
   uncovered: microUsdField,
-  /** Of that what is owed still, and is owed no more. Other grants have filled the rest meanwhile: it comes back first below. */
+  /**
+   * What was owed, and is owed no more: first of what no grant had covered, of which others have filled the rest meanwhile, and
+   * that comes back first below; then, named in `setOff`, for whatever else is owed.
+   */
   owedLess: microUsdField,
+  /** What had been taken of these grants, and comes back to none. */
+  setOff: shares,
   /** What grants have back, each with its end from here on (exclusive; null is never). */
   reinstated: z.array(
     z.strictObject({ grantId: grantIdField, amount: microUsdField, expiresAt: instantField.nullable() }),
   ),
 };
-
-const shares = z.array(z.strictObject({ grantId: grantIdField, amount: microUsdField }));
 
 /** Events of an account that undo others, or put something right. */
 export const correctionEvents = {
@@ -38,8 +43,10 @@ export const correctionEvents = {
     amount: microUsdField,
     /** Of the amount what the grant still held. */
     taken: microUsdField,
-    /** The rest, which is owed. */
+    /** The rest, which is owed, */
     uncovered: microUsdField,
+    /** as far as these other grants do not pay it at once. */
+    setOff: shares,
     cause: z.enum(['refund', 'dispute', 'fraud', 'administration']),
     paymentId: text.nullable(),
     revokedAt: instantField,
@@ -82,9 +89,11 @@ export const correctionEvents = {
     adjustmentId: grantIdField,
     direction: z.enum(['up', 'down']),
     amount: microUsdField,
-    /** Downwards: what it took of which grants, and what of it they do not hold, which is owed. */
+    /** Downwards: what it took of which grants, and what of it they do not hold, which is owed, */
     shares,
     uncovered: microUsdField,
+    /** as far as these, which can be spent only later, do not pay it at once. */
+    setOff: shares,
     adjustedAt: instantField,
     ...said,
     balanceAfter: balanceField,

@@ -17,6 +17,12 @@ interface TwoWayStep {
 type FormStep = Upcaster | TwoWayStep;
 export type FormSteps = { readonly [T in EventType]?: readonly FormStep[] };
 
+/** Before, no credits that were there, or that came back, paid what is owed otherwise. */
+const WITH_SET_OFF: TwoWayStep = {
+  up: (data) => ({ ...data, setOff: [] }),
+  down: ({ setOff, ...data }) => (isDeepStrictEqual(setOff, []) ? data : null),
+};
+
 /**
  * How the stored forms of before become today's: for each type the steps from version 1 to 2, from 2 to 3, and so on.
  * A step is only ever added, together with the change of the type's schema, and with its way down: while a program that
@@ -24,6 +30,8 @@ export type FormSteps = { readonly [T in EventType]?: readonly FormStep[] };
  * up: what an older form did not say is said to be unknown.
  */
 export const FORM_STEPS: FormSteps = {
+  ...{ GrantRevoked: [WITH_SET_OFF], GrantRestored: [WITH_SET_OFF] },
+  ...{ DebitReversed: [WITH_SET_OFF], BalanceAdjusted: [WITH_SET_OFF] },
   AccountOpened: [
     {
       up: (data) => ({ ...data, product: 'gateway' }),

@@ -22,9 +22,10 @@ import { organizationSchema } from './organization-state.ts';
  * their periods; 10 has soft limits, limits of members, and the thresholds of each; 11 when a
  * payment method was removed; 12 keeps what was asked for before a dearer plan until that is paid; 13 counts reloads that
  * were given up among those that were declined; 14 the dearer plan that was asked for last; 15
- * why what a plan's period costs was declined last; 16 counts reloads that nobody has answered apart from those that were declined.
+ * why what a plan's period costs was declined last; 16 counts reloads that nobody has answered apart from those that were
+ * declined; 17 which grants have paid for a revocation.
  */
-export const ACCOUNT_STATE_VERSION = 16;
+export const ACCOUNT_STATE_VERSION = 17;
 
 const ms = z.int();
 

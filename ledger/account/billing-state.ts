@@ -9,8 +9,10 @@ const revocationSchema = z.strictObject({
   cause: z.enum(['refund', 'dispute', 'fraud', 'administration']),
   paymentId: z.string().nullable(),
   amount: microUsdField,
-  /** Of the amount what the grant held; the rest is owed. */
+  /** Of the amount what the grant held; the rest is owed, */
   taken: microUsdField,
+  /** but for what these have paid at once. */
+  setOff: z.array(z.strictObject({ grantId: grantIdField, amount: microUsdField })),
   /** What of the amount has come back, and by which restorations. */
   restored: microUsdField,
   restorations: z.array(z.strictObject({ restorationId: z.string(), amount: microUsdField })),

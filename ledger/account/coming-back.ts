@@ -4,17 +4,18 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { Grant, OpenAccount } from './account-state.ts';
 import { type CommandRefusal, commandRefused } from './commands.ts';
-import { unrestored } from './corrections.ts';
 import { isExpired } from './grants.ts';
-import type { GrantShare } from './shares-room.ts';
+import { firstOf, type GrantShare, sumOf } from './shares-room.ts';
 
 interface Taken {
-  /** What no grant had covered. */
+  /** What no grant had covered that was meant to. */
   readonly uncovered: bigint;
+  /** Who has paid at once of that, or more: the first has it back first. */
+  readonly paidBy: readonly GrantShare[];
   /** What of which grants comes back, the first first. */
-  readonly shares: readonly { readonly grantId: GrantId; readonly amount: bigint }[];
-  /** The shares were revoked, and not spent: nothing else has come in their place. */
-  readonly isHeld: boolean;
+  readonly shares: readonly GrantShare[];
+  /** The grant that all of it was revoked of; null where it was spent. */
+  readonly revokedOf: GrantId | null;
 }
 
 interface ComingBack {
@@ -23,24 +24,30 @@ interface ComingBack {
   /** The account's, after that. */
   readonly balance: bigint;
   readonly owedLess: MicroUsd;
+  readonly setOff: GrantShare[];
   readonly reinstated: EventData<'GrantRestored'>['reinstated'];
 }
 
 /**
- * How what was taken comes back: what no grant had covered first lowers what is owed. What of it was filled meanwhile, and
- * what a grant has no room for any more because it has got as much in another's place, goes to the grants in the reverse of
- * the burn order, those that are over last. A grant that is over has a new end then, a stated time from now.
+ * How what was taken comes back: first it lowers what is owed, whatever that is of, what no grant had covered before what had
+ * been taken of grants, and of that the part that comes last. What others have filled meanwhile, and what a grant has no room
+ * for any more because it has got as much in another's place, or because it was revoked, goes to the grants in the reverse of
+ * the burn order, those that are over last; but for what some have paid at once, which goes back to them. A grant that is over has a new end then, a stated time from now.
  */
 export function comingBack(state: OpenAccount, taken: Taken, nowMs: number): ComingBack | CommandRefusal {
-  const owedLess = taken.uncovered < state.uncovered ? taken.uncovered : state.uncovered;
-  const room = roomOf(state);
-  if (taken.isHeld)
-    for (const { grantId, amount } of taken.shares) room.set(grantId, (room.get(grantId) ?? 0n) + amount);
-  const own = taken.shares.map(({ grantId, amount }) => roomTaken(room, { grantId, amount }));
-  const lacking = taken.shares.reduce((sum, { amount }, at) => sum + amount - (own[at]?.amount ?? 0n), 0n);
+  const ofUncovered = taken.uncovered < state.uncovered ? taken.uncovered : state.uncovered;
+  const filled = taken.uncovered - ofUncovered;
+  const { left, setOff } = withoutLast(taken.shares, state.uncovered - ofUncovered);
+  const room = roomOf(state, taken);
+  const own = left.map((share) => roomTaken(room, share));
+  const payers = firstOf(taken.paidBy, filled).map((share) => roomTaken(room, share));
   const inPlace = inReverse(state.grants, nowMs);
-  const filled = spread(inPlace, room, taken.uncovered - owedLess);
-  const shares = [...filled, ...own, ...spread(inPlace, room, lacking)].filter(({ amount }) => amount > 0n);
+  const shares = [
+    ...payers,
+    ...spread(inPlace, room, filled - sumOf(payers)),
+    ...own,
+    ...spread(inPlace, room, sumOf(left) - sumOf(own)),
+  ].filter(({ amount }) => amount > 0n);
   const writtenOff: Extract<AccountEvent, { type: 'CreditsExpired' }>[] = [];
   const reinstated: ComingBack['reinstated'] = [];
   for (const { grantId, amount } of shares) {
@@ -55,34 +62,48 @@ export function comingBack(state: OpenAccount, taken: Taken, nowMs: number): Com
     const endMs = isOver ? nowMs + LIMITS.comesBackForMs : grant.expiresAtMs;
     reinstated.push({ grantId, amount, expiresAt: endMs === null ? null : new Date(endMs).toISOString() });
   }
-  if (
-    Buffer.byteLength(JSON.stringify(reinstated, (_, one) => (typeof one === 'bigint' ? `${one}` : one))) >
-    LIMITS.debitGrantsBytesMax
-  )
+  const named = JSON.stringify([...setOff, ...reinstated], (_, one) => (typeof one === 'bigint' ? `${one}` : one));
+  if (Buffer.byteLength(named) > LIMITS.debitGrantsBytesMax)
     return commandRefused(
       'too_many_grants',
-      `amount: it would come back to ${reinstated.length} grants: say a smaller one`,
+      `amount: it would come back of ${setOff.length + reinstated.length} grants: say a smaller one`,
     );
   const balance = writtenOff.reduce((left, { data }) => left - data.amount, state.balance as bigint);
-  return { writtenOff, balance, owedLess: microUsd(owedLess), reinstated };
+  return { writtenOff, balance, owedLess: microUsd(ofUncovered + sumOf(setOff)), setOff, reinstated };
 }
 
-/** What was spent of each grant, and so can come back to it. What has expired or is revoked has its own way back. */
-function roomOf({ grants, billing }: OpenAccount): Map<GrantId, bigint> {
+/** So much of them as there is, from the last, and the others. */
+function withoutLast(shares: readonly GrantShare[], amount: bigint) {
+  const left: GrantShare[] = [];
+  const setOff: GrantShare[] = [];
+  let wanted = amount;
+  for (const { grantId, amount: has } of shares.toReversed()) {
+    const part = has < wanted ? has : wanted;
+    wanted -= part;
+    if (part > 0n) setOff.push({ grantId, amount: microUsd(part) });
+    if (part < has) left.push({ grantId, amount: microUsd(has - part) });
+  }
+  return { left: left.reverse(), setOff };
+}
+
+/**
+ * What can come back to each grant: what it gave, and neither has nor was written down as expired or revoked, spent or not.
+ * More than that can be gone of one, for what had expired may be revoked, too. What comes back of what a grant held itself has
+ * its place there.
+ */
+function roomOf({ grants, billing }: OpenAccount, { uncovered, shares, revokedOf }: Taken): Map<GrantId, bigint> {
   const room = new Map(
     grants.map(({ grantId, amount, remaining, expired }) => [grantId, amount - remaining - expired]),
   );
-  for (const revocation of billing.revocations) {
-    const { grantId } = revocation;
-    room.set(grantId, (room.get(grantId) ?? 0n) - unrestored(revocation).taken);
-  }
+  const less = (grantId: GrantId, amount: bigint): void => void room.set(grantId, (room.get(grantId) ?? 0n) - amount);
+  for (const { grantId, amount, restored } of billing.revocations) less(grantId, amount - restored);
+  if (revokedOf !== null) less(revokedOf, -uncovered);
+  for (const [grantId, left] of room) if (left < 0n) room.set(grantId, 0n);
+  if (revokedOf !== null) less(revokedOf, -sumOf(shares));
   return room;
 }
 
-function roomTaken(
-  room: Map<GrantId, bigint>,
-  { grantId, amount }: { readonly grantId: GrantId; readonly amount: bigint },
-): GrantShare {
+function roomTaken(room: Map<GrantId, bigint>, { grantId, amount }: GrantShare): GrantShare {
   const has = room.get(grantId) ?? 0n;
   const taken = amount < has ? amount : has;
   room.set(grantId, has - taken);
@@ -95,7 +116,7 @@ function spread(grants: readonly Grant[], room: Map<GrantId, bigint>, amount: bi
   let left = amount;
   for (const { grantId } of grants) {
     if (left === 0n) return shares;
-    const share = roomTaken(room, { grantId, amount: left });
+    const share = roomTaken(room, { grantId, amount: microUsd(left) });
     if (share.amount > 0n) shares.push(share);
     left -= share.amount;
   }
@@ -111,8 +132,8 @@ const inReverse = (grants: readonly Grant[], nowMs: number): Grant[] => {
   ];
 };
 
-/** Not before each request that may still burn it has ended. */
-function writeOff(
+/** What is left of a grant that is over: not before each request that may still burn it has ended. */
+export function writeOff(
   { grantId, remaining, expiresAtMs }: Grant,
   { leases }: OpenAccount,
   nowMs: number,

@@ -4,9 +4,10 @@ import type { Grant, OpenAccount } from './account-state.ts';
 import type { Revocation } from './billing-state.ts';
 import { withGrant, withoutShares } from './grants.ts';
 import { keptAmount } from './kept-amount.ts';
+import { firstOf, type GrantShare, sumOf } from './shares-room.ts';
 
 export function withGrantRevoked(state: OpenAccount, data: EventData<'GrantRevoked'>): OpenAccount {
-  const { revocationId, grantId, cause, paymentId, amount, taken, uncovered } = data;
+  const { revocationId, grantId, cause, paymentId, amount, taken, uncovered, setOff } = data;
   const revocation = {
     revocationId,
     grantId,
@@ -14,13 +15,14 @@ export function withGrantRevoked(state: OpenAccount, data: EventData<'GrantRevok
     paymentId,
     amount,
     taken,
+    setOff,
     restored: microUsd(0n),
     restorations: [],
   };
   return {
     ...state,
-    grants: withoutShares(state.grants, [{ grantId, amount: taken }]),
-    uncovered: keptAmount(state.uncovered + uncovered),
+    grants: withoutShares(state.grants, [{ grantId, amount: taken }, ...setOff]),
+    uncovered: keptAmount(state.uncovered + uncovered - sumOf(setOff)),
     balance: keptAmount(state.balance - amount),
     billing: { ...state.billing, revocations: [...state.billing.revocations, revocation] },
   };
@@ -73,15 +75,19 @@ function withReturned(grants: readonly Grant[], reinstated: ComeBack['reinstated
   return changed;
 }
 
-/** What of a revocation has not come back, by where it was taken from: what was not covered comes back first. */
-export function unrestored({ amount, taken, restored }: Revocation): {
+interface Unrestored {
   readonly uncovered: bigint;
+  /** Of that what others have paid at once, the last first. */
+  readonly setOff: readonly GrantShare[];
   readonly taken: bigint;
-} {
+}
+
+/** What of a revocation has not come back, by where it was taken from: what was taken last comes back first. */
+export function unrestored({ amount, taken, setOff, restored }: Revocation): Unrestored {
   const uncovered = amount - taken;
-  return restored < uncovered
-    ? { uncovered: uncovered - restored, taken }
-    : { uncovered: 0n, taken: amount - restored };
+  if (restored >= uncovered) return { uncovered: 0n, setOff: [], taken: amount - restored };
+  const left = uncovered - restored;
+  return { uncovered: left, setOff: firstOf(setOff, left).toReversed(), taken };
 }
 
 export const withDebitReversed = (state: OpenAccount, data: EventData<'DebitReversed'>): OpenAccount => {
@@ -110,7 +116,7 @@ export const withAdjustment = (
 
 export const withLessBalance = (state: OpenAccount, data: EventData<'BalanceAdjusted'>): OpenAccount => ({
   ...state,
-  grants: withoutShares(state.grants, data.shares),
-  uncovered: keptAmount(state.uncovered + data.uncovered),
+  grants: withoutShares(state.grants, [...data.shares, ...data.setOff]),
+  uncovered: keptAmount(state.uncovered + data.uncovered - sumOf(data.setOff)),
   balance: keptAmount(state.balance - data.amount),
 });

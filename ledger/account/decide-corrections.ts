@@ -8,10 +8,10 @@ import { type CommandOf, type CommandRefusal, commandRefused } from './commands.
 import { unrestored } from './corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
 import { endOfException } from './exceptions.ts';
-import { burnAt, isExpired } from './grants.ts';
+import { isExpired, payAt, withoutShares } from './grants.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { creditsGone, isOfReturn } from './payments.ts';
-import { haveRoom } from './shares-room.ts';
+import { haveRoom, sumOf } from './shares-room.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -19,39 +19,44 @@ type Decision = AccountEvent[] | CommandRefusal;
 /** What was paid goes back to whoever paid, spent or not: for the others only what is left can be taken. */
 const MAY_OWE: ReadonlySet<EventData<'GrantRevoked'>['cause']> = new Set(['refund', 'dispute']);
 
-/** Takes first what the grant still holds; the rest, where there may be one, is owed. */
+/** Takes first what the grant still holds; the rest, where there may be one, is owed, as far as other credits do not pay it at once. */
 export function revokeGrant(command: CommandOf<'RevokeGrant'>, state: OpenAccount): Decision {
   const { revocationId, grantId, cause, paymentId, reason, actor, nowMs } = command;
   if (reason.trim() === '') return unreasoned();
   const grant = state.grants.find((one) => one.grantId === grantId);
   // What is over is lost, written down or not.
   const held = grant === undefined || isExpired(grant, nowMs) ? NOTHING : grant.remaining;
+  const revocable = revocableOf(state, grantId);
+  // It may hold again what was revoked of it: what had expired, and was reinstated.
+  const left = microUsd(held < revocable ? held : revocable);
   const known = state.billing.revocations.find((one) => one.revocationId === revocationId);
   if (known !== undefined) {
     const isOf = known.grantId === grantId && known.cause === cause && known.paymentId === paymentId;
     // Once some of it was restored, to take it is another thing.
-    const isSo = isOf && known.restored === 0n && isOfAmount(known, command, held);
+    const isSo = isOf && known.restored === 0n && isOfAmount(known, command, left);
     return madeBefore(`revocation ${revocationId}`, isSo);
   }
   // What a refund or a dispute takes is decided with it, before it is known.
   if (isOfReturn(state.billing.payments, revocationId))
     return commandRefused('id_reused', `id: ${revocationId} is that of a refund or a dispute of this account`);
   if (grant === undefined) return commandRefused('grant_not_found', `the account has no grant ${grantId}`);
-  const amount = command.amount ?? held;
+  const amount = command.amount ?? left;
   if (amount <= 0n)
     return commandRefused(
       'invalid_amount',
-      `amount: must be more than 0; ${formatUsd(held)} USD are left of grant ${grantId}`,
+      `amount: must be more than 0; ${formatUsd(left)} USD are left of grant ${grantId}`,
     );
-  const most = MAY_OWE.has(cause) ? revocableOf(state, grantId) : held;
+  const most = MAY_OWE.has(cause) ? revocable : left;
   if (amount > most)
     return commandRefused(
       'invalid_amount',
       `amount: ${formatUsd(most)} USD can be revoked of grant ${grantId}, and ${formatUsd(held)} are left of it`,
     );
   const taken = amount < held ? amount : held;
+  const uncovered = microUsd(amount - taken);
+  const { now, later } = payAt(withoutShares(state.grants, [{ grantId, amount: taken }]), uncovered, nowMs);
   const revoked: EventData<'GrantRevoked'> = {
-    ...{ revocationId, grantId, amount, taken, uncovered: microUsd(amount - taken), cause, paymentId },
+    ...{ revocationId, grantId, amount, taken, uncovered, setOff: [...now, ...later], cause, paymentId },
     ...{ revokedAt: instant(nowMs), reason, actor, balanceAfter: microUsd(state.balance - amount) },
   };
   return [{ type: 'GrantRevoked', data: revoked }];
@@ -84,11 +89,13 @@ export function restoreGrant(command: CommandOf<'RestoreGrant'>, state: OpenAcco
           : ''),
     );
   const uncovered = microUsd(amount < left.uncovered ? amount : left.uncovered);
-  const back = comingBack(state, { uncovered, shares: [{ grantId, amount: amount - uncovered }], isHeld: true }, nowMs);
+  const shares = [{ grantId, amount: microUsd(amount - uncovered) }];
+  const back = comingBack(state, { uncovered, paidBy: left.setOff, shares, revokedOf: grantId }, nowMs);
   if ('code' in back) return back;
   const restored: EventData<'GrantRestored'> = {
     ...{ restorationId, revocationId, grantId, cause, amount, uncovered },
-    ...{ owedLess: back.owedLess, reinstated: back.reinstated, restoredAt: instant(nowMs), reason, actor },
+    ...{ owedLess: back.owedLess, setOff: back.setOff, reinstated: back.reinstated },
+    ...{ restoredAt: instant(nowMs), reason, actor },
     balanceAfter: microUsd(back.balance + amount),
   };
   return [...back.writtenOff, { type: 'GrantRestored', data: restored }];
@@ -127,13 +134,13 @@ export function reverseDebit(command: CommandOf<'ReverseDebit'>, state: OpenAcco
   if (amount <= 0n || amount > all)
     return commandRefused('invalid_amount', `amount: ${formatUsd(all)} USD of request ${requestId} can be reversed`);
   const { uncovered, shares } = lastOf(left, amount);
-  const back = comingBack(state, { uncovered, shares, isHeld: false }, nowMs);
+  const back = comingBack(state, { uncovered, paidBy: [], shares, revokedOf: null }, nowMs);
   if ('code' in back) return back;
   const { keyId, model, lane, month } = debit;
   const spent = monthOfSpend(state.spend, month);
   const reversed: EventData<'DebitReversed'> = {
     ...{ reversalId, requestId, keyId, model, lane, amount, uncovered: microUsd(uncovered), owedLess: back.owedLess },
-    ...{ reinstated: back.reinstated, reversedAt: instant(nowMs), reason, actor },
+    ...{ setOff: back.setOff, reinstated: back.reinstated, reversedAt: instant(nowMs), reason, actor },
     ...{ balanceAfter: microUsd(back.balance + amount), month },
     monthToDateAfter: microUsd(spent.account - amount),
     keyMonthToDateAfter: microUsd(spentByKey(spent, keyId) - amount),
@@ -171,9 +178,9 @@ function leftOfDebits(debits: CommandOf<'ReverseDebit'>['debits']): Part[] {
 function lastOf(parts: readonly Part[], amount: bigint) {
   const { last } = divided(parts, amount);
   const shares = last.flatMap((part) =>
-    part.grantId === null ? [] : [{ grantId: part.grantId, amount: part.amount }],
+    part.grantId === null ? [] : [{ grantId: part.grantId, amount: microUsd(part.amount) }],
   );
-  return { uncovered: amount - shares.reduce((sum, share) => sum + share.amount, 0n), shares };
+  return { uncovered: amount - sumOf(shares), shares };
 }
 
 /** The last so much of it, its last part first, and what is before that. */
@@ -189,7 +196,7 @@ function divided(parts: readonly Part[], amount: bigint): { readonly before: Par
   return { before, last: last.filter((part) => part.amount > 0n) };
 }
 
-/** Upwards a grant, downwards from what can be spent now; whatever that does not hold is owed. */
+/** Upwards a grant, downwards from what can be spent now; what that does not hold is owed, unless credits of later pay it. */
 export function adjustBalance(command: CommandOf<'AdjustBalance'>, state: OpenAccount): Decision {
   const { adjustmentId, direction, amount, reason, actor, nowMs } = command;
   if (reason.trim() === '') return unreasoned();
@@ -208,15 +215,16 @@ export function adjustBalance(command: CommandOf<'AdjustBalance'>, state: OpenAc
       'too_many_grants',
       'the account has as many grants with something left as one debit can name',
     );
-  const { shares, uncovered } = direction === 'up' ? NOT_TAKEN : burnAt(state.grants, amount, nowMs);
+  const { now, uncovered, later } = direction === 'up' ? NOT_TAKEN : payAt(state.grants, amount, nowMs);
   const adjusted: EventData<'BalanceAdjusted'> = {
-    ...{ adjustmentId, direction, amount, shares: [...shares], uncovered, adjustedAt: instant(nowMs), reason, actor },
+    ...{ adjustmentId, direction, amount, shares: [...now], uncovered, setOff: [...later] },
+    ...{ adjustedAt: instant(nowMs), reason, actor },
     balanceAfter: microUsd(direction === 'up' ? state.balance + amount : state.balance - amount),
   };
   return [{ type: 'BalanceAdjusted', data: adjusted }];
 }
 
-const NOT_TAKEN = { shares: [], uncovered: NOTHING } as const;
+const NOT_TAKEN = { now: [], uncovered: NOTHING, later: [] } as const;
 
 const unspentOf = ({ grants }: OpenAccount) => grants.filter(({ remaining }) => remaining > 0n);
 

@@ -1,7 +1,8 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { formatUsd, microUsd } from '../../contracts/money.ts';
-import type { Grant, OpenAccount } from './account-state.ts';
+import { type Grant, NOTHING, type OpenAccount } from './account-state.ts';
+import { writeOff } from './coming-back.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { isExpired } from './grants.ts';
 
@@ -27,7 +28,8 @@ export function expireCredits({ nowMs, lateMs }: CommandOf<'ExpireCredits'>, sta
 
 /**
  * Gives a grant back what was written down as expired and should not have been. The grant keeps its end where that is
- * still to come; where it has passed, a later one must be named, or what is given back could not be spent.
+ * still to come; where it has passed, a later one must be named, or what is given back could not be spent. What has come back
+ * to it before, and is over again, is written down first: nothing else comes back by a later end.
  */
 export function reinstateCredits(
   command: CommandOf<'ReinstateCredits'>,
@@ -36,13 +38,15 @@ export function reinstateCredits(
   const { grantId, reason, actor, nowMs } = command;
   const grant = state.grants.find((one) => one.grantId === grantId);
   if (grant === undefined) return commandRefused('grant_not_found', `the account has no grant ${grantId}`);
-  const amount = command.amount ?? grant.expired;
   if (grant.expired === 0n) return refusedAsUnexpired(grant, command);
+  const rest = isExpired(grant, nowMs) ? grant.remaining : NOTHING;
+  const expired = microUsd(grant.expired + rest);
+  const amount = command.amount ?? expired;
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
-  if (amount > grant.expired)
+  if (amount > expired)
     return commandRefused(
       'invalid_amount',
-      `amount: of grant ${grantId} only ${formatUsd(grant.expired)} USD have expired, not ${formatUsd(amount)}`,
+      `amount: of grant ${grantId} only ${formatUsd(expired)} USD have expired, not ${formatUsd(amount)}`,
     );
   const expiresAtMs = command.expiresAtMs ?? endOf(grant);
   if (expiresAtMs < endOf(grant))
@@ -52,8 +56,13 @@ export function reinstateCredits(
       'invalid_period',
       `expiresAt: grant ${grantId} has ended at ${instant(expiresAtMs)}: name an end that is still to come`,
     );
+  const writtenOff = rest > 0n ? writeOff(grant, state, nowMs) : null;
+  if (writtenOff !== null && 'code' in writtenOff) return writtenOff;
   const expiresAt = instant(expiresAtMs);
-  return [{ type: 'CreditsReinstated', data: { grantId, amount: microUsd(amount), expiresAt, reason, actor } }];
+  return [
+    ...(writtenOff === null ? [] : [writtenOff]),
+    { type: 'CreditsReinstated', data: { grantId, amount: microUsd(amount), expiresAt, reason, actor } },
+  ];
 }
 
 /** What is over and not written down yet is no less unusable, and cannot be given back: it has not been taken. */

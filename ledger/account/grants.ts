@@ -45,9 +45,25 @@ export function burnFor(
   return { shares: [...atStart.shares, ...atEnd.shares, ...later.shares], uncovered: later.uncovered };
 }
 
-/** Takes an amount from what can be spent at an instant. */
-export const burnAt = (grants: readonly Grant[], amount: MicroUsd, atMs: number): ReturnType<typeof burn> =>
-  burn(grants, amount, new SharesRoom(), (grant) => isUsable(grant, atMs));
+/**
+ * Takes an amount from what can be spent at an instant, and what that does not hold from what can be spent only later: a debt
+ * is paid by all credits that are not over, as it is by a grant that comes, whenever that begins.
+ */
+export function payAt(
+  grants: readonly Grant[],
+  amount: MicroUsd,
+  atMs: number,
+): {
+  readonly now: readonly GrantShare[];
+  /** What `now` lacks. */
+  readonly uncovered: MicroUsd;
+  readonly later: readonly GrantShare[];
+} {
+  const room = new SharesRoom();
+  const { shares: now, uncovered } = burn(grants, amount, room, (grant) => isUsable(grant, atMs));
+  const { shares: later } = burn(grants, uncovered, room, (grant) => grant.effectiveAtMs > atMs);
+  return { now, uncovered, later };
+}
 
 /** Takes an amount from some of the grants, in burn order, as far as there is room to say so. */
 function burn(

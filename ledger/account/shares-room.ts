@@ -1,6 +1,6 @@
 import type { GrantId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import type { MicroUsd } from '../../contracts/money.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 
 /**
  * How many grants one debit can take from: an event has a bound, and a debit that is longer could never be written. An
@@ -23,6 +23,20 @@ export class SharesRoom {
 export interface GrantShare {
   readonly grantId: GrantId;
   readonly amount: MicroUsd;
+}
+
+export const sumOf = (shares: readonly GrantShare[]): bigint => shares.reduce((sum, { amount }) => sum + amount, 0n);
+
+/** So much of them as there is, from the first. */
+export function firstOf(shares: readonly GrantShare[], amount: bigint): GrantShare[] {
+  const first: GrantShare[] = [];
+  let left = amount;
+  for (const { grantId, amount: has } of shares) {
+    const part = has < left ? has : left;
+    if (part > 0n) first.push({ grantId, amount: microUsd(part) });
+    left -= part;
+  }
+  return first;
 }
 
 /** Whether a debit that takes everything from these grants fits one event. */

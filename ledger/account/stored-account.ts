@@ -77,6 +77,7 @@ const UPCASTERS: Readonly<Record<number, (account: AccountJson) => AccountJson>>
   13: ({ billing, ...account }) => ({ ...account, billing: withUpgrade(billing as BillingJson) }),
   14: ({ billing, ...account }) => ({ ...account, billing: withDeclined(billing as BillingJson) }),
   15: ({ billing, ...account }) => ({ ...account, billing: withUnanswered(billing as BillingJson) }),
+  16: ({ billing, ...account }) => ({ ...account, billing: withoutSetOff(billing as BillingJson) }),
 };
 
 const NO_BILLING_OF_8: BillingJson = {
@@ -120,6 +121,12 @@ function withUnanswered({ payments, ...billing }: BillingJson): AccountJson {
   const declines = Number(reload.declines) - unanswered;
   return { ...billing, payments: { ...payments, reload: { ...reload, declines, unanswered } } };
 }
+
+/** Until then none had. */
+const withoutSetOff = ({ revocations, ...billing }: BillingJson): AccountJson => ({
+  ...billing,
+  revocations: (revocations as AccountJson[]).map((one) => ({ ...one, setOff: [] })),
+});
 
 const withoutPlan = ({ payments, ...billing }: BillingJson): AccountJson => ({
   ...billing,

@@ -1,5 +1,6 @@
 import { LIMITS } from '../../contracts/limits.ts';
-import { burnsBefore } from './burn-own.ts';
+import { textOfShares } from './audit-debit.ts';
+import { burnsBefore, type OwnShare } from './burn-own.ts';
 import type { Unit } from './fault.ts';
 import { type AccountBooks, compareAmount, type OwnStanding, tell } from './own-account.ts';
 import type { ComeBackData } from './stored-event.ts';
@@ -8,7 +9,9 @@ import type { ComeBackData } from './stored-event.ts';
 export interface OwnReturn {
   readonly uncovered: bigint;
   /** In the order in which they come back. */
-  readonly shares: readonly { readonly grantId: string; readonly amount: bigint }[];
+  readonly shares: readonly OwnShare[];
+  /** Of a revocation, of which the shares are what the grant held: who has paid the rest at once; null of a debit. */
+  readonly paidBy: readonly OwnShare[] | null;
   readonly at: string;
 }
 
@@ -18,24 +21,66 @@ interface Back {
   readonly expiresAt: string | null;
 }
 
-export const standingOf = ({ grants, uncovered }: AccountBooks): OwnStanding => ({
+export const standingOf = ({ grants, revoked, uncovered }: AccountBooks): OwnStanding => ({
   owed: uncovered,
-  grants: grants.map(({ grantId, amount, remaining, expired, held, expiresAtMs }) => ({
-    ...{ grantId, expiresAtMs, place: amount - remaining - expired - held },
-  })),
+  grants: grants.map(({ grantId, amount, remaining, expired, held, expiresAtMs }) => {
+    const place = amount - remaining - expired - held;
+    return { grantId, expiresAtMs, place, placeLeft: place + held - (revoked.get(grantId) ?? 0n) };
+  }),
 });
 
 type Told = (what: string, found: unknown, expected: unknown, unit?: Unit) => void;
 
 /** Compares where an amount goes that comes back. */
 export function compareReturn(before: OwnStanding, stated: ComeBackData, own: OwnReturn, told: Told): void {
-  const owedLess = own.uncovered > before.owed ? before.owed : own.uncovered;
-  const due = backTo(before.grants, own.uncovered - owedLess, own);
-  const [found, expected] = [textOf(backsIn(stated)), textOf(due)];
   if (BigInt(stated.uncovered) !== own.uncovered)
     told('what of it no grant had covered', stated.uncovered, own.uncovered, 'micro-USD');
-  if (BigInt(stated.owedLess) !== owedLess) told('what is owed less', stated.owedLess, owedLess, 'micro-USD');
+  const today = dueToday(before, own);
+  const due = stated.setOff !== undefined || isDue(stated, today) ? today : dueBefore(before, own);
+  if (BigInt(stated.owedLess) !== due.owedLess) told('what is owed less', stated.owedLess, due.owedLess, 'micro-USD');
+  const [pays, paying] = [textOfShares(stated.setOff ?? []), textOfShares(due.setOff)];
+  if (pays !== paying) told('what of it pays what is owed otherwise', pays, paying);
+  const [found, expected] = [textOf(backsIn(stated)), textOf(due.backs)];
   if (found !== expected) told('what comes back', found, expected);
+}
+
+interface Due {
+  readonly owedLess: bigint;
+  readonly setOff: readonly OwnShare[];
+  readonly backs: readonly Back[];
+}
+
+const isDue = (stated: ComeBackData, { owedLess, setOff, backs }: Due): boolean =>
+  BigInt(stated.owedLess) === owedLess && setOff.length === 0 && textOf(backsIn(stated)) === textOf(backs);
+
+/** Nothing comes back to grants while anything is owed: what was spent first pays that first. */
+function dueToday({ owed, grants }: OwnStanding, own: OwnReturn): Due {
+  const shares = own.shares.map((share) => ({ ...share }));
+  const setOff: OwnShare[] = [];
+  let owing = owed > own.uncovered ? owed - own.uncovered : 0n;
+  for (let last = shares.pop(); last !== undefined; last = shares.pop()) {
+    const pays = last.amount > owing ? owing : last.amount;
+    owing -= pays;
+    if (pays > 0n) setOff.push({ grantId: last.grantId, amount: pays });
+    if (pays === last.amount) continue;
+    shares.push({ grantId: last.grantId, amount: last.amount - pays });
+    break;
+  }
+  const filled = own.uncovered > owed ? own.uncovered - owed : 0n;
+  // What a grant held itself has its place there in any case.
+  const [held] = own.paidBy === null ? [] : own.shares;
+  const places = grants.map((grant) => {
+    const least = held?.grantId === grant.grantId ? held.amount : 0n;
+    return { ...grant, place: grant.placeLeft > least ? grant.placeLeft : least };
+  });
+  const owedLess = setOff.reduce((sum, { amount }) => sum + amount, own.uncovered - filled);
+  return { owedLess, setOff, backs: backTo(places, filled, { ...own, shares }) };
+}
+
+/** As it was: what had been taken of grants paid nothing, and came back also to what was revoked. */
+function dueBefore({ owed, grants }: OwnStanding, own: OwnReturn): Due {
+  const owedLess = own.uncovered > owed ? owed : own.uncovered;
+  return { owedLess, setOff: [], backs: backTo(grants, own.uncovered - owedLess, own) };
 }
 
 /** Goes on from what is stated, as far as it can be. */
@@ -64,10 +109,10 @@ export function tellUnreasoned(books: AccountBooks, id: string, { reason }: { re
 }
 
 /**
- * What has filled a debt since comes from the grants that burn last, those that are over behind all others; before that each
- * share has its place in its own grant kept, and after it what finds none there goes the same way.
+ * What has filled a debt goes to who paid it at once, and else to the grants that burn last, those that are over behind all
+ * others; before that each share has its place in its own grant kept, and after it what finds none there goes the same way.
  */
-function backTo(grants: OwnStanding['grants'], filled: bigint, { shares, at }: OwnReturn): Back[] {
+function backTo(grants: OwnStanding['grants'], filled: bigint, { shares, paidBy, at }: OwnReturn): Back[] {
   const place = new Map(grants.map((grant) => [grant.grantId, grant.place]));
   const kept: [string, bigint][] = [];
   let homeless = 0n;
@@ -91,8 +136,18 @@ function backTo(grants: OwnStanding['grants'], filled: bigint, { shares, at }: O
       return [grantId, got];
     });
   };
+  const payers: [string, bigint][] = [];
+  let unpaid = filled;
+  let asked = filled;
+  for (const { grantId, amount } of paidBy ?? []) {
+    const share = amount > asked ? asked : amount;
+    asked -= share;
+    const got = takePlace(grantId, share);
+    payers.push([grantId, got]);
+    unpaid -= got;
+  }
   const atEnd = new Date(Date.parse(at) + LIMITS.comesBackForMs).toISOString();
-  return [...elsewhere(filled), ...kept, ...elsewhere(homeless)]
+  return [...payers, ...elsewhere(unpaid), ...kept, ...elsewhere(homeless)]
     .filter(([, amount]) => amount > 0n)
     .map(([grantId, amount]) => {
       const grant = grants.find((one) => one.grantId === grantId);

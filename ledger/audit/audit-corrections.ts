@@ -1,7 +1,7 @@
 import { compareReturn, standingOf, takeReturn, tellUnreasoned } from './audit-coming-back.ts';
 import { areSame, isSameShare, monthOf, takeShares, textOfShares } from './audit-debit.ts';
 import { gone } from './audit-refunds.ts';
-import { burnNow } from './burn-own.ts';
+import { burnNow, burnOwn, type OwnShare } from './burn-own.ts';
 import { type AccountBooks, balanceOf, compare, compareAmount, tell } from './own-account.ts';
 import type { AdjustedData, GrantData, RestoredData, ReversedData, RevokedGrantData } from './stored-event.ts';
 
@@ -22,18 +22,39 @@ export function takeRevoked(books: AccountBooks, revoked: RevokedGrantData): voi
   const before = books.revoked.get(grantId) ?? 0n;
   const isOver = grant.expiresAtMs !== null && grant.expiresAtMs <= Date.parse(revoked.revokedAt);
   const held = isOver ? 0n : grant.remaining;
-  const most = OWING.includes(cause) ? grant.amount - before : held;
+  const left = grant.amount - before;
+  // Before, what had come back in the place of what was revoked could be revoked once more.
+  const isBounded = OWING.includes(cause) || (revoked.setOff !== undefined && left < held);
+  const most = isBounded ? left : held;
   if (amount > most) tell(books, `${revocationId}: revokes of ${grantId}`, amount, `at most ${most}`, 'micro-USD');
   const own = amount > held ? held : amount;
   compareAmount(books, `${revocationId}: what ${grantId} held of it`, taken, own);
   compareAmount(books, `${revocationId}: what it makes owed`, uncovered, amount - own);
   grant.remaining = taken > grant.remaining ? 0n : grant.remaining - taken;
   grant.held += taken;
-  books.uncovered += uncovered;
+  const { revokedAt: at } = revoked;
+  const { shares } = burnOwn(books.grants, amount - own, { startedAt: at, finishedAt: at });
+  books.uncovered += uncovered - paidOff(books, revocationId, revoked, shares);
+  const paidBy = (revoked.setOff ?? []).map((share) => ({ grantId: share.grantId, amount: BigInt(share.amount) }));
   books.removed += amount;
-  books.revocations.set(revocationId, { grantId, cause, amount: uncovered + taken, uncovered, taken });
+  books.revocations.set(revocationId, { grantId, cause, amount: uncovered + taken, uncovered, taken, paidBy });
   books.revoked.set(grantId, before + uncovered + taken);
   followBalance(books, revocationId, revoked.balanceAfter);
+}
+
+/** What other credits pay at once of what is owed then: all that are not over, those that begin later behind the others. */
+function paidOff(
+  books: AccountBooks,
+  id: string,
+  { setOff }: Pick<RevokedGrantData, 'setOff'>,
+  own: readonly OwnShare[],
+): bigint {
+  // Of before any did.
+  if (setOff === undefined) return 0n;
+  if (!areSame(setOff, own, isSameShare))
+    tell(books, `${id}: what pays at once`, textOfShares(setOff), textOfShares(own));
+  takeShares(books, setOff);
+  return setOff.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
 }
 
 export function takeRestored(books: AccountBooks, restored: RestoredData): void {
@@ -44,7 +65,7 @@ export function takeRestored(books: AccountBooks, restored: RestoredData): void 
   books.restorations.add(restorationId);
   const revocation = books.revocations.get(revocationId);
   if (revocation === undefined) tell(books, `${restorationId}: undoes ${revocationId}, which there is not`);
-  const { uncovered: owing, taken } = revocation ?? { uncovered: 0n, taken: 0n };
+  const { uncovered: owing, taken, paidBy } = revocation ?? { uncovered: 0n, taken: 0n, paidBy: [] };
   if (revocation !== undefined) {
     compare(books, `${restorationId}: the grant of ${revocationId}`, grantId, revocation.grantId);
     compare(books, `${restorationId}: the cause of ${revocationId}`, cause, revocation.cause);
@@ -60,20 +81,36 @@ export function takeRestored(books: AccountBooks, restored: RestoredData): void 
   const grant = books.grantOf.get(grantId);
   const back = amount - uncovered;
   if (grant !== undefined) grant.held = back > grant.held ? 0n : grant.held - back;
-  const own = { uncovered, shares: [{ grantId, amount: back }], at: restored.restoredAt };
-  compareReturn(standingOf(books), restored, own, (what, found, expected, unit) =>
-    tell(books, `${restorationId}: ${what}`, found, expected, unit),
-  );
-  takeReturn(books, restorationId, restored, restored.restoredAt);
-  books.removed -= amount;
+  const ofTaken = back > taken ? taken : back;
   if (revocation !== undefined) {
-    const ofTaken = back > taken ? taken : back;
     revocation.uncovered -= uncovered;
     revocation.taken -= ofTaken;
     const left = (books.revoked.get(revocation.grantId) ?? 0n) - uncovered - ofTaken;
     books.revoked.set(revocation.grantId, left);
   }
+  const own = {
+    uncovered,
+    shares: [{ grantId, amount: back }],
+    paidBy: lastFirst(paidBy, owing),
+    at: restored.restoredAt,
+  };
+  compareReturn(standingOf(books), restored, own, (what, found, expected, unit) =>
+    tell(books, `${restorationId}: ${what}`, found, expected, unit),
+  );
+  takeReturn(books, restorationId, restored, restored.restoredAt);
+  books.removed -= amount;
   followBalance(books, restorationId, restored.balanceAfter);
+}
+
+/** So much of it as there is still to be given back, whoever paid last before the others. */
+function lastFirst(paidBy: readonly OwnShare[], owing: bigint): OwnShare[] {
+  let room = owing;
+  const still = paidBy.map(({ grantId, amount }) => {
+    const part = amount > room ? room : amount;
+    room -= part;
+    return { grantId, amount: part };
+  });
+  return still.toReversed();
 }
 
 /** What the debit was is compared when it is looked up (audit-reversals.ts): here what follows from the reversal alone. */
@@ -104,6 +141,7 @@ export function takeAdjusted(books: AccountBooks, adjusted: AdjustedData, takeGr
   if (amount === '0') tell(books, `${adjustmentId}: adjusts nothing`);
   const isUp = direction === 'up';
   const own = isUp ? { shares: [], uncovered: 0n } : burnNow(books.grants, BigInt(amount), adjustedAt);
+  const all = isUp ? own : burnOwn(books.grants, BigInt(amount), { startedAt: adjustedAt, finishedAt: adjustedAt });
   if (!areSame(adjusted.shares, own.shares, isSameShare))
     tell(books, `${adjustmentId}: what it takes`, textOfShares(adjusted.shares), textOfShares(own.shares));
   compareAmount(books, `${adjustmentId}: what it makes owed`, adjusted.uncovered, own.uncovered);
@@ -112,7 +150,8 @@ export function takeAdjusted(books: AccountBooks, adjusted: AdjustedData, takeGr
     takeGrant({ grantId: adjustmentId, amount, ...terms });
   } else {
     takeShares(books, adjusted.shares);
-    books.uncovered += BigInt(adjusted.uncovered);
+    const later = all.shares.slice(own.shares.length);
+    books.uncovered += BigInt(adjusted.uncovered) - paidOff(books, adjustmentId, adjusted, later);
     books.removed += BigInt(amount);
   }
   followBalance(books, adjustmentId, adjusted.balanceAfter);

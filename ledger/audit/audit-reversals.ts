@@ -98,7 +98,7 @@ function compareRequest(reversals: readonly ReversalOfStream[], debits: readonly
     const pieces = topOf(pile, amount);
     const shares = pieces.flatMap(({ grantId, amount: of }) => (grantId === null ? [] : [{ grantId, amount: of }]));
     const uncovered = pieces.reduce((sum, one) => (one.grantId === null ? sum + one.amount : sum), 0n);
-    compareReturn(before, data, { uncovered, shares, at: data.reversedAt }, tell);
+    compareReturn(before, data, { uncovered, shares, paidBy: null, at: data.reversedAt }, tell);
   }
 }
 

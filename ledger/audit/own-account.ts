@@ -1,5 +1,5 @@
 import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
-import type { OwnGrant } from './burn-own.ts';
+import type { OwnGrant, OwnShare } from './burn-own.ts';
 import type { Fault, Unit } from './fault.ts';
 import type { OwnPaidPeriod, OwnPlanState, PlanOf } from './own-plan.ts';
 import type { CrossedData, ReversedData, UsageData } from './stored-event.ts';
@@ -107,7 +107,13 @@ export interface OwnException {
 export interface OwnStanding {
   readonly owed: bigint;
   /** In burn order: each grant's end, and how much can come back to it. */
-  readonly grants: readonly { readonly grantId: string; readonly expiresAtMs: number | null; readonly place: bigint }[];
+  readonly grants: readonly {
+    readonly grantId: string;
+    readonly expiresAtMs: number | null;
+    readonly place: bigint;
+    /** Less what was revoked of it and had been spent: nothing comes back in its place but by a restoration. */
+    readonly placeLeft: bigint;
+  }[];
 }
 
 /** A reversal, before which it stood so. */
@@ -124,6 +130,8 @@ export interface OwnRevocation {
   readonly amount: bigint;
   uncovered: bigint;
   taken: bigint;
+  /** What others have paid at once of what was uncovered, in the order in which they did. */
+  readonly paidBy: readonly OwnShare[];
 }
 
 /** A payment that was begun, as far as what follows it has to fit. */

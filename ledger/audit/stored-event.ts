@@ -347,17 +347,19 @@ export interface RevokedGrantData {
   readonly amount: string;
   readonly taken: string;
   readonly uncovered: string;
+  readonly setOff?: DebitData['grants'];
   readonly cause: string;
   readonly revokedAt: string;
   readonly reason: string;
   readonly balanceAfter: string;
 }
 
-/** What comes back of what was taken, by whichever correction. */
+/** What comes back of what was taken, by whichever correction. Without `setOff` it is of before other debts were paid by it. */
 export interface ComeBackData {
   readonly amount: string;
   readonly uncovered: string;
   readonly owedLess: string;
+  readonly setOff?: DebitData['grants'];
   readonly reinstated: readonly {
     readonly grantId: string;
     readonly amount: string;
@@ -379,6 +381,7 @@ export interface AdjustedData extends Pick<DebitData, 'amount' | 'uncovered' | '
   readonly adjustmentId: string;
   readonly direction: string;
   readonly shares: DebitData['grants'];
+  readonly setOff?: DebitData['grants'];
   readonly adjustedAt: string;
   readonly reason: string;
 }

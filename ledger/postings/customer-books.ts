@@ -97,6 +97,13 @@ export class CustomerBooks {
     return { paid: -paid, free: -free };
   }
 
+  /** By what a piece of a grant that comes back to none would be, where it came back. */
+  piece(grantId: GrantId, amount: bigint): Parts {
+    const grant = this.#grant(grantId);
+    const paid = paidOf(grant, grant.remaining + amount) - paidOf(grant, grant.remaining);
+    return { paid, free: amount - paid };
+  }
+
   /** What of a grant is revoked and it does not hold, or less than nothing where that is undone: paid and given in its proportion. */
   lack(grantId: GrantId, change: bigint): Parts {
     const grant = this.#grant(grantId);

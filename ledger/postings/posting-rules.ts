@@ -180,12 +180,14 @@ function revoke(books: CustomerBooks, data: EventData<'GrantRevoked'>): Posting[
   const { revocationId, grantId, taken, uncovered, cause } = data;
   const held = books.take(grantId, taken);
   const lacking = books.lack(grantId, uncovered);
-  books.owe(uncovered);
+  const paying = takenOf(books, data.setOff);
+  const owed = uncovered - paying.paid - paying.free;
+  books.owe(owed);
   const source = books.sourceOf(grantId);
   return booked(
-    { account: books.paidCredits, microUsd: held.paid },
-    { account: books.freeCredits, microUsd: held.free },
-    { account: books.receivable, microUsd: uncovered },
+    { account: books.paidCredits, microUsd: held.paid + paying.paid },
+    { account: books.freeCredits, microUsd: held.free + paying.free },
+    { account: books.receivable, microUsd: owed },
     { account: takenFor(books, revocationId) ?? revoked(cause, source), microUsd: -held.paid - lacking.paid },
     { account: givenAway(source), microUsd: -held.free - lacking.free },
   );
@@ -217,11 +219,12 @@ function closeDispute(books: CustomerBooks, { disputeId, outcome }: EventData<'D
 function restore(books: CustomerBooks, data: EventData<'GrantRestored'>): Posting[] {
   const { revocationId, grantId, uncovered, owedLess, cause } = data;
   const lacking = books.lack(grantId, -uncovered);
-  const { filled, taken } = comeBack(books, data);
+  const { filled, taken, paying } = comeBack(books, data);
   const source = books.sourceOf(grantId);
+  const account = takenFor(books, revocationId) ?? revoked(cause, source);
   return booked(
-    { account: takenFor(books, revocationId) ?? revoked(cause, source), microUsd: taken.paid - lacking.paid },
-    { account: givenAway(source), microUsd: taken.free - lacking.free },
+    { account, microUsd: taken.paid + paying.paid - lacking.paid },
+    { account: givenAway(source), microUsd: taken.free + paying.free - lacking.free },
     { account: books.receivable, microUsd: -owedLess },
     { account: books.paidCredits, microUsd: -filled.paid - taken.paid },
     { account: books.freeCredits, microUsd: -filled.free - taken.free },
@@ -230,10 +233,10 @@ function restore(books: CustomerBooks, data: EventData<'GrantRestored'>): Postin
 
 /** A debit turned back, as far as it goes. */
 function reverse(books: CustomerBooks, data: EventData<'DebitReversed'>): Posting[] {
-  const { filled, taken } = comeBack(books, data);
+  const { filled, taken, paying } = comeBack(books, data);
   return booked(
-    { account: USAGE_PAID, microUsd: taken.paid },
-    { account: USAGE_FREE, microUsd: taken.free },
+    { account: USAGE_PAID, microUsd: taken.paid + paying.paid },
+    { account: USAGE_FREE, microUsd: taken.free + paying.free },
     { account: USAGE_OWED, microUsd: data.uncovered },
     { account: books.receivable, microUsd: -data.owedLess },
     { account: books.paidCredits, microUsd: -filled.paid - taken.paid },
@@ -249,52 +252,58 @@ function adjust(books: CustomerBooks, data: EventData<'BalanceAdjusted'>): Posti
     return booked({ account: mends, microUsd: amount }, ...brought(books, { grantId, amount }, parts));
   }
   const taken = takenOf(books, shares);
-  books.owe(uncovered);
   if (taken.paid + taken.free + uncovered !== amount)
     throw new UnbookableError(`of ${amount} micro-USD ${taken.paid + taken.free + uncovered} are accounted for`);
+  const paying = takenOf(books, data.setOff);
+  const owed = uncovered - paying.paid - paying.free;
+  books.owe(owed);
   return booked(
-    { account: books.paidCredits, microUsd: taken.paid },
-    { account: books.freeCredits, microUsd: taken.free },
-    { account: books.receivable, microUsd: uncovered },
+    { account: books.paidCredits, microUsd: taken.paid + paying.paid },
+    { account: books.freeCredits, microUsd: taken.free + paying.free },
+    { account: books.receivable, microUsd: owed },
     { account: CORRECTIONS, microUsd: -taken.paid - uncovered },
     { account: mends, microUsd: -taken.free },
   );
 }
 
-/** What grants have again: in the place of what had filled what was owed, and of what was taken of them. */
+/**
+ * What grants have again: in the place of what had filled what was owed, and of what was taken of them; and what of that pays
+ * what is owed otherwise.
+ */
 function comeBack(
   books: CustomerBooks,
   {
     amount,
     uncovered,
     owedLess,
+    setOff,
     reinstated,
-  }: Pick<EventData<'GrantRestored'>, 'amount' | 'uncovered' | 'owedLess' | 'reinstated'>,
-): { readonly filled: Parts; readonly taken: Parts } {
-  const [filled, taken] = [
-    { paid: 0n, free: 0n },
-    { paid: 0n, free: 0n },
-  ];
-  let before = owedLess as bigint;
+  }: Pick<EventData<'GrantRestored'>, 'amount' | 'uncovered' | 'owedLess' | 'setOff' | 'reinstated'>,
+): { readonly filled: Parts; readonly taken: Parts; readonly paying: Parts } {
+  const [filled, taken, paying] = [NONE(), NONE(), NONE()];
+  for (const { grantId: of, amount: piece } of setOff) addTo(paying, books.piece(of, piece));
+  let before = owedLess - paying.paid - paying.free;
   for (const share of reinstated) {
     const parts = books.putBack(share.grantId, share.amount);
-    const place = before < uncovered ? filled : taken;
-    place.paid += parts.paid;
-    place.free += parts.free;
+    addTo(before < uncovered ? filled : taken, parts);
     before += share.amount;
   }
   books.owe(-owedLess);
-  if (before !== amount) throw new UnbookableError(`of ${amount} micro-USD that come back ${before} are accounted for`);
-  return { filled, taken };
+  const all = before + paying.paid + paying.free;
+  if (all !== amount) throw new UnbookableError(`of ${amount} micro-USD that come back ${all} are accounted for`);
+  return { filled, taken, paying };
+}
+
+const NONE = (): Parts => ({ paid: 0n, free: 0n });
+
+function addTo(sum: Parts, { paid, free }: Parts): void {
+  sum.paid += paid;
+  sum.free += free;
 }
 
 function takenOf(books: CustomerBooks, shares: EventData<'CreditsDebited'>['grants']): Parts {
-  const taken: Parts = { paid: 0n, free: 0n };
-  for (const share of shares) {
-    const { paid, free } = books.take(share.grantId, share.amount);
-    taken.paid += paid;
-    taken.free += free;
-  }
+  const taken = NONE();
+  for (const share of shares) addTo(taken, books.take(share.grantId, share.amount));
   return taken;
 }
 

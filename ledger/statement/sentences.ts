@@ -122,15 +122,15 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   CreditsExpired: ({ grantId, expiredAt }) => `what was left of ${grantId} has expired at ${toTheSecond(expiredAt)}`,
   CreditsReinstated: ({ grantId, expiresAt, reason, actor }) =>
     `expired credits of ${grantId} given back by ${actor}${until(expiresAt)}: ${reason}`,
-  GrantRevoked: ({ revocationId, grantId, cause, paymentId, uncovered, reason, actor }) =>
+  GrantRevoked: ({ revocationId, grantId, cause, paymentId, uncovered, setOff, reason, actor }) =>
     `${actor} revoked credits of ${grantId} (${cause}${paymentId === null ? '' : ` of payment ${paymentId}`}; ${revocationId})` +
-    `${owed(uncovered)}: ${reason}`,
+    `${owed(uncovered, setOff)}: ${reason}`,
   GrantRestored: ({ revocationId, grantId, reinstated, owedLess, reason, actor }) =>
     `${actor} gave credits of ${grantId} back that were revoked (${revocationId})${backTo(reinstated, owedLess)}: ${reason}`,
   DebitReversed: ({ requestId, reversalId, reinstated, owedLess, reason, actor }) =>
     `${actor} reversed what was debited for ${requestId} (${reversalId})${backTo(reinstated, owedLess)}: ${reason}`,
-  BalanceAdjusted: ({ adjustmentId, direction, uncovered, reason, actor }) =>
-    `${actor} adjusted the balance ${direction}wards (${adjustmentId})${owed(uncovered)}: ${reason}`,
+  BalanceAdjusted: ({ adjustmentId, direction, uncovered, setOff, reason, actor }) =>
+    `${actor} adjusted the balance ${direction}wards (${adjustmentId})${owed(uncovered, setOff)}: ${reason}`,
   UsageRecorded: (usage) => {
     const notes = [...notesOn(usage), ...(usage.billable ? [] : ['not charged'])];
     return `${used(
@@ -250,5 +250,11 @@ function backTo(reinstated: EventData<'GrantRestored'>['reinstated'], owedLess: 
   );
 }
 
-const owed = (uncovered: bigint): string => (uncovered === 0n ? '' : `, ${usd(uncovered)} of it beyond the grants`);
+/** What is beyond the grants that were meant, less what others have paid of that at once. */
+function owed(uncovered: bigint, setOff: EventData<'GrantRevoked'>['setOff'] = []): string {
+  const paid = setOff.map(({ grantId, amount }) => `, ${usd(amount)} of it from ${grantId}`).join('');
+  const rest = setOff.reduce((left, { amount }) => left - amount, uncovered);
+  return rest === 0n ? paid : `${paid}, ${usd(rest)} of it beyond the grants`;
+}
+
 const inBrackets = (notes: readonly string[]): string => (notes.length === 0 ? '' : ` (${notes.join('; ')})`);

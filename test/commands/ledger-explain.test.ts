@@ -181,7 +181,7 @@ describe('what became of a request', () => {
     expect(said).toMatch(/^5-minute cache write tokens +1,000,000 +0\.000050 a million +0\.000050000000$/m);
     expect(said).toMatch(/^carried to the next debit +-0\.000000000240$/m);
     expect(said).toMatch(
-      /^gift +promotional credits +0\.000050\nno grant +owed: the next grant fills it first +0\.000060$/m,
+      /^gift +promotional credits +0\.000050\nno grant +owed: the next credits fill it first +0\.000060$/m,
     );
     expect(said).toMatch(/^100% of the monthly limit of key "ci" reached: 0\.000120 of 0\.000020 USD in 2026-11$/m);
   });

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { type AccountId, grantId } from '../../../contracts/ids.ts';
-import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { sumOf } from '../../../ledger/account/shares-room.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
@@ -47,13 +48,13 @@ async function adjust(id: AccountId, options: AdjustOptions, command: Command, c
     });
     const [event] = events;
     const adjusted = event?.type === 'BalanceAdjusted' ? event.data : null;
-    const owed =
-      adjusted === null || adjusted.uncovered === 0n ? '' : `, ${groupedUsd(adjusted.uncovered)} USD of it owed`;
+    const owing = adjusted === null ? null : microUsd(adjusted.uncovered - sumOf(adjusted.setOff));
+    const owed = owing === null || owing === 0n ? '' : `, ${groupedUsd(owing)} USD of it owed`;
     showWritten(context, command, recordedAt, {
       json: {
         ...{ accountId: id, adjustmentId, direction, amountMicroUsd: amount },
         ...{
-          owedMicroUsd: adjusted?.uncovered ?? null,
+          owedMicroUsd: owing,
           balanceAfterMicroUsd: adjusted?.balanceAfter ?? null,
           revision,
         },

@@ -47,7 +47,7 @@ async function reinstate(id: AccountId, options: ReinstateOptions, command: Comm
       actor: recordingOf(context).actor,
       nowMs: context.clock(),
     });
-    const [event] = events;
+    const event = events.at(-1);
     if (event?.type !== 'CreditsReinstated') throw new Error('nothing was reinstated, and nothing refused');
     const { amount, expiresAt } = event.data;
     showWritten(context, command, recordedAt, {

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { EventData } from '../../../contracts/events.ts';
 import { type AccountId, grantId } from '../../../contracts/ids.ts';
-import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { sumOf } from '../../../ledger/account/shares-room.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
@@ -77,14 +78,19 @@ async function revoke(id: AccountId, options: RevokeOptions, command: Command, c
     });
     const [event] = events;
     if (event !== undefined && event.type !== 'GrantRevoked') throw new Error('something else was revoked');
-    const { amount, uncovered } = event?.data ?? { amount: null, uncovered: 0n };
-    const owed = uncovered === 0n ? '' : `, of which ${groupedUsd(uncovered)} USD are owed now`;
+    const { amount, uncovered, setOff } = event?.data ?? { amount: null, uncovered: 0n, setOff: [] };
+    const paid = microUsd(sumOf(setOff));
+    const owed = microUsd(uncovered - paid);
+    const said = [
+      ...(paid === 0n ? [] : [`, of which ${groupedUsd(paid)} USD are taken of other credits`]),
+      ...(owed === 0n ? [] : [`, of which ${groupedUsd(owed)} USD are owed now`]),
+    ].join('');
     showWritten(context, command, recordedAt, {
-      json: { accountId: id, revocationId, grantId: grant, amountMicroUsd: amount, owedMicroUsd: uncovered, revision },
+      json: { accountId: id, revocationId, grantId: grant, amountMicroUsd: amount, owedMicroUsd: owed, revision },
       text:
         amount === null
           ? `${id}: ${revocationId} was made before`
-          : `revoked ${groupedUsd(amount)} USD of ${grant} from ${id}${owed} (${revocationId})`,
+          : `revoked ${groupedUsd(amount)} USD of ${grant} from ${id}${said} (${revocationId})`,
     });
   });
 }

@@ -191,7 +191,7 @@ function sharesTable(
       groupedUsd(amount),
     ];
   });
-  if (uncovered > 0n) rows.push(['no grant', 'owed: the next grant fills it first', groupedUsd(uncovered)]);
+  if (uncovered > 0n) rows.push(['no grant', 'owed: the next credits fill it first', groupedUsd(uncovered)]);
   return fittingTable(
     [
       { head: 'paid from', align: 'left' },

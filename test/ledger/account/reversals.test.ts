@@ -154,7 +154,7 @@ describe('a debit that is reversed', () => {
 });
 
 describe('an adjustment', () => {
-  test('downwards takes from what can be spent, in burn order; the rest is owed', () => {
+  test('downwards takes from what can be spent, in burn order; what begins later pays the rest, or it is owed', () => {
     const life = [
       ...TWO,
       granted('over', 9, { expiresAt: '2026-11-10T00:00:00.000Z' }),
@@ -169,12 +169,14 @@ describe('an adjustment', () => {
             { grantId: 'a', amount: 7n },
             { grantId: 'b', amount: 3n },
           ],
+          setOff: [{ grantId: 'z', amount: 2n }],
         },
       },
     ]);
     expect(openAccount([...life, ...given(...life).decided(adjust({ amount: usd(12) }))])).toMatchObject({
-      ...{ uncovered: 2n, balance: 16n },
+      ...{ uncovered: 0n, balance: 16n },
     });
+    expect(given(...TWO).decided(adjust({ amount: usd(12) }))).toMatchObject([{ data: { uncovered: 2n, setOff: [] } }]);
   });
 
   test('upwards is a grant that nobody paid for and that never ends, and fills first what is owed', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { attemptId, keyId, leaseId, proxyId } from '../../../contracts/ids.ts';
+import { attemptId, grantId, keyId, leaseId, proxyId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { INITIAL_SPEND, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
@@ -171,6 +171,26 @@ test('reloads that nobody has answered are counted apart in an account of before
   inVain('e', 40, 'stripe', false);
   checked({ declines: 0, unanswered: 1 });
   expect(accountTextUpcaster(15)?.(accountText(account))).toBe(accountText(account));
+});
+
+test('of a revocation of before others paid at once for one nobody has', () => {
+  const revocation = {
+    revocationId: 'r',
+    grantId: grantId('g'),
+    cause: 'refund' as const,
+    paymentId: null,
+    restorations: [],
+  };
+  const amounts = { amount: ONE, taken: microUsd(0n), restored: microUsd(0n) };
+  const revocations = [{ ...revocation, ...amounts, setOff: [{ grantId: grantId('h'), amount: ONE }] }];
+  const state = { ...account, billing: { ...account.billing, revocations } };
+  expect(accountOfText(accountText(state))).toStrictEqual(state);
+  const { billing, ...others } = JSON.parse(accountText(state));
+  const { setOff: _, ...before } = billing.revocations[0];
+  const text = JSON.stringify({ ...others, billing: { ...billing, revocations: [before] } });
+  expect(accountOfText(accountTextUpcaster(16)?.(text) ?? '').billing.revocations).toEqual([
+    { ...revocation, ...amounts, setOff: [] },
+  ]);
 });
 
 test('accounts that have nothing of it share what stands for that', () => {

@@ -6,7 +6,7 @@ import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
 import { Reversals } from '../../../ledger/audit/audit-reversals.ts';
 import { describeFault } from '../../../ledger/audit/fault.ts';
 import type { PlanOf } from '../../../ledger/audit/own-plan.ts';
-import type { OwnCard } from '../../../ledger/audit/stored-event.ts';
+import type { OwnCard, StoredEvent } from '../../../ledger/audit/stored-event.ts';
 import { planIn } from '../../../ledger/catalog/known-plans.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, CARD, grant, granted, ms, opened } from '../../fixtures/ledger/example-account.ts';
@@ -39,12 +39,16 @@ const planOf: PlanOf = (version, id) => {
   return { ...plan, price: `${price}`, credits: `${credits}`, overdraft: `${overdraft}` };
 };
 
-export function faultsOf(events: readonly AccountEvent[]): string[] {
+/** @param change of what stands in the log, by its revision */
+export function faultsOf(
+  events: readonly AccountEvent[],
+  change: (event: StoredEvent) => StoredEvent = (event) => event,
+): string[] {
   const { rates } = CARD;
   const card: OwnCard = { ...rates, hasFastLane: true, uses: new Map() };
   const audit = new AccountAudit(ACCOUNT, () => card, { planOf });
   const recorded = recordedLife(events.map((one) => ({ event: one, atMs: NOW })));
-  for (const event of recorded) audit.take(storedOf(event));
+  for (const event of recorded) audit.take(change(storedOf(event)));
   audit.end();
   const faults: Parameters<typeof describeFault>[0][] = [...audit.books.faults];
   const { stream } = recorded[0] ?? { stream: '' };

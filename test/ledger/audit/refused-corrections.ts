@@ -162,6 +162,7 @@ export const CORRECTION_CASES = {
               amount: usd(10),
               uncovered: usd(0),
               owedLess: usd(0),
+              setOff: [],
               restoredAt: AT,
               ...SAID,
               balanceAfter: usd(100),

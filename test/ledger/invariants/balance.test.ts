@@ -88,6 +88,48 @@ describe('in any history, at every revision', () => {
     });
   });
 
+  // What is over is nobody's to spend, written off or not; all else pays what is owed, whenever it begins (What holds, 17).
+  it.each([
+    ['with two proxies', fleetHistories],
+    ['with plans', planHistories],
+  ])('invariant 3: grants: nothing is owed while any holds what can be spent, or could be later: %s', (_name, all) => {
+    let paidAtOnce = 0;
+    inAnyHistory(
+      150,
+      (account) => {
+        for (const { event, after, atMs } of eachEvent(account)) {
+          if (after.uncovered > 0n)
+            for (const { remaining, expiresAtMs } of after.grants)
+              expect(remaining === 0n || (expiresAtMs ?? Number.POSITIVE_INFINITY) <= atMs).toBe(true);
+          if ('setOff' in event.data && event.data.setOff.length > 0) paidAtOnce += 1;
+        }
+      },
+      all,
+    );
+    expect(paidAtOnce).toBeGreaterThan(0);
+  });
+
+  it('invariant 3: grants: none holds more than it gave less what is revoked of it, but for what had expired', () => {
+    inAnyHistory(150, (account) => {
+      const isOver = new Set<string>();
+      for (const { event, before, after, atMs } of eachEvent(account)) {
+        if (event.type === 'CreditsExpired') isOver.add(event.data.grantId);
+        if (event.type === 'GrantRevoked') {
+          const { grantId } = event.data;
+          const endMs = before.grants.find((one) => one.grantId === grantId)?.expiresAtMs ?? Number.POSITIVE_INFINITY;
+          if (endMs <= atMs) isOver.add(grantId);
+        }
+        const revoked = new Map<string, bigint>();
+        for (const { grantId, amount, restored } of after.billing.revocations)
+          revoked.set(grantId, (revoked.get(grantId) ?? 0n) + amount - restored);
+        for (const { grantId, amount, remaining, expired } of after.grants) {
+          const gone = revoked.get(grantId) ?? 0n;
+          expect(gone <= amount && (isOver.has(grantId) || remaining + expired + gone <= amount)).toBe(true);
+        }
+      }
+    });
+  });
+
   it('invariant 4: burn order: nothing is taken from a grant while one that burns before it has something left', () => {
     let inSecond = 0;
     inAnyHistory(250, (account) => {

@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { lostOrOpen } from './plain-attempts.ts';
-import { isOver, least, type PlainGrant, type PlainPart, takeAt, type Verdict } from './plain-grants.ts';
+import { isOver, least, type PlainGrant, type PlainPart, takeFor, type Verdict } from './plain-grants.ts';
 import { type Of, PlainMoney } from './plain-money.ts';
 import { PlainPayments } from './plain-payments.ts';
 import { PlainPeople } from './plain-people.ts';
@@ -17,6 +17,8 @@ interface PlainRevocation {
   /** What has not come back: what was owed for it, and what the grant had. */
   owed: bigint;
   taken: bigint;
+  /** Who paid what was not there, in turn. */
+  readonly payers: readonly PlainPart[];
 }
 
 /**
@@ -113,16 +115,25 @@ export class PlainAccount extends PlainMoney {
     }
     if (grant === undefined) return 'refused';
     const mayOwe = cause === 'refund' || cause === 'dispute';
-    const wanted = amount ?? held;
-    if (wanted <= 0n || wanted > (mayOwe ? this.#revocable(grant) : held)) return 'refused';
+    const most = least(held, this.#revocable(grant));
+    const wanted = amount ?? most;
+    if (wanted <= 0n || wanted > (mayOwe ? this.#revocable(grant) : most)) return 'refused';
     const taken = least(wanted, held);
     grant.left -= taken;
     grant.revoked += taken;
-    this.owed += wanted - taken;
-    const rest = { taken, owed: wanted - taken };
+    grant.lost += wanted - taken;
+    const payers = this.#owe(wanted - taken, nowMs);
+    const rest = { taken, owed: wanted - taken, payers };
     this.#revocations[revocationId] = { grant: grantId, cause, payment: paymentId, amount: wanted, ...rest };
     this.statements.move(-wanted, nowMs);
     return 'done';
+  }
+
+  /** As though a request had cost it: whatever there is, or will be, pays first. */
+  #owe(amount: bigint, nowMs: number): PlainPart[] {
+    const parts = takeFor(this.grants, amount, nowMs, nowMs);
+    this.owed += parts.pop()?.amount ?? 0n;
+    return parts;
   }
 
   /** What it gave, and nobody has taken back. */
@@ -147,7 +158,8 @@ export class PlainAccount extends PlainMoney {
     if (wanted <= 0n || wanted > all) return 'refused';
     const owed = least(wanted, revocation.owed);
     const parts = [{ grant: revocation.grant, amount: wanted - owed }];
-    if (!this.comeBack({ owed, parts, wereRevoked: true }, nowMs)) return 'refused';
+    const payers = lastOf(revocation.payers, revocation.owed);
+    if (!this.comeBack({ owed, payers, parts, wereRevoked: true }, nowMs)) return 'refused';
     revocation.owed -= owed;
     revocation.taken -= wanted - owed;
     this.#restorations[restorationId] = `${revocationId} ${wanted}`;
@@ -180,7 +192,7 @@ export class PlainAccount extends PlainMoney {
     }
     const owed = back.reduce((sum, part) => (part.grant === null ? sum + part.amount : sum), 0n);
     const parts = back.filter(({ grant }) => grant !== null);
-    if (!this.comeBack({ owed, parts, wereRevoked: false }, nowMs)) return 'refused';
+    if (!this.comeBack({ owed, payers: [], parts, wereRevoked: false }, nowMs)) return 'refused';
     this.taken[requestId] = rest;
     this.#reversals[reversalId] = `${requestId} ${wanted}`;
     this.spend(request.month, request.key, -wanted);
@@ -198,7 +210,7 @@ export class PlainAccount extends PlainMoney {
       const untilMs = Number.POSITIVE_INFINITY;
       this.add({ id, amount, isPaid: false, priority: 100, fromMs: nowMs, untilMs }, nowMs);
     } else {
-      this.owed += takeAt(this.grants, amount, nowMs).at(-1)?.amount ?? 0n;
+      this.#owe(amount, nowMs);
       this.statements.move(-amount, nowMs);
     }
     return 'done';
@@ -337,4 +349,15 @@ export class PlainAccount extends PlainMoney {
     const left = grant.amount - this.#revocable(grant) - gone;
     return left > 0n ? left : 0n;
   }
+}
+
+/** Who is still to have something back, from the last. */
+function lastOf(payers: readonly PlainPart[], owed: bigint): PlainPart[] {
+  let left = owed;
+  const parts: PlainPart[] = [];
+  for (const { grant, amount } of payers) {
+    parts.unshift({ grant, amount: least(amount, left) });
+    left -= parts[0]?.amount ?? 0n;
+  }
+  return parts;
 }

@@ -6,8 +6,10 @@ export interface PlainGrant {
   readonly id: string;
   readonly amount: bigint;
   left: bigint;
-  /** By debits, by what was owed when it came, or taken by hand. */
+  /** By debits, by what was or became owed, or taken by hand. */
   spent: bigint;
+  /** Revoked when it was not there: what is spent of it cannot come back in this one. */
+  lost: bigint;
   expired: bigint;
   revoked: bigint;
   readonly isPaid: boolean;
@@ -57,13 +59,7 @@ function take(grants: readonly PlainGrant[], amount: bigint, isMeant: (grant: Pl
 
 const sum = (parts: readonly PlainPart[]): bigint => parts.reduce((all, { amount }) => all + amount, 0n);
 
-/** What there is at an instant; the rest is owed, and stands last. */
-export function takeAt(grants: readonly PlainGrant[], amount: bigint, atMs: number): PlainPart[] {
-  const parts = take(grants, amount, (grant) => isThere(grant, atMs));
-  return [...parts, { grant: null, amount: amount - sum(parts) }];
-}
-
-/** For a request: of what was there at its start, then at its end, then of whatever else came after its start. */
+/** For a request, which may be of one instant: of what was there at its start, then at its end, then of whatever else came after its start. */
 export function takeFor(grants: readonly PlainGrant[], amount: bigint, startMs: number, endMs: number): PlainPart[] {
   const first = take(grants, amount, (grant) => isThere(grant, startMs));
   const atEnd = (grant: PlainGrant): boolean => !isThere(grant, startMs) && isThere(grant, endMs);
@@ -75,16 +71,21 @@ export function takeFor(grants: readonly PlainGrant[], amount: bigint, startMs: 
 }
 
 /**
- * Which grants get how much of what comes back, where so much of it is not owed any more: first what was filled meanwhile,
- * in the reverse of the burn order, those that are over last; then each part its own grant's, as far as that has spent it;
+ * Which grants get how much of what comes back, where so much of it is not owed any more: who has paid that at once has it
+ * back; what was filled later goes in the reverse of the burn order, those that are over last; then each part its own grant's, as far as that has spent it;
  * and what that has not, the others.
  */
 export function planReturn(
   grants: readonly PlainGrant[],
-  { filled, parts, wereRevoked }: { filled: bigint; parts: readonly PlainPart[]; wereRevoked: boolean },
+  {
+    filled,
+    payers,
+    parts,
+    wereRevoked,
+  }: { filled: bigint; payers: readonly PlainPart[]; parts: readonly PlainPart[]; wereRevoked: boolean },
   nowMs: number,
 ): PlainPart[] {
-  const spent = new Map(grants.map((grant) => [grant.id, grant.spent]));
+  const spent = new Map(grants.map(({ id, spent: all, lost }) => [id, all > lost ? all - lost : 0n]));
   const fromSpent = (id: string, wanted: bigint): bigint => {
     const given = least(spent.get(id) ?? 0n, wanted);
     spent.set(id, (spent.get(id) ?? 0n) - given);
@@ -96,6 +97,17 @@ export function planReturn(
     const given = wereRevoked ? amount : fromSpent(grant ?? '', amount);
     lacking += amount - given;
     own.push({ grant, amount: given });
+  }
+  let unpaid = filled;
+  const paidBack: PlainPart[] = [];
+  for (const { grant, amount } of payers) {
+    const rest = filled - paidBack.reduce((all, part) => all + part.amount, 0n);
+    paidBack.push({ grant, amount: least(amount, rest) });
+  }
+  for (const part of paidBack) {
+    const given = fromSpent(part.grant ?? '', part.amount);
+    own.push({ grant: part.grant, amount: given });
+    unpaid -= given;
   }
   const backwards = inOrder(grants).toReversed();
   const places = [...backwards.filter((one) => !isOver(one, nowMs)), ...backwards.filter((one) => isOver(one, nowMs))];
@@ -109,5 +121,5 @@ export function planReturn(
     }
     return given;
   };
-  return [...spread(filled), ...own, ...spread(lacking)].filter(({ amount }) => amount > 0n);
+  return [...spread(unpaid), ...own, ...spread(lacking)].filter(({ amount }) => amount > 0n);
 }

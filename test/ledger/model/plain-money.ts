@@ -18,6 +18,14 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MICRO = 1_000_000n;
 
+/** What was taken before: what was owed for it, who has paid that then, and of which grants the rest was. */
+interface PlainReturn {
+  readonly owed: bigint;
+  readonly payers: readonly PlainPart[];
+  readonly parts: readonly PlainPart[];
+  readonly wereRevoked: boolean;
+}
+
 /** What is granted, used, and over. */
 export class PlainMoney {
   readonly #price: { readonly input: bigint; readonly output: bigint };
@@ -64,7 +72,7 @@ export class PlainMoney {
   ): void {
     const filled = least(this.owed, grant.amount);
     this.owed -= filled;
-    this.grants.push({ ...grant, left: grant.amount - filled, spent: filled, expired: 0n, revoked: 0n });
+    this.grants.push({ ...grant, left: grant.amount - filled, spent: filled, lost: 0n, expired: 0n, revoked: 0n });
     this.statements.move(grant.amount, factMs);
   }
 
@@ -150,9 +158,14 @@ export class PlainMoney {
   protected reinstate(command: Of<'ReinstateCredits'>): Verdict {
     const grant = this.find(command.grantId);
     if (grant === undefined || grant.expired === 0n) return 'refused';
-    const amount = command.amount ?? grant.expired;
+    // What has come back to it and is over again has expired as well.
+    const rest = isOver(grant, command.nowMs) ? grant.left : 0n;
+    const expired = grant.expired + rest;
+    const amount = command.amount ?? expired;
     const untilMs = command.expiresAtMs ?? grant.untilMs;
-    if (amount <= 0n || amount > grant.expired || untilMs < grant.untilMs || untilMs <= command.nowMs) return 'refused';
+    if (amount <= 0n || amount > expired || untilMs < grant.untilMs || untilMs <= command.nowMs) return 'refused';
+    if (rest > 0n && !this.#isSurelyOver(grant, command.nowMs)) return 'refused';
+    if (rest > 0n) this.writeOff(grant);
     const filled = least(this.owed, amount);
     this.owed -= filled;
     grant.expired -= amount;
@@ -163,23 +176,43 @@ export class PlainMoney {
     return 'done';
   }
 
+  /** What is owed pays for them in the order in which a request would take them. */
+  #withoutDebt(parts: readonly PlainPart[], debt: bigint): PlainPart[] {
+    let left = debt;
+    const others = parts.toReversed().map(({ grant, amount }) => {
+      const paying = least(amount, left);
+      left -= paying;
+      return { grant, amount: amount - paying };
+    });
+    return others.toReversed();
+  }
+
   /** False where a grant that is over may still be spent by requests from before, and so cannot begin anew. */
-  protected comeBack(
-    { owed, parts, wereRevoked }: { owed: bigint; parts: readonly PlainPart[]; wereRevoked: boolean },
-    nowMs: number,
-  ): boolean {
-    const owedLess = least(owed, this.owed);
-    const plan = planReturn(this.grants, { filled: owed - owedLess, parts, wereRevoked }, nowMs);
+  protected comeBack({ owed, payers, parts: all, wereRevoked }: PlainReturn, nowMs: number): boolean {
+    const total = all.reduce((sum, { amount }) => sum + amount, owed);
+    const owedLess = least(total, this.owed);
+    const filled = owed > this.owed ? owed - this.owed : 0n;
+    const parts = this.#withoutDebt(all, owedLess - (owed - filled));
+    const first = this.find(all[0]?.grant ?? '');
+    if (wereRevoked && first !== undefined) first.lost -= owed;
+    const plan = planReturn(this.grants, { filled, payers, parts, wereRevoked }, nowMs);
     const over = this.grants.filter((grant) => isOver(grant, nowMs) && plan.some((part) => part.grant === grant.id));
     for (const grant of over) {
       if (grant.left === 0n) continue;
-      const earlier = Object.values(this.#leases).filter(({ fromMs }) => fromMs < grant.untilMs);
-      if (Math.max(grant.untilMs, ...earlier.map(({ untilMs }) => untilMs)) + 2 * HOUR_MS > nowMs) return false;
+      if (this.#isSurelyOver(grant, nowMs)) continue;
+      if (wereRevoked && first !== undefined) first.lost += owed;
+      return false;
     }
     this.owed -= owedLess;
     for (const grant of over) {
       if (grant.left > 0n) this.writeOff(grant);
       grant.untilMs = nowMs + 30 * DAY_MS;
+    }
+    // What it held and pays a debt now is as spent as if it had been there.
+    const paying = total - owed - parts.reduce((sum, part) => sum + part.amount, 0n);
+    if (wereRevoked && first !== undefined) {
+      first.revoked -= paying;
+      first.spent += paying;
     }
     let revoked = wereRevoked ? parts.reduce((sum, part) => sum + part.amount, 0n) : 0n;
     for (const { grant: id, amount } of plan) {
@@ -192,6 +225,12 @@ export class PlainMoney {
       grant.left += amount;
     }
     return true;
+  }
+
+  /** No request of before its end can be under way. */
+  #isSurelyOver(grant: PlainGrant, nowMs: number): boolean {
+    const earlier = Object.values(this.#leases).filter(({ fromMs }) => fromMs < grant.untilMs);
+    return Math.max(grant.untilMs, ...earlier.map(({ untilMs }) => untilMs)) + 2 * HOUR_MS <= nowMs;
   }
 
   /** How much is leased is the ledger's to say: the invariants look at that. */

@@ -170,7 +170,7 @@ describe('money that goes back', () => {
         amount: microUsd(BigInt(amount)),
         taken: microUsd(BigInt(amount)),
       },
-      ...{ uncovered: microUsd(0n), cause, paymentId: payment, revokedAt: at, reason: 'x', actor: 'eve' },
+      ...{ uncovered: microUsd(0n), setOff: [], cause, paymentId: payment, revokedAt: at, reason: 'x', actor: 'eve' },
       balanceAfter: microUsd(BigInt(balance)),
     },
   });
@@ -214,6 +214,7 @@ describe('money that goes back', () => {
         ...{ restorationId: 'dp_1_won', revocationId: 'dp_1', grantId: grantId('payment_pi_1'), cause: 'dispute' },
         ...{ amount: microUsd(90n), uncovered: microUsd(0n), owedLess: microUsd(0n), restoredAt: at, reason: 'x' },
         reinstated: [{ grantId: grantId('payment_pi_1'), amount: microUsd(90n), expiresAt: null }],
+        setOff: [],
         ...{ actor: 'eve', balanceAfter: microUsd(90n) },
       },
     };
