@@ -38,8 +38,10 @@ export function statusSentence(
     return `Closed at ${closed.closedAt}, from revisions ${closed.firstRevision} to ${closed.lastRevision}: it does not change any more.`;
   if (month < openedIn) return `Nothing is of ${month}: the account was opened in ${openedIn}.`;
   if (status === 'none') return `Nothing moved in ${month}: it was closed with the next statement.`;
-  const isLate = Date.parse(madeAt) > Date.parse(dueAt) + LATE_MS && Object.values(sums).some((sum) => sum !== 0n);
-  return isLate
+  const open = `${month} is not closed yet: these are its figures until now.`;
+  const isMoved = Object.values(sums).some((sum) => sum !== 0n);
+  if (!isMoved) return `${open} With nothing moved in it, it is closed with the next statement.`;
+  return Date.parse(madeAt) > Date.parse(dueAt) + LATE_MS
     ? `${month} is not closed, and should have been from ${dueAt} on: these are its figures until now.`
-    : `${month} is not closed yet: these are its figures until now.`;
+    : `${open} A gateway that runs closes it from ${dueAt} on.`;
 }

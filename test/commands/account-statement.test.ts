@@ -113,15 +113,18 @@ describe('gateway account statement', () => {
       sums: { granted: '5', debited: '1000', adjustedDown: '7' },
     });
     program.clock = () => ms('2027-01-04T23:00:00.000Z');
-    expect(await said('2026-12', 'table')).toContain('2026-12 is not closed yet');
-    expect(await said('2026-12', 'html')).toContain('2026-12 is not closed yet');
+    const when =
+      '2026-12 is not closed yet: these are its figures until now. A gateway that runs closes it from 2027-01-04T00:00:00.000Z on.';
+    for (const form of ['table', 'html']) expect(await said('2026-12', form)).toContain(when);
     program.clock = () => ms('2027-03-31T10:00:00.000Z');
     expect(await json('2027-02')).toMatchObject({ status: 'open', opening: '748998', closing: '748998' });
     expect(await json('2026-12')).toMatchObject({ dueAt: '2027-01-04T00:00:00.000Z' });
     const late = '2026-12 is not closed, and should have been from 2027-01-04T00:00:00.000Z on';
     for (const form of ['table', 'html']) expect(await said('2026-12', form)).toContain(late);
     // Of which nothing is to be closed.
-    expect(await said('2027-02', 'table')).toContain('2027-02 is not closed yet');
+    const nothing =
+      '2027-02 is not closed yet: these are its figures until now. With nothing moved in it, it is closed with';
+    expect(await said('2027-02', 'table')).toContain(nothing);
   });
 
   it('shows a month in which nothing moved before one that is closed', async () => {
@@ -152,11 +155,13 @@ describe('gateway account statement', () => {
     const csv = await said('2026-11', 'csv');
     expect(csv).toContain("'=HYPERLINK");
     expect(csv).not.toMatch(/(^|,|")=/m);
-    expect(csv).toContain('balance,,closing,,,,0.75\r\n');
+    expect(csv.slice(0, csv.indexOf('\r\n'))).toBe('account,month,status,kind,written down,what,model,lane,count,USD');
+    expect(csv).toContain('acme,2026-11,closed,balance,,closing,,,,0.75\r\n');
+    expect((await said('2026-12', 'csv')).match(/^(?!acme,2026-12,open,|account,)./gm)).toBeNull();
     // What was billed, and what of it is carried on, are what was debited.
-    const used = csv.split('\r\n').filter((line) => line.startsWith('usage,'));
+    const used = csv.split('\r\n').filter((line) => line.startsWith('acme,2026-11,closed,usage,'));
     expect(used.reduce((sum, line) => sum + Number(line.split(',').at(-1)), 0)).toBeCloseTo(0.25, 12);
-    expect(used.at(-1)).toMatch(/^usage,,carried on to later debits,,,,-?0\.0+$/);
+    expect(used.at(-1)).toMatch(/^acme,2026-11,closed,usage,,carried on to later debits,,,,-?0\.0+$/);
     expect(await said('2026-11', 'table')).toContain('carried on to later debits');
     const page = await said('2026-11', 'html');
     expect(page).toMatch(/carried on to later debits.*debited<.*0\.250000/s);
@@ -193,8 +198,10 @@ describe('gateway account statement', () => {
     ]);
     expect(sums).toMatchObject({ granted: '20', revoked: '5' });
     const csv = await said('2027-03', 'csv');
-    expect(csv).toMatch(/^note,2027-03-02T10:00:00\.000Z,suspended by operator: =2\+2 <b>card<\/b>,,,,\r$/m);
-    expect(csv).toMatch(/^credit,2027-03-02T10:00:00\.000Z,"operator revoked .*,-0\.000005\r$/m);
+    expect(csv).toMatch(
+      /^acme,2027-03,open,note,2027-03-02T10:00:00\.000Z,suspended by operator: =2\+2 <b>card<\/b>,,,,\r$/m,
+    );
+    expect(csv).toMatch(/^acme,2027-03,open,credit,2027-03-02T10:00:00\.000Z,"operator revoked .*,-0\.000005\r$/m);
     const line = /suspended by operator: =2\+2 <b>card<\/b>(.*)$/m.exec(
       stripVTControlCharacters(await said('2027-03', 'table')),
     );
@@ -217,7 +224,7 @@ describe('gateway account statement', () => {
     log.write(STREAM, encodeEvents([opened, ...changes], { ...recording, recordedAt: '2026-11-05T10:00:00.000Z' }));
     const { run } = endedLater(await programInProcess(log));
     const of = (format: string) => run('account', 'statement', 'acme', '--month', '2026-11', '--format', format);
-    expect((await of('csv')).match(/^note,/gm)).toHaveLength(5_003);
+    expect((await of('csv')).match(/^acme,2026-11,open,note,/gm)).toHaveLength(5_003);
     expect(JSON.parse(await of('json'))).toMatchObject({ movementsLeftOut: 0, movements: { length: 5_003 } });
     expect(await run('account', 'statement', 'acme', '--month', '2026-11', '--json')).toContain('line 5003');
     for (const format of ['table', 'html']) {

@@ -53,7 +53,7 @@ export function addStatementCommand(account: Command, context: CommandContext): 
           const dueAt = new Date(endOfMonthMs(month) + configuration.statements.graceMs).toISOString();
           const of = { accountId: id, email: state.email, product: state.organization.product, madeAt, dueAt };
           if (isJson) writeData(context, jsonText(statement, of));
-          else if (format === 'csv') writeData(context, csvOf(statement));
+          else if (format === 'csv') writeData(context, csvOf(statement, of));
           else if (format === 'html') writeData(context, await htmlOf(statement, of));
           else show(context, command, { json: null, text: () => textOf(statement, of, context) });
         });
@@ -70,11 +70,13 @@ async function htmlOf(statement: MonthStatement, of: StatementOf): Promise<strin
 const jsonText = (statement: MonthStatement, of: StatementOf): string =>
   `${JSON.stringify({ ...of, ...statement }, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))}\n`;
 
-/** One table: each line says what it is of. */
-function csvOf({ opening, closing, sums, items, carried, movements }: MonthStatement): string {
+/** One table: each line says whose it is, of which month, whether that can change yet, and what of it. */
+function csvOf(
+  { month, status, opening, closing, sums, items, carried, movements }: MonthStatement,
+  { accountId }: StatementOf,
+): string {
   const usd = (amount: bigint): string => formatUsd(microUsd(amount));
   const lines = [
-    ['kind', 'written down', 'what', 'model', 'lane', 'count', 'USD'],
     ['balance', '', 'opening', '', '', '', usd(opening)],
     ...INCREASES.map((figure) => ['balance', '', FIGURE_WORDS[figure], '', '', '', usd(sums[figure])]),
     ...DECREASES.map((figure) => ['balance', '', FIGURE_WORDS[figure], '', '', '', usd(-sums[figure])]),
@@ -87,7 +89,12 @@ function csvOf({ opening, closing, sums, items, carried, movements }: MonthState
       ...[amount === null ? 'note' : 'credit', at, what, '', '', '', amount === null ? '' : usd(amount)],
     ]),
   ];
-  return lines.map(csvLine).join('');
+  return [
+    ['account', 'month', 'status', 'kind', 'written down', 'what', 'model', 'lane', 'count', 'USD'],
+    ...lines.map((line) => [accountId, month, status, ...line]),
+  ]
+    .map(csvLine)
+    .join('');
 }
 
 function textOf(statement: MonthStatement, of: StatementOf, terminal: Terminal): string {
