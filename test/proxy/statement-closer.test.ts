@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { EventData } from '../../contracts/events.ts';
 import { type AccountId, accountId, grantId, keyId, leaseId, proxyId, requestId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
@@ -137,7 +137,7 @@ it('goes on after a restart, each month with events by its own statement, and mo
   await gateway.stop();
   gateway = await startTestGateway({ clock: () => nowMs, data: gateway.data });
   // At once: it may be stopped before the next look.
-  await vi.waitFor(async () => expect(await statements()).toHaveLength(2));
+  await expect.poll(() => statements()).toHaveLength(2);
   const again = closerOf();
   expect(await closeDue(again)).toBe(0);
   nowMs = Date.parse('2027-05-04T00:00:00.000Z');
