@@ -20,11 +20,13 @@ import { type AccountState, INITIAL_ACCOUNT } from '../../ledger/account/account
 import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { decide } from '../../ledger/account/decide.ts';
 import { evolve } from '../../ledger/account/evolve.ts';
+import { loadAccount } from '../../ledger/account/load-account.ts';
 import { publishCatalog } from '../../ledger/catalog/publish-catalog.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { rotateSealKey } from '../../ledger/seals/rotate-key.ts';
 import { keyOfFolder, nextKeyOfFolder, takeNextKey } from '../../ledger/seals/seal-keys.ts';
+import { closeStatements } from '../../ledger/statement/close-statements.ts';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { ACCOUNT, granted, keyIssued, ms, usageOf } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
@@ -67,6 +69,12 @@ export async function makeAuditorsLedger(data: string): Promise<void> {
   const [openedAt, later] = ['2026-12-02T10:00:00.000Z', accountId('acct_new')];
   const events = [openedAs(later, openedAt), granted('grant_new', 7, { effectiveAt: openedAt })];
   await log.append(accountStream(later), NO_STREAM, encodeEvents(events, recordingBy('operator', ms(openedAt))));
+  // The months of both are closed, a debit about midnight in that of its request's start.
+  const terms = { graceMs: 0, nowMs: ms('2026-12-04T00:00:00.000Z'), actor: 'statement closer', mayWrite: () => true };
+  for (const account of [ACCOUNT, accountId('acct_ada')]) {
+    const { closed, heldUp } = await closeStatements(log, account, await loadAccount(log, account), terms);
+    if (closed === 0 || heldUp !== null) throw new Error(`${account}: ${closed} statements closed: ${heldUp?.why}`);
+  }
   await log.close();
 }
 
