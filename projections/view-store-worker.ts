@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import { mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
+import { isFull, mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
 import { closeWhole, settle } from './closed-mark.ts';
 import type { CloseRequest, WriteAnswer, WriteRequest } from './view-store.ts';
 
@@ -29,7 +29,7 @@ function write({ batches, isLast }: WriteRequest): WriteAnswer {
     return null;
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
-    return { message: messageOf(error), mayPass: mayPass(error) };
+    return { message: messageOf(error), mayPass: mayPass(error), isFull: isFull(error) };
   }
 }
 

@@ -23,17 +23,20 @@ export type WriteRequest = { readonly batches: readonly Batch[]; readonly isLast
 /** An end, which says so in the file where that has all that was to be written. */
 export type CloseRequest = { readonly close: 'whole' | 'as it is' };
 /** Null when it is carried out; otherwise why not, and whether all may be written later: nothing of it is. */
-export type WriteAnswer = { readonly message: string; readonly mayPass: boolean } | null;
+export type WriteAnswer = { readonly message: string; readonly mayPass: boolean; readonly isFull: boolean } | null;
 
 /** Nothing of a write is in the file. */
 export class ViewsNotWrittenError extends Error {
   override readonly name = 'ViewsNotWrittenError';
   /** The same write can succeed later: the disk was full, or the process out of descriptors. */
   readonly mayPass: boolean;
+  /** Once there is room. */
+  readonly isFull: boolean;
 
-  constructor({ message, mayPass }: NonNullable<WriteAnswer>) {
+  constructor({ message, mayPass, isFull }: NonNullable<WriteAnswer>) {
     super(`the views were not written: ${message}`);
     this.mayPass = mayPass;
+    this.isFull = isFull;
   }
 }
 

@@ -202,3 +202,42 @@ it.runIf(canMount)(
     expect(await rebuild(data)).toMatchObject({ isResumed: false, switched: 'in the folder' });
   },
 );
+
+it.runIf(canMount)(
+  'where the disk has no room a way back ends, says so, and can be gone again: the views of before stay',
+  async () => {
+    const disk = smallDisk(16 * 1_024);
+    const data = dirname(disk.folder);
+    cpSync(whole, data, { recursive: true });
+    expect(await rebuild(data)).toMatchObject({ switched: 'in the folder' });
+    const { live, previous } = viewFilesOf(data);
+    const before = readFileSync(live);
+    // Where a row is refused, and where the file beside it is.
+    for (const free of [80, 64]) {
+      disk.leaveFree(free * 1_024);
+      const ended = await runHere('projections', 'rollback', '--data', data);
+      expect(ended).toMatchObject({
+        exitCode: 4,
+        stderr: expect.stringContaining('have no room beside the live ones'),
+      });
+      expect(ended.stderr).not.toContain('is gone');
+    }
+    expect([existsSync(previous), readFileSync(live).equals(before)]).toEqual([true, true]);
+    disk.clear();
+    expect(await runHereForJson('projections', 'rollback', '--data', data)).toMatchObject({
+      switched: 'in the folder',
+    });
+  },
+);
+
+it('a rebuild whose file another has locked ends, and what it has made stays: it is not for want of room', async () => {
+  const data = folder();
+  await runHere('projections', 'rebuild', '--all', '--dry-run', '--data', data);
+  const other = new DatabaseSync(viewFilesOf(data).rebuild);
+  other.exec('BEGIN IMMEDIATE');
+  const ended = await runHere('projections', 'rebuild', '--all', '--data', data);
+  expect(ended).toMatchObject({ exitCode: 4, stderr: expect.stringMatching(/locked.*run this again/) });
+  expect(ended.stderr).not.toContain('room');
+  other.close();
+  expect(await rebuild(data)).toMatchObject({ isResumed: true });
+});

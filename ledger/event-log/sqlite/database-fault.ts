@@ -4,6 +4,8 @@ const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
 const SQLITE_FULL = 13;
 const SQLITE_CANTOPEN = 14;
+const SQLITE_IOERR_WRITE = 778;
+const SQLITE_IOERR_SHMSIZE = 4_874;
 const SQLITE_NOTADB = 26;
 /** Extended codes carry the plain one in their low byte. */
 const PLAIN_CODE = 0xff;
@@ -26,6 +28,12 @@ export const mayPass = (fault: unknown): boolean => {
   return code === SQLITE_BUSY || code === SQLITE_FULL || code === SQLITE_IOERR || code === SQLITE_CANTOPEN;
 };
 
+/** That there is no room for what was to be written: on the disk, by a quota, or in the largest file that there may be. */
+export const isFull = (fault: unknown): boolean => {
+  const code = codeOf(fault);
+  return plainCodeOf(fault) === SQLITE_FULL || code === SQLITE_IOERR_WRITE || code === SQLITE_IOERR_SHMSIZE;
+};
+
 /** What an operator has to know of such a file. */
 export const describeDamage = (path: string, fault: unknown): string =>
   `${path} is damaged, or no file of a ledger (${messageOf(fault)}). Put back a whole copy of it, without the -wal and -shm ` +
@@ -39,7 +47,10 @@ export const wroteNothing = (fault: unknown): boolean => isBusy(fault) || plainC
 
 export const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
+const codeOf = (fault: unknown): number | null =>
+  fault instanceof Error && 'errcode' in fault && typeof fault.errcode === 'number' ? fault.errcode : null;
+
 function plainCodeOf(fault: unknown): number | null {
-  if (!(fault instanceof Error) || !('errcode' in fault) || typeof fault.errcode !== 'number') return null;
-  return fault.errcode & PLAIN_CODE;
+  const code = codeOf(fault);
+  return code === null ? null : code & PLAIN_CODE;
 }

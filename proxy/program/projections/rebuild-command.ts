@@ -4,7 +4,7 @@ import { Argument, type Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
-import { mayPass } from '../../../ledger/event-log/sqlite/database-fault.ts';
+import { isFull, mayPass, messageOf } from '../../../ledger/event-log/sqlite/database-fault.ts';
 import { makeFolders } from '../../../ledger/folder-owner.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
@@ -130,11 +130,7 @@ async function rebuild(
     throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
   if (anew || damageOf(path) !== null || hasKeptOthers(path) || areOfThisProgram(path) === false) removeViews(path);
   const isResumed = readFoldedThrough(path) !== null;
-  const { events, sums } = await broughtUp(context, log, path).catch((error: unknown) => {
-    if (!isWantOfRoom(error)) throw error;
-    removeViews(path);
-    throw new CommandError(`${error.message}: ${NO_ROOM}`, EXIT.unavailable);
-  });
+  const { events, sums } = await broughtUp({ context, log, path, givesBack: true });
   const verified = await verifiedViews(path, log, sums);
   const differences: RowDifference[] = [];
   let found = 0;
@@ -173,11 +169,6 @@ async function rebuild(
   if (dryRun && found > 0) throw new CommandError(`differences found: ${found}`, EXIT.faults);
 }
 
-const isWantOfRoom = (error: unknown): error is Error => error instanceof ViewsNotWrittenError || mayPass(error);
-const NO_ROOM =
-  'other views have no room beside the live ones, which are as they were. What was made of them is gone, for who serves needs the room:' +
-  ' make as much as views.db has, then run this again';
-
 const SHOWN_MAX = 1_000;
 
 const isServed = ({ data }: Configuration): boolean => {
@@ -215,7 +206,7 @@ async function rollback({ context, command }: CommandCall, log: EventLog, config
   const { identity } = await readLedgerState(log);
   if ((damageOf(previous) ?? damageOfRows(previous)) !== null || !holdsViews(previous, identity))
     throw new CommandError(`${previous} holds no views of this program and ledger: rebuild instead`, EXIT.refused);
-  const { events } = await broughtUp(context, log, previous);
+  const { events } = await broughtUp({ context, log, path: previous, givesBack: false });
   const switched = await switchViews(context, configuration, { to: 'previous', isLiveDamaged: damage !== null });
   show(context, command, {
     json: { events, switched },
@@ -223,19 +214,39 @@ async function rollback({ context, command }: CommandCall, log: EventLog, config
   });
 }
 
-async function broughtUp(context: CommandContext, log: EventLog, path: string): ReturnType<typeof bringUp> {
+interface BroughtUp {
+  readonly context: CommandContext;
+  readonly log: EventLog;
+  readonly path: string;
+  /** Where there is no room the file goes: its views can be made anew, and who serves needs what they have taken. */
+  readonly givesBack: boolean;
+}
+
+/** @throws CommandError where there is no room for them, or they cannot be written for another reason that may pass; as `bringUp` */
+async function broughtUp({ context, log, path, givesBack }: BroughtUp): ReturnType<typeof bringUp> {
   // Of this process alone, beside a gateway that serves: it collects when there is as much garbage as it holds, and not thrice that.
   setFlagsFromString('--heap-growing-percent=100');
   const { identity } = await readLedgerState(log);
   using progress = new Progress(context, 'events');
-  return await bringUp({
-    log,
-    path,
-    identity,
-    clock: context.clock,
-    onFolded: (events, of) => progress.add(events, of),
-  });
+  try {
+    return await bringUp({
+      ...{ log, path, identity, clock: context.clock },
+      onFolded: (events, of) => progress.add(events, of),
+    });
+  } catch (error) {
+    const isUnwritten = error instanceof ViewsNotWrittenError;
+    if (!(isUnwritten ? error.mayPass : mayPass(error))) throw error;
+    const isWantOfRoom = isUnwritten ? error.isFull : isFull(error);
+    if (isWantOfRoom && givesBack) removeViews(path);
+    const why = isWantOfRoom ? `${NO_ROOM}${givesBack ? GIVEN_BACK : ''}${MAKE_ROOM}` : AGAIN;
+    throw new CommandError(`${messageOf(error)}: ${why}`, EXIT.unavailable);
+  }
 }
+
+const NO_ROOM = 'other views have no room beside the live ones, which are as they were';
+const GIVEN_BACK = '. What was made of them is gone, for who serves needs the room';
+const MAKE_ROOM = ': make as much as views.db has, then run this again';
+const AGAIN = 'the live views are as they were; run this again, and it goes on from where it was';
 
 /** @throws CommandError where they are not what the log says */
 async function verifiedViews(path: string, log: EventLog, counted: EventSums | null): Promise<VerifiedViews> {
