@@ -45,11 +45,6 @@ export class StatementCloser {
     this.#closings = new NowAndThen(LIMITS.statementSweepMs, () => this.#closeDue());
   }
 
-  /** The first look, for a gateway may never run as long as it is to the next; nothing waits for it. */
-  start(): void {
-    void this.closeDue();
-  }
-
   /** Once; returns how many statements were closed. Failures are told and tried again next time. */
   closeDue(): Promise<number> {
     return this.#closings.now();
