@@ -1,17 +1,7 @@
-import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { hasTable } from './known-views.ts';
 
-const MARK = 'closed_whole';
-
-/**
- * Whether whoever wrote a views' file last has closed it, with all in the file itself. One that lies beside a `-wal` has not been: it is
- * of a process that was killed, or was put back beside what another file has left. @throws Error when the file is no database
- */
-export function wasClosedWhole(path: string): boolean {
-  const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  return walBytes === 0 && hasTable(path, MARK);
-}
+/** Only a file that was closed whole has this table. Who writes views needs nothing else to be loaded: what its thread loads late may find no descriptor. */
+export const MARK = 'closed_whole';
 
 /** Whoever reads the file at an end is waited for so long: its snapshot alone keeps what is written out of the file itself. */
 const READERS_MS = 1_000;

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
-import { markOpen, wasClosedWhole } from './closed-mark.ts';
+import { markOpen } from './closed-mark.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { openRows, RestoredRows } from './restored-rows.ts';
 import type { StoredView, ViewRow } from './view.ts';
@@ -17,6 +17,7 @@ import {
   type StoredCheckpoint,
   writing,
 } from './view-file.ts';
+import { wasClosedWhole } from './was-closed-whole.ts';
 
 /** A part of what one transaction carries out, which ends with the last. */
 export type WriteRequest = { readonly batches: readonly Batch[]; readonly isLast: boolean };

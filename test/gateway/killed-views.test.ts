@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { wasClosedWhole } from '../../projections/closed-mark.ts';
 import { readLedgerOfViews } from '../../projections/known-views.ts';
+import { wasClosedWhole } from '../../projections/was-closed-whole.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';

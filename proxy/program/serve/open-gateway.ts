@@ -12,7 +12,6 @@ import { LogProbe } from '../../../ledger/log-probe.ts';
 import type { PaymentProvider } from '../../../ledger/payments/payment-provider.ts';
 import { toldLog } from '../../../ledger/told-log.ts';
 import { beginAnew } from '../../../projections/begin-anew.ts';
-import { wasClosedWhole } from '../../../projections/closed-mark.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { damageOfRowsInThread } from '../../../projections/in-views-thread.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
@@ -23,6 +22,7 @@ import type { ViewsFollower } from '../../../projections/projections-options.ts'
 import { finishSwitch } from '../../../projections/switched-file.ts';
 import { type ViewFiles, viewFilesOf } from '../../../projections/view-files.ts';
 import { viewSourceOf } from '../../../projections/view-source-of.ts';
+import { wasClosedWhole } from '../../../projections/was-closed-whole.ts';
 import { GatewayClock } from '../../clock/gateway-clock.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
 import { setHiddenAside } from '../../hidden-accounts.ts';
