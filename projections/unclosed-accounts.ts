@@ -1,6 +1,7 @@
 import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import type { OpenAccount } from '../ledger/account/account-state.ts';
+import type { ClosedStatement } from '../ledger/account/billing-state.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 
 /**
@@ -61,7 +62,18 @@ export function hasUncounted(snapshot: AccountSnapshot): boolean {
   const { state, revision } = snapshot;
   const statement = statementOf(snapshot);
   if (state.type === 'unopened' || statement === null) return true;
+  return isBehind(statement, { balance: state.balance, revision, months: Object.keys(state.spend.months) });
+}
+
+/** The same of an account as far as it is known, beside its last statement. */
+export function isBehind(
+  { month: closed, closing, lastRevision }: ClosedStatement,
+  {
+    balance,
+    revision,
+    months,
+  }: { readonly balance: bigint | undefined; readonly revision: bigint | number; readonly months: readonly string[] },
+): boolean {
   // The statement itself stands behind what it has counted.
-  if (revision > statement.lastRevision + 1 || state.balance !== statement.closing) return true;
-  return Object.keys(state.spend.months).some((month) => month > statement.month);
+  return revision > lastRevision + 1 || balance !== closing || months.some((month) => month > closed);
 }

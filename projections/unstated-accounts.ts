@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { balanceField } from '../contracts/event-fields.ts';
 import type { ClosedStatement } from '../ledger/account/billing-state.ts';
 import { balancePages } from './known-views.ts';
+import { isBehind } from './unclosed-accounts.ts';
 
 /** Of an account as any version of the balance view has it, up to where its statements are. */
 const statedSchema = z.looseObject({
   balance: balanceField.optional(),
+  spend: z.looseObject({ months: z.record(z.string(), z.unknown()) }).optional(),
   billing: z
     .looseObject({
       statement: z
@@ -30,10 +32,11 @@ export async function* unstatedAccountsIn(path: string, month: string): AsyncGen
   for (const page of balancePages(path)) {
     for (const { accountId, state, revision } of page) {
       if ((MONTH.exec(state)?.[1] ?? '') >= month) continue;
-      const { balance, billing } = statedSchema.parse(JSON.parse(state));
+      const { balance, billing, spend } = statedSchema.parse(JSON.parse(state));
       const last = billing?.statement ?? null;
       if (last !== null && last.month >= month) continue;
-      if (last === null || revision > last.lastRevision + 1 || balance !== last.closing) yield { accountId, last };
+      const months = Object.keys(spend?.months ?? {});
+      if (last === null || isBehind(last, { balance, revision, months })) yield { accountId, last };
     }
     await nextTurn();
   }
