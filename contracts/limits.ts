@@ -127,6 +127,8 @@ export const LIMITS = Object.freeze({
   statementSweepMs: 10 * MINUTE_MS,
   statementAccountsMax: 1_000,
   statementAttemptsMax: 64,
+  /** So long after it could be closed a month is said to be late. */
+  statementLateMs: DAY_MS,
   /** How often that is looked for, and for how many accounts at a time. */
   expirySweepMs: 10 * MINUTE_MS,
   expirySweepAccountsMax: 1_000,

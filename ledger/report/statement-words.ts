@@ -1,3 +1,4 @@
+import { LIMITS } from '../../contracts/limits.ts';
 import type { StatementFigure } from '../../contracts/statement-events.ts';
 import type { MonthStatement } from './month-statement.ts';
 
@@ -26,9 +27,6 @@ export const FIGURE_WORDS: Readonly<Record<StatementFigure, string>> = {
 
 export const CARRIED = 'carried on to later debits';
 
-/** So long after it could be closed a month is said to be late. */
-const LATE_MS = 86_400_000;
-
 /** Whether the month can change yet, in a sentence. */
 export function statusSentence(
   { status, closed, month, openedIn, sums }: MonthStatement,
@@ -41,7 +39,7 @@ export function statusSentence(
   const open = `${month} is not closed yet: these are its figures until now.`;
   const isMoved = Object.values(sums).some((sum) => sum !== 0n);
   if (!isMoved) return `${open} With nothing moved in it, it is closed with the next statement.`;
-  return Date.parse(madeAt) > Date.parse(dueAt) + LATE_MS
+  return Date.parse(madeAt) > Date.parse(dueAt) + LIMITS.statementLateMs
     ? `${month} is not closed, and should have been from ${dueAt} on: these are its figures until now.`
     : `${open} A gateway that runs closes it from ${dueAt} on.`;
 }

@@ -1,5 +1,6 @@
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { accountId } from '../../../contracts/ids.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
 import { lastMonthOver } from '../../../ledger/account/month.ts';
 import { openMonthsOf } from '../../../ledger/statement/open-months.ts';
 import { whyDamaged } from '../../../projections/damaged-views.ts';
@@ -7,8 +8,6 @@ import { unstatedAccountsIn } from '../../../projections/unstated-accounts.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { type Examined, type Found, ok, warn } from './finding.ts';
 
-/** From when on a statement that could be closed is told. */
-const LATE_MS = 86_400_000;
 /** So many are named. */
 const NAMED_MAX = 5;
 /** Of the time of the look. */
@@ -19,7 +18,7 @@ export async function lookAtStatements(
   log: EventLog,
   { configuration, context, isServed, timeMs }: Examined,
 ): Promise<Found> {
-  const month = lastMonthOver(context.clock() - configuration.statements.graceMs - LATE_MS);
+  const month = lastMonthOver(context.clock() - configuration.statements.graceMs - LIMITS.statementLateMs);
   const { live } = viewFilesOf(configuration.data);
   const untilMs = performance.now() + READING * timeMs;
   const late: string[] = [];
