@@ -31,8 +31,12 @@ interface RoundsOf<Name> {
   readonly workload: WorkloadName;
 }
 
-/** Load of a new process before its first window, all of them at once: none is further than the others, however busy the machine is. */
-const FRESH_WARM_UP_MS = 5_000;
+/**
+ * Load of a new process before its first window, in times of the usual warm-up, all of them at once: none is further than the
+ * others, however busy the machine is. At 20,000 requests the engine's compilers still take a third of a request's CPU, more of
+ * whatever is more code; at 50,000 a tenth.
+ */
+const FRESH_WARM_UPS = 1.5;
 /** Where processes are new, the window of each alone is a part of the usual one. */
 const FRESH_WINDOW_PART = 0.5;
 /** The window of all together is that of so many alone. */
@@ -92,7 +96,7 @@ async function measureRound<Name>(
   });
   const together = new Map<Name, CostSample>();
   if (loaded.length > 0) {
-    const warmUpMs = Math.min(options.warmUpMs, FRESH_WARM_UP_MS) * loaded.length;
+    const warmUpMs = options.warmUpMs * FRESH_WARM_UPS * loaded.length;
     await measureTogether(loaded, { workload, options, windowMs: warmUpMs });
     const costs = await measureTogether(loaded, { workload, options, windowMs: options.windowMs * TOGETHER_WINDOWS });
     for (const [index, cost] of costs.entries())
