@@ -23,6 +23,12 @@ const WITH_SET_OFF: TwoWayStep = {
   down: ({ setOff, ...data }) => (isDeepStrictEqual(setOff, []) ? data : null),
 };
 
+/** Before, who wrote it down by hand was not asked why. */
+const WITH_REASON: TwoWayStep = {
+  up: (data) => ({ ...data, reason: null }),
+  down: ({ reason, ...data }) => (reason === null ? data : null),
+};
+
 /**
  * How the stored forms of before become today's: for each type the steps from version 1 to 2, from 2 to 3, and so on.
  * A step is only ever added, together with the change of the type's schema, and with its way down: while a program that
@@ -32,6 +38,7 @@ const WITH_SET_OFF: TwoWayStep = {
 export const FORM_STEPS: FormSteps = {
   ...{ GrantRevoked: [WITH_SET_OFF], GrantRestored: [WITH_SET_OFF] },
   ...{ DebitReversed: [WITH_SET_OFF], BalanceAdjusted: [WITH_SET_OFF] },
+  ...{ PaymentRefunded: [WITH_REASON], PaymentDisputed: [WITH_REASON], DisputeClosed: [WITH_REASON] },
   AccountOpened: [
     {
       up: (data) => ({ ...data, product: 'gateway' }),

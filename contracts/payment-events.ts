@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { text } from './bounded-length.ts';
 import { attemptIdField, instantField, microUsdField, paymentIdField } from './event-fields.ts';
 
+/** Why somebody has written it down by hand; null where its provider tells it, or it was not asked for. Who it was the metadata say. */
+const reason = text.nullable();
+
 /**
  * Payments of an account. An attempt is begun by an event before money moves, which is the claim, and ends by one: it was paid,
  * failed, or never charged. Amounts of money are micro-USD, like credits.
@@ -57,6 +60,7 @@ export const paymentEvents = {
     refundId: text,
     amount: microUsdField,
     refundedAt: instantField,
+    reason,
   }),
   /** The bank has taken the money back, until it is decided whose it is; its credits as with a refund. */
   PaymentDisputed: z.strictObject({
@@ -64,6 +68,7 @@ export const paymentEvents = {
     disputeId: text,
     amount: microUsdField,
     openedAt: instantField,
+    reason,
   }),
   /** What a dispute that was won had taken is restored in the same append. */
   DisputeClosed: z.strictObject({
@@ -71,5 +76,6 @@ export const paymentEvents = {
     disputeId: text,
     outcome: z.enum(['won', 'lost']),
     closedAt: instantField,
+    reason,
   }),
 } as const;

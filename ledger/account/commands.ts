@@ -214,6 +214,8 @@ export type AccountCommand =
       readonly amount: MicroUsd;
       readonly refundedAtMs: number;
       readonly actor: string;
+      /** Of what is written down by hand; what a provider tells has none. */
+      readonly reason?: string;
       readonly nowMs: number;
     }
   | {
@@ -223,6 +225,7 @@ export type AccountCommand =
       readonly amount: MicroUsd;
       readonly openedAtMs: number;
       readonly actor: string;
+      readonly reason?: string;
       readonly nowMs: number;
     }
   | {
@@ -232,6 +235,7 @@ export type AccountCommand =
       readonly outcome: 'won' | 'lost';
       readonly closedAtMs: number;
       readonly actor: string;
+      readonly reason?: string;
       readonly nowMs: number;
     }
   /** `consentedAtMs` null turns it off. */
@@ -374,6 +378,10 @@ export const commandRefused = (code: CommandRefusalCode, message: string): Comma
   code,
   message,
 });
+
+/** No correction is without. */
+export const unreasoned = (): CommandRefusal =>
+  commandRefused('reason_missing', 'reason: say why; it stands in the ledger');
 
 /** Also for who is no member of one that is there. */
 export const accountNotFound = (): CommandRefusal => commandRefused('account_not_found', 'there is no such account');

@@ -4,7 +4,7 @@ import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
 import type { Revocation } from './billing-state.ts';
 import { comingBack } from './coming-back.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
 import { unrestored } from './corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
 import { endOfException } from './exceptions.ts';
@@ -264,7 +264,5 @@ interface OfAmount {
 /** @param left what there is to do still: whoever says no amount means all of it, and it is done once nothing is left */
 const isOfAmount = (known: OfAmount, { amount }: OfAmount, left: bigint): boolean =>
   amount === null ? left === 0n : amount === known.amount;
-
-const unreasoned = (): CommandRefusal => commandRefused('reason_missing', 'reason: say why; it stands in the ledger');
 
 const instant = (ms: number): string => new Date(ms).toISOString();

@@ -3,7 +3,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { debitWithCarry, microUsd, picoUsd } from '../../contracts/money.ts';
 import { rateUsage } from '../rating.ts';
 import type { OpenAccount } from './account-state.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
 import { evolve } from './evolve.ts';
 import { amountOfException, costOfException, endOfException, openException } from './exceptions.ts';
 import type { BillingException } from './exceptions-state.ts';
@@ -108,7 +108,7 @@ function endable(
   { requestId, reason }: CommandOf<'ApproveException' | 'DropException'>,
   { exceptions }: OpenAccount,
 ): BillingException | CommandRefusal {
-  if (reason.trim() === '') return commandRefused('reason_missing', 'reason: say why; it stands in the ledger');
+  if (reason.trim() === '') return unreasoned();
   const exception = openException(exceptions, requestId);
   if (exception !== undefined) return exception;
   const how = endOfException(exceptions, requestId);

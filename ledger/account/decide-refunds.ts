@@ -3,7 +3,7 @@ import type { PaymentId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
 import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
 import { evolve } from './evolve.ts';
@@ -14,16 +14,17 @@ type Decision = AccountEvent[] | CommandRefusal;
 
 /** Money that went back takes its credits with it, in the same append: what is left of that payment's, the rest is owed. */
 export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAccount): Decision {
-  const { paymentId, refundId, amount, refundedAtMs } = command;
+  const { paymentId, refundId, amount, refundedAtMs, reason = null } = command;
   const attempt = paidBy(state.billing.payments, paymentId);
   if (attempt === undefined) return unpaid(paymentId);
+  if (isUnreasoned(attempt, reason)) return unreasoned();
   const known = attempt.refunds.find((one) => one.refundId === refundId);
   if (known !== undefined) return sameAmount(known.amount, amount, refundId);
   if (isTaken(state, refundId)) return idTaken(refundId);
   const refunded = refundedOf(state.billing, attempt);
   const tooMuch = boundedBy(state, attempt, amount, attempt.price - refunded);
   if (tooMuch !== null) return tooMuch;
-  const event = { paymentId, refundId, amount, refundedAt: instant(refundedAtMs) };
+  const event = { paymentId, refundId, amount, refundedAt: instant(refundedAtMs), reason };
   const revoked = revoke(state, attempt, { ...command, id: refundId, cause: 'refund', before: microUsd(refunded) });
   if ('type' in revoked) return revoked;
   return [{ type: 'PaymentRefunded', data: event }, ...revoked, ...pauseOf(attempt, state, 'refunded', command.nowMs)];
@@ -31,15 +32,16 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
 
 /** As with a refund, until it is decided. */
 export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAccount): Decision {
-  const { paymentId, disputeId, amount, openedAtMs } = command;
+  const { paymentId, disputeId, amount, openedAtMs, reason = null } = command;
   const attempt = paidBy(state.billing.payments, paymentId);
   if (attempt === undefined) return unpaid(paymentId);
+  if (isUnreasoned(attempt, reason)) return unreasoned();
   const known = attempt.disputes.find((one) => one.disputeId === disputeId);
   if (known !== undefined) return sameAmount(known.amount, amount, disputeId);
   if (isTaken(state, disputeId)) return idTaken(disputeId);
   const tooMuch = boundedBy(state, attempt, amount, attempt.price);
   if (tooMuch !== null) return tooMuch;
-  const event = { paymentId, disputeId, amount, openedAt: instant(openedAtMs) };
+  const event = { paymentId, disputeId, amount, openedAt: instant(openedAtMs), reason };
   const revoked = revoke(state, attempt, { ...command, id: disputeId, cause: 'dispute', before: microUsd(0n) });
   if ('type' in revoked) return revoked;
   return [{ type: 'PaymentDisputed', data: event }, ...revoked, ...pauseOf(attempt, state, 'disputed', command.nowMs)];
@@ -68,20 +70,31 @@ function boundedBy(
   );
 }
 
+/** By hand it is a correction, which says why; what a provider tells is its own. */
+const isUnreasoned = ({ provider }: PaymentAttempt, reason: string | null): boolean =>
+  reason === null ? provider === MANUAL : reason.trim() === '';
+
+/** Of the credits that go with it, or come back. */
+const because = (what: string, { provider }: PaymentAttempt, reason: string | null): string =>
+  reason === null ? `${what}, as ${provider} tells` : `${what}: ${reason}`;
+
 /** One that was won gives back what it had taken. */
 export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAccount): Decision {
-  const { paymentId, disputeId, outcome, closedAtMs, actor, nowMs } = command;
-  const dispute = paidBy(state.billing.payments, paymentId)?.disputes.find((one) => one.disputeId === disputeId);
-  if (dispute === undefined) return commandRefused('dispute_not_found', `${paymentId} has no dispute ${disputeId}`);
+  const { paymentId, disputeId, outcome, closedAtMs, reason = null, actor, nowMs } = command;
+  const attempt = paidBy(state.billing.payments, paymentId);
+  const dispute = attempt?.disputes.find((one) => one.disputeId === disputeId);
+  if (attempt === undefined || dispute === undefined)
+    return commandRefused('dispute_not_found', `${paymentId} has no dispute ${disputeId}`);
+  if (isUnreasoned(attempt, reason)) return unreasoned();
   if (dispute.outcome === outcome) return [];
   if (dispute.outcome !== null)
     return commandRefused('id_reused', `dispute ${disputeId} was ${dispute.outcome}, and not ${outcome}`);
   const closed: AccountEvent = {
     type: 'DisputeClosed',
-    data: { paymentId, disputeId, outcome, closedAt: instant(closedAtMs) },
+    data: { paymentId, disputeId, outcome, closedAt: instant(closedAtMs), reason },
   };
   if (outcome === 'lost') return [closed];
-  const said = { reason: `dispute ${disputeId} was won`, actor, nowMs };
+  const said = { reason: because(`dispute ${disputeId} was won`, attempt, reason), actor, nowMs };
   const events: AccountEvent[] = [];
   let restoredState = state;
   for (const [at, back] of comesBack(state, paymentId, disputeId).entries()) {
@@ -136,6 +149,7 @@ interface Taken {
   readonly cause: 'refund' | 'dispute';
   /** What went back before. */
   readonly before: MicroUsd;
+  readonly reason?: string | null;
   readonly actor: string;
   readonly nowMs: number;
 }
@@ -144,7 +158,7 @@ interface Taken {
 function revoke(
   state: OpenAccount,
   attempt: PaymentAttempt,
-  { id, amount, cause, before, actor, nowMs }: Taken,
+  { id, amount, cause, before, reason = null, actor, nowMs }: Taken,
 ): Decision {
   const { paymentId } = attempt;
   if (paymentId === null) throw new Error(`${id}: of no payment`);
@@ -153,7 +167,7 @@ function revoke(
   const most = revocableOf(state, grantId);
   const revoked = part < most ? part : most;
   if (revoked <= 0n) return [];
-  const said = { cause, paymentId, reason: `${cause} ${id}`, actor, nowMs };
+  const said = { cause, paymentId, reason: because(`${cause} ${id}`, attempt, reason), actor, nowMs };
   return revokeGrant({ type: 'RevokeGrant', revocationId: id, grantId, amount: microUsd(revoked), ...said }, state);
 }
 

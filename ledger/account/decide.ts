@@ -9,6 +9,7 @@ import {
   type CommandOf,
   type CommandRefusal,
   commandRefused,
+  unreasoned,
 } from './commands.ts';
 import { adjustBalance, restoreGrant, reverseDebit, revokeGrant } from './decide-corrections.ts';
 import { approveException, dropException, endExceptions, reportLateUsage } from './decide-exceptions.ts';
@@ -134,7 +135,7 @@ function changeSuspension(
   { type, reason }: CommandOf<'SuspendAccount' | 'ReinstateAccount'>,
   { suspended }: OpenAccount,
 ): Decision {
-  if (reason.trim() === '') return commandRefused('reason_missing', 'reason: say why; it stands in the ledger');
+  if (reason.trim() === '') return unreasoned();
   if (type === 'ReinstateAccount')
     return suspended === null
       ? commandRefused('not_suspended', 'the account is not suspended')

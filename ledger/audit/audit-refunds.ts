@@ -1,3 +1,4 @@
+import { tellUnreasoned } from './audit-coming-back.ts';
 import { type AccountBooks, type OwnAttempt, type OwnFollowing, tell } from './own-account.ts';
 import type { DisputeClosedData, DisputedData, RefundedData, StoredEvent } from './stored-event.ts';
 
@@ -6,15 +7,13 @@ import type { DisputeClosedData, DisputedData, RefundedData, StoredEvent } from 
  * won had taken comes back in the same way.
  */
 
-export function takeRefund(
-  books: AccountBooks,
-  { paymentId, refundId, amount }: RefundedData,
-  event: StoredEvent,
-): void {
+export function takeRefund(books: AccountBooks, refunded: RefundedData, event: StoredEvent): void {
+  const { paymentId, refundId, amount } = refunded;
   const attempt = paidBy(books, paymentId, refundId);
   if (attempt === undefined) return;
+  tellWithoutReason(books, attempt, refundId, refunded);
   if (books.returned.has(refundId)) tell(books, `${refundId}: refunded twice`);
-  const before = refunded(books, attempt);
+  const before = refundedOf(books, attempt);
   const after = before + BigInt(amount);
   attempt.refunds.set(refundId, BigInt(amount));
   const most = (attempt.provider === BY_HAND ? attempt.price - inDispute(attempt) : attempt.price) - before;
@@ -28,9 +27,10 @@ export function takeDispute(books: AccountBooks, disputed: DisputedData, event: 
   const { paymentId, disputeId, amount } = disputed;
   const attempt = paidBy(books, paymentId, disputeId);
   if (attempt === undefined) return;
+  tellWithoutReason(books, attempt, disputeId, disputed);
   if (books.returned.has(disputeId)) tell(books, `${disputeId}: disputed twice`);
   if (amount === '0') tell(books, `${disputeId}: a dispute about nothing`);
-  const others = attempt.provider === BY_HAND ? refunded(books, attempt) + inDispute(attempt) : 0n;
+  const others = attempt.provider === BY_HAND ? refundedOf(books, attempt) + inDispute(attempt) : 0n;
   const most = attempt.price - others;
   if (BigInt(amount) > most)
     tell(books, `${disputeId}: the dispute of ${paymentId}`, amount, `at most ${most}`, 'micro-USD');
@@ -46,7 +46,9 @@ export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData
   if (before === undefined) tell(books, `${disputeId}: closed, and was never opened`);
   else if (before !== 'open') tell(books, `${disputeId}: ${outcome}, and was ${before} before`);
   attempt?.returned.set(disputeId, outcome);
-  if (attempt === undefined || outcome === 'lost') return;
+  if (attempt === undefined) return;
+  tellWithoutReason(books, attempt, disputeId, closed);
+  if (outcome === 'lost') return;
   attempt.disputed.delete(disputeId);
   const others = [...attempt.returned].flatMap(([id, ended]) => (ended === 'won' && id !== disputeId ? [id] : []));
   let most = (books.revoked.get(`payment_${paymentId}`) ?? 0n) - gone(books, attempt);
@@ -71,6 +73,16 @@ export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData
 /** What a provider tells of may be a refund and a dispute of the same money; by hand it is written down once. */
 const BY_HAND = 'manual';
 
+/** Whoever writes it down by hand says why; those of before were not asked. */
+function tellWithoutReason(
+  books: AccountBooks,
+  { provider }: OwnAttempt,
+  id: string,
+  { reason }: Pick<RefundedData, 'reason'>,
+): void {
+  if (provider === BY_HAND && reason !== undefined) tellUnreasoned(books, id, { reason: reason ?? '' });
+}
+
 /** In money: what disputes have that were not won. */
 const inDispute = ({ disputed }: OwnAttempt): bigint =>
   [...disputed.values()].reduce((all, amount) => all + amount, 0n);
@@ -84,12 +96,12 @@ function leftOf(books: AccountBooks, id: string, paymentId: string): bigint {
 
 /** The credits for which no money is left: of refunds, and of disputes that were not won. */
 export function gone(books: AccountBooks, attempt: OwnAttempt): bigint {
-  const ofRefunds = partOf(attempt, refunded(books, attempt));
+  const ofRefunds = partOf(attempt, refundedOf(books, attempt));
   return [...attempt.disputed.values()].reduce((all, amount) => all + partOf(attempt, amount), ofRefunds);
 }
 
 /** In money: less what came back of refunds whose credits were restored. */
-function refunded(books: AccountBooks, { refunds }: OwnAttempt): bigint {
+function refundedOf(books: AccountBooks, { refunds }: OwnAttempt): bigint {
   let all = 0n;
   for (const [id, amount] of refunds) {
     const revocation = books.revocations.get(id);

@@ -178,21 +178,23 @@ export interface GivenUpData extends UnpaidData {
   readonly at: string;
 }
 
-export interface RefundedData {
+interface ReturnedData {
   readonly paymentId: string;
+  /** Null where a provider tells it; events of the first version have none. */
+  readonly reason?: string | null;
+}
+
+export interface RefundedData extends ReturnedData {
   readonly refundId: string;
   readonly amount: string;
 }
 
-export interface DisputedData {
-  readonly paymentId: string;
+export interface DisputedData extends ReturnedData {
   readonly disputeId: string;
   readonly amount: string;
 }
 
-export interface DisputeClosedData {
-  readonly paymentId: string;
-  readonly disputeId: string;
+export interface DisputeClosedData extends Omit<DisputedData, 'amount'> {
   readonly outcome: string;
 }
 

@@ -83,10 +83,10 @@ export function focusForm(): BooksForm {
         case 'BalanceAdjusted':
           return rows.correction(entry, event.data.reason, atOnce);
         case 'PaymentRefunded':
-          return rows.correction(entry, `refund ${event.data.refundId}`, atOnce);
+          return rows.correction(entry, because(`refund ${event.data.refundId}`, event.data), atOnce);
         case 'PaymentDisputed':
         case 'DisputeClosed':
-          return rows.correction(entry, `dispute ${event.data.disputeId}`, atOnce);
+          return rows.correction(entry, because(`dispute ${event.data.disputeId}`, event.data), atOnce);
         default:
           return rows.others(entry, atOnce);
       }
@@ -94,6 +94,10 @@ export function focusForm(): BooksForm {
     end: () => [],
   };
 }
+
+/** A provider that tells it says no more. */
+const because = (what: string, { reason }: { readonly reason: string | null }): string =>
+  reason === null ? what : `${what}: ${reason}`;
 
 type Period = readonly [start: string, end: string];
 

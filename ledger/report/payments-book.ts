@@ -2,7 +2,7 @@ import type { EventData } from '../../contracts/events.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import { isMoney } from '../postings/chart-of-accounts.ts';
 import type { Posting } from '../postings/posting-rules.ts';
-import { sentenceOf } from '../statement/sentences.ts';
+import { isOfGateway, sentenceOf } from '../statement/sentences.ts';
 import type { EventOfAccount } from './event-places.ts';
 import { Listed } from './notes.ts';
 
@@ -90,7 +90,9 @@ export class PaymentsBook {
     const figure = (FIGURE_OF[event.type] as (data: unknown, paidFor: PaidFor) => PaymentFigure)(event.data, paidFor);
     this.sums[figure].count += 1;
     this.sums[figure].money += money;
-    const note = { at, account, what: sentenceOf(event), money: money === 0n ? null : money, credits: null, by };
+    // Who it was stands beside, but that a provider tells it.
+    const what = sentenceOf(event, undefined, isOfGateway(by) ? by : null);
+    const note = { at, account, what, money: money === 0n ? null : money, credits: null, by };
     this.notes.add(note);
     this.#last = { event, note };
   }

@@ -9,22 +9,23 @@ import { TOKEN_CLASSES, type TokenClass } from '../../contracts/usage.ts';
 /** What a key is called: its name where that is known, else its id. */
 export type KeyNames = (keyId: string) => string;
 /** @param by who has done it, as the event's metadata have it: ` by grace`; empty where that is not known, or was the gateway itself */
-type Sentence<T extends EventType> = (data: EventData<T>, keyName: KeyNames, by: string) => string;
+type Sentence<T extends EventType> = (data: EventData<T>, keyName: KeyNames, by: string, isGateway: boolean) => string;
 
 /** An event as a person would say it: one line, without its time. Texts of others stand in it as they are. */
-export const sentenceOf = (
+export function sentenceOf(
   event: DomainEvent,
   keyName: KeyNames = (keyId) => keyId,
   actor: string | null = null,
-): string =>
-  (SENTENCES[event.type] as (data: DomainEvent['data'], keyName: KeyNames, by: string) => string)(
-    event.data,
-    keyName,
-    actor === null || GATEWAY.has(actor) ? '' : ` by ${actor}`,
-  );
+): string {
+  const isGateway = isOfGateway(actor);
+  const sentence = SENTENCES[event.type] as Sentence<EventType>;
+  return sentence(event.data as never, keyName, actor === null || isGateway ? '' : ` by ${actor}`, isGateway);
+}
 
 /** What gateways call themselves where nobody has asked for what they do with payments. */
 const GATEWAY: ReadonlySet<string> = new Set([nameOfActor(SYSTEM), 'payments']);
+
+export const isOfGateway = (actor: string | null): boolean => actor !== null && GATEWAY.has(actor);
 
 /** How a class of tokens is called in a sentence. */
 export const TOKEN_CLASS_WORDS: { readonly [C in TokenClass]: string } = {
@@ -160,8 +161,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   PaymentMethodRemoved: ({ provider, by }) => `${by} removed the payment method at ${provider}`,
   PurchaseStarted: ({ attemptId, provider, amount, price, by }) =>
     `${by} began to buy ${usd(amount)} of credits for ${usd(price)} at ${provider} (${attemptId})`,
-  PaymentSucceeded: ({ attemptId, provider, paymentId, amount, paidAt }) =>
-    `${usd(amount)} paid at ${provider} at ${toTheSecond(paidAt)} (${paymentId}, ${attemptId})`,
+  PaymentSucceeded: ({ attemptId, provider, paymentId, amount, paidAt }, _, by) =>
+    `${usd(amount)} paid at ${provider} at ${toTheSecond(paidAt)} (${paymentId}, ${attemptId})${by === '' ? '' : `, confirmed${by}`}`,
   PaymentFailed: ({ attemptId, code, isTerminal, nextAttemptAt }) =>
     `payment failed${isTerminal ? ' for good' : ''}: ${code}` +
     `${nextAttemptAt === null ? '' : `, not tried again before ${toTheSecond(nextAttemptAt)}`} (${attemptId})`,
@@ -169,10 +170,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `the payment waits for whoever pays to confirm it (${paymentId}, ${attemptId})`,
   PaymentAbandoned: ({ attemptId, reason }, _, by) =>
     `nothing was paid${by === '' ? '' : `, ended${by}`}: ${reason} (${attemptId})`,
-  PaymentRefunded: ({ paymentId, refundId, amount }) => `${usd(amount)} of ${paymentId} refunded (${refundId})`,
-  PaymentDisputed: ({ paymentId, disputeId, amount }) =>
-    `${usd(amount)} of ${paymentId} disputed by whoever paid (${disputeId})`,
-  DisputeClosed: ({ disputeId, outcome }) => `dispute ${disputeId} was ${outcome}`,
+  PaymentRefunded: ({ paymentId, refundId, amount, reason }, _, ...who) =>
+    `${usd(amount)} of ${paymentId} refunded (${refundId})${saidBy(reason, ...who)}`,
+  PaymentDisputed: ({ paymentId, disputeId, amount, reason }, _, ...who) =>
+    `${usd(amount)} of ${paymentId} disputed by whoever paid (${disputeId})${saidBy(reason, ...who)}`,
+  DisputeClosed: ({ disputeId, outcome, reason }, _, ...who) =>
+    `dispute ${disputeId} was ${outcome}${saidBy(reason, ...who)}`,
   AutoReloadConfigured: ({ threshold, target, monthlyCap, consentedAt, by }) =>
     consentedAt === null
       ? `${by} turned auto-reload off`
@@ -241,6 +244,10 @@ function used(
   ];
   return `${model}${lane === 'fast' ? ' (fast)' : ''}: ${counts.length === 0 ? 'no tokens' : counts.join(', ')}`;
 }
+
+/** Who says that money went back, and why: somebody by hand, or the gateway of what the provider tells. */
+const saidBy = (reason: string | null, by: string, isGateway: boolean): string =>
+  `${isGateway ? ', as its provider tells' : by === '' ? '' : `, written down${by}`}${reason === null ? '' : `: ${reason}`}`;
 
 /** Where what comes back goes, with the ends that grants have from here on. */
 function backTo(reinstated: EventData<'GrantRestored'>['reinstated'], owedLess: bigint): string {

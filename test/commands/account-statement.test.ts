@@ -73,7 +73,7 @@ beforeAll(async () => {
   const recordedAt = '2027-03-02T10:00:00.000Z';
   const nowMs = ms(recordedAt);
   const attempt = { attemptId: attemptId('p1'), provider: 'manual' };
-  const said = { paymentId: paymentId('T1'), actor: 'operator', nowMs };
+  const said = { paymentId: paymentId('T1'), reason: 'too much', actor: 'operator', nowMs };
   const crashed = usageOf(3, 0, { outcome: 'recovered', source: 'estimated', billable: false });
   payInMarch = () => {
     write(recordedAt, ...recordUsage(state(), crashed, CARD));

@@ -29,9 +29,9 @@ const COMMANDS: Readonly<Record<string, readonly [Action, ...(readonly string[])
   'credits revoke': ['RevokeGrant', '--grant', 'grant_none', '--reason', 'x'],
   'credits restore': ['RestoreGrant', '--revocation', 'none', '--reason', 'x'],
   'credits purchase': ['StartPurchase', '--usd', '1'],
-  'payment refund': ['RecordRefund', 'p', '--usd', '1'],
-  'payment dispute': ['RecordDispute', 'p', '--usd', '1', '--id', 'd'],
-  'payment close-dispute': ['CloseDispute', 'p', '--id', 'd', '--outcome', 'won'],
+  'payment refund': ['RecordRefund', 'p', '--usd', '1', '--reason', 'x'],
+  'payment dispute': ['RecordDispute', 'p', '--usd', '1', '--id', 'd', '--reason', 'x'],
+  'payment close-dispute': ['CloseDispute', 'p', '--id', 'd', '--outcome', 'won', '--reason', 'x'],
   'credits auto-reload': [
     'ConfigureAutoReload',
     '--off',
@@ -141,7 +141,7 @@ it('account show has payments for who may list them alone, and the hash of a sec
   await program.run('credits', 'auto-reload', 'acct_paid', ...reload);
   await program.run('credits', 'purchase', 'acct_paid', '--usd', '20', '--id', 'invoice-7');
   await program.run('payment', 'confirm', 'acct_paid', '--payment', 'transfer-42');
-  await program.run('payment', 'refund', 'acct_paid', 'transfer-42', '--usd', '1', '--id', 'refund-7');
+  await program.run('payment', 'refund', 'acct_paid', 'transfer-42', '--usd', '1', '--reason', 'x', '--id', 'refund-7');
   await program.run('credits', 'purchase', 'acct_paid', '--usd', '7', '--id', 'invoice-8');
   const show = ['account', 'show', 'acct_paid'];
   const shownTo = async (...as: readonly string[]) =>

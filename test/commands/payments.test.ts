@@ -69,16 +69,29 @@ it('gateway payment decline ends one without money, and what was paid all the sa
 it('gateway payment refund and dispute take the credits of money that went back, and what was won comes back', async () => {
   await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1');
   await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 42');
-  const refund = ['payment', 'refund', 'acct_ada', 'transfer 42', '--usd', '5', '--id', 'credit note 1'];
+  const refund = [
+    'payment',
+    'refund',
+    'acct_ada',
+    'transfer 42',
+    '--usd',
+    '5',
+    '--reason',
+    'too much',
+    '--id',
+    'credit note 1',
+  ];
   expect(await program.run(...refund)).toMatch(
     /of transfer 42 5\.00 USD refunded \(credit note 1\), 5\.00 USD of credits revoked; the balance is 15\.00 USD/,
   );
   expect(await program.run(...refund)).toMatch(/the balance is 15\.00 USD\nnothing was written/);
   const dispute = ['acct_ada', 'transfer 42', '--id', 'case 7'];
   const most = refused(/^acct_ada: --usd: .* at most 15\.00 USD$/);
-  await expect(program.run('payment', 'dispute', ...dispute, '--usd', '20')).rejects.toMatchObject(most);
-  expect(await program.json('payment', 'dispute', ...dispute, '--usd', '15')).toMatchObject({ balanceMicroUsd: '0' });
-  await program.run('payment', 'close-dispute', ...dispute, '--outcome', 'won');
+  const bank = ['--reason', 'by the bank', '--actor', 'eve'];
+  await expect(program.run('payment', 'dispute', ...dispute, '--usd', '20', ...bank)).rejects.toMatchObject(most);
+  const disputed = await program.json('payment', 'dispute', ...dispute, '--usd', '15', ...bank);
+  expect(disputed).toMatchObject({ balanceMicroUsd: '0' });
+  await program.run('payment', 'close-dispute', ...dispute, '--outcome', 'won', ...bank);
   expect(await program.run('payment', 'list', 'acct_ada')).toContain(
     'paid; 5.00 USD refunded (credit note 1); 15.00 USD disputed (case 7), won',
   );
@@ -88,9 +101,49 @@ it('gateway payment refund and dispute take the credits of money that went back,
     /3\.00 USD of credits revoked; 2\.00 USD of its credits could not be: they were before; the balance is 0\.00 USD/,
   );
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
-  await expect(program.run('payment', 'refund', 'acct_ada', 'x', '--usd', '5')).rejects.toMatchObject(
-    refused(/no payment x/),
+  await expect(program.run(...refund.with(3, 'x'))).rejects.toMatchObject(refused(/no payment x/));
+});
+
+it('who has confirmed a payment, and written down what went back of it, and why, stands in replay, statement and report', async () => {
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'T', '--actor', 'grace');
+  const back = ['acct_ada', 'T', '--id', 'case 7'];
+  for (const command of [
+    ['refund', ...back, '--usd', '5'],
+    ['close-dispute', ...back, '--outcome', 'lost'],
+  ])
+    await expect(program.run('payment', ...command)).rejects.toThrow(/required option '--reason/);
+  const bank = ['--reason', 'by the bank', '--actor', 'eve'];
+  await program.run('payment', 'refund', ...back.with(-1, 'note 1'), '--usd', '5', ...bank.with(1, 'too much'));
+  await program.run('payment', 'dispute', ...back, '--usd', '15', ...bank);
+  await program.run('payment', 'close-dispute', ...back, '--outcome', 'lost', ...bank.with(1, 'lost'));
+  const month = new Date(program.clock?.() ?? Date.now()).toISOString().slice(0, 7);
+  const statement = (format: string) =>
+    program.run('account', 'statement', 'acct_ada', '--month', month, '--format', format);
+  const replay = await program.run('ledger', 'replay', 'acct_ada');
+  expect(replay).toMatch(
+    /invoice-1\), confirmed by grace\n.* refunded \(note 1\), written down by +[\d.]+\s+eve: too much/s,
   );
+  expect(replay).toMatch(/dispute case 7 was lost, written down by eve: lost/);
+  for (const format of ['table', 'json', 'csv', 'html']) {
+    const shown = await statement(format);
+    expect(shown).toContain('(T, invoice-1), confirmed by grace');
+    expect(shown).toContain('5.000000 USD of T refunded (note 1), written down by eve: too much');
+    expect(shown).toContain('15.000000 USD of T disputed by whoever paid (case 7), written down by eve: by the bank');
+    expect(shown).toContain('dispute case 7 was lost, written down by eve: lost');
+  }
+  const report = await program.json('ledger', 'report', '--month', month);
+  expect(report).toMatchObject({
+    payments: {
+      oneByOne: [
+        { what: expect.stringMatching(/ paid at manual .* \(T, invoice-1\)$/), by: 'grace' },
+        { what: '5.000000 USD of T refunded (note 1): too much', by: 'eve' },
+        { what: expect.stringMatching(/ disputed by whoever paid \(case 7\): by the bank$/), by: 'eve' },
+        { what: 'dispute case 7 was lost: lost', by: 'eve' },
+      ],
+    },
+  });
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
 });
 
 it('gateway credits auto-reload is turned on with consent and off, and payment save-method says of what', async () => {

@@ -24,7 +24,7 @@ const pay = (id: string): AccountCommand => ({
 const member = (type: 'AddMember' | 'ChangeMemberRole', email: string, role: 'admin' | 'member'): AccountCommand => ({
   ...{ type, email, role, by: 'x', nowMs: NOW },
 });
-const of = (id: string) => ({ paymentId: paymentId(`T_${id}`), actor: 'x', nowMs: NOW });
+const of = (id: string) => ({ paymentId: paymentId(`T_${id}`), reason: 'x', actor: 'x', nowMs: NOW });
 const KEPT: readonly AccountCommand[] = [
   ...(['ben', 'cat', 'dan'] as const).map((name) => member('AddMember', `${name}@example.com`, 'admin')),
   ...[purchase('p1'), pay('p1'), purchase('p2')],

@@ -28,15 +28,15 @@ function lived(before: readonly AccountEvent[], ...commands: readonly AccountCom
 const after = (...commands: readonly AccountCommand[]): AccountEvent[] => lived([opened, keyIssued()], ...commands);
 const refund = (amount: number, change: Partial<CommandOf<'RecordRefund'>> = {}): AccountCommand => ({
   ...{ type: 'RecordRefund', paymentId: PAYMENT, refundId: `re_${amount}`, amount: usd(amount), refundedAtMs: NOW },
-  ...{ ...SAID, ...change },
+  ...{ reason: 'the bank says so', ...SAID, ...change },
 });
 const dispute = (amount: number, change: Partial<CommandOf<'RecordDispute'>> = {}): AccountCommand => ({
   ...{ type: 'RecordDispute', paymentId: PAYMENT, disputeId: 'dp_1', amount: usd(amount), openedAtMs: NOW },
-  ...{ ...SAID, ...change },
+  ...{ reason: 'the bank says so', ...SAID, ...change },
 });
 const close = (outcome: 'won' | 'lost', change: Partial<CommandOf<'CloseDispute'>> = {}): AccountCommand => ({
   ...{ type: 'CloseDispute', paymentId: PAYMENT, disputeId: 'dp_1', outcome, closedAtMs: NOW },
-  ...{ ...SAID, ...change },
+  ...{ reason: 'the bank says so', ...SAID, ...change },
 });
 const balanceOf = (life: readonly AccountEvent[]): bigint => {
   expect(faultsOf(life)).toEqual([]);
@@ -46,6 +46,30 @@ const paid = after(start, pay);
 const spent = lifeWith(paid, usageOf(1, 15));
 const BY_HAND = { provider: 'manual' };
 const paidByHand = after({ ...start, ...BY_HAND } as AccountCommand, { ...pay, ...BY_HAND } as AccountCommand);
+
+test('money that goes back by hand says why, as each correction does; what a provider tells is its own', () => {
+  const none = { reason: ' ' };
+  const disputed = lived(paidByHand, dispute(20));
+  for (const without of [refund(12, none), dispute(20, none)])
+    given(...paidByHand).refuses(without, 'reason_missing', /^reason: /);
+  given(...disputed).refuses(close('lost', none), 'reason_missing', /^reason: /);
+  given(...lived(disputed, close('lost'))).refuses(close('lost', none), 'reason_missing', /^reason: /);
+  const { reason: _reason, ...untold } = refund(12) as CommandOf<'RecordRefund'>;
+  given(...paidByHand).refuses(untold, 'reason_missing', /^reason: /);
+  given(...paid).refuses(refund(12, none), 'reason_missing', /^reason: /);
+  expect(given(...paidByHand).decided(refund(12))).toMatchObject([
+    { type: 'PaymentRefunded', data: { reason: 'the bank says so' } },
+    { type: 'GrantRevoked', data: { reason: 'refund re_12: the bank says so', actor: 'operator' } },
+  ]);
+  expect(given(...disputed).decided(close('won'))).toMatchObject([
+    { type: 'DisputeClosed', data: { reason: 'the bank says so' } },
+    { type: 'GrantRestored', data: { reason: 'dispute dp_1 was won: the bank says so' } },
+  ]);
+  expect(given(...paid).decided(untold)).toMatchObject([
+    { type: 'PaymentRefunded', data: { reason: null } },
+    { type: 'GrantRevoked', data: { reason: 'refund re_12, as stripe tells' } },
+  ]);
+});
 
 describe('a refund', () => {
   test('lowers the balance by exactly itself: first what is left of its grant, the rest is owed', () => {

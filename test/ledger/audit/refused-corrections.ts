@@ -73,7 +73,7 @@ returned.push(
 );
 returned.push({
   type: 'PaymentRefunded',
-  data: { paymentId: PAYMENT, refundId: 're_2', amount: usd(9), refundedAt: AT },
+  data: { paymentId: PAYMENT, refundId: 're_2', amount: usd(9), refundedAt: AT, reason: 'x' },
 });
 
 /** As many grants with long ids as one event could name, and all that is given back goes to them. */

@@ -35,7 +35,7 @@ const action: AccountEvent = {
   data: { attemptId: attempt, paymentId: payment, at: AT },
 };
 
-const SAID = { actor: 'operator', nowMs: ms(AT) };
+const SAID = { reason: 'x', actor: 'operator', nowMs: ms(AT) };
 const refund: CommandOf<'RecordRefund'> = {
   ...{ type: 'RecordRefund', paymentId: payment, refundId: 're_1', amount: usd(9), refundedAtMs: ms(AT) },
   ...SAID,
@@ -49,22 +49,24 @@ const close: CommandOf<'CloseDispute'> = {
   ...SAID,
 };
 const refunded = (amount = usd(9)): AccountEvent[] => [
-  { type: 'PaymentRefunded', data: { paymentId: payment, refundId: 're_1', amount, refundedAt: AT } },
+  { type: 'PaymentRefunded', data: { paymentId: payment, refundId: 're_1', amount, refundedAt: AT, reason: 'x' } },
   ...given(...ended)
     .decided({ ...refund })
     .slice(1),
 ];
 const disputed = (amount = usd(18)): AccountEvent[] => [
-  { type: 'PaymentDisputed', data: { paymentId: payment, disputeId: 'dp_1', amount, openedAt: AT } },
+  { type: 'PaymentDisputed', data: { paymentId: payment, disputeId: 'dp_1', amount, openedAt: AT, reason: 'x' } },
   ...given(...ended)
     .decided({ ...dispute })
     .slice(1),
 ];
 const closed: AccountEvent = {
   type: 'DisputeClosed',
-  data: { paymentId: payment, disputeId: 'dp_1', outcome: 'won', closedAt: AT },
+  data: { paymentId: payment, disputeId: 'dp_1', outcome: 'won', closedAt: AT, reason: 'x' },
 };
 const lost = { ...closed, data: { ...closed.data, outcome: 'lost' } } as AccountEvent;
+const withoutReason = (event: AccountEvent): AccountEvent =>
+  event.type === 'GrantRevoked' ? event : ({ ...event, data: { ...event.data, reason: null } } as AccountEvent);
 const TERMS = { threshold: usd(5), target: usd(1_000_000), monthlyCap: usd(2_000_000), by: 'owner@example.com' };
 const configure = { type: 'ConfigureAutoReload', ...TERMS, consentedAtMs: ms(AT) } as const;
 const configured = (change: Partial<typeof TERMS> = {}): AccountEvent => ({
@@ -154,6 +156,10 @@ export const PAYMENT_CASES = {
   AbandonPayment: late({ type: 'AbandonPayment', attemptId: attempt, reason: 'x', nowMs: ms(AT) }, abandoned),
   RecordRefund: [
     {
+      ...{ refused: 'reason_missing', life: ended, command: { ...refund, reason: ' ' } },
+      ...{ written: refunded().map(withoutReason), fault: /^re_1: without a reason$/ },
+    },
+    {
       ...{ refused: 'payment_not_found', life: [opened], command: refund, written: refunded() },
       fault: /^re_1: of pi_1, which was never paid$/,
     },
@@ -182,12 +188,19 @@ export const PAYMENT_CASES = {
     {
       ...{ refused: 'id_reused', life: [...ended, ...disputed()], command: { ...refund, refundId: 'dp_1' } },
       written: [
-        { type: 'PaymentRefunded', data: { paymentId: payment, refundId: 'dp_1', amount: usd(9), refundedAt: AT } },
+        {
+          type: 'PaymentRefunded',
+          data: { paymentId: payment, refundId: 'dp_1', amount: usd(9), refundedAt: AT, reason: 'x' },
+        },
       ],
       fault: /^dp_1: refunded twice$/,
     },
   ],
   RecordDispute: [
+    {
+      ...{ refused: 'reason_missing', life: ended, command: { ...dispute, reason: ' ' } },
+      ...{ written: disputed().map(withoutReason), fault: /^dp_1: without a reason$/ },
+    },
     {
       ...{ refused: 'payment_not_found', life: [opened], command: dispute, written: disputed() },
       fault: /^dp_1: of pi_1, which was never paid$/,
@@ -203,12 +216,23 @@ export const PAYMENT_CASES = {
     {
       ...{ refused: 'id_reused', life: [...ended, ...refunded()], command: { ...dispute, disputeId: 're_1' } },
       written: [
-        { type: 'PaymentDisputed', data: { paymentId: payment, disputeId: 're_1', amount: usd(18), openedAt: AT } },
+        {
+          type: 'PaymentDisputed',
+          data: { paymentId: payment, disputeId: 're_1', amount: usd(18), openedAt: AT, reason: 'x' },
+        },
       ],
       fault: /^re_1: disputed twice$/,
     },
   ],
   CloseDispute: [
+    {
+      ...{
+        refused: 'reason_missing',
+        life: [...ended, ...disputed()],
+        command: { ...close, outcome: 'lost', reason: ' ' },
+      },
+      ...{ written: [withoutReason(lost)], fault: /^dp_1: without a reason$/ },
+    },
     {
       ...{ refused: 'dispute_not_found', life: ended, command: close },
       ...{ written: [closed], fault: /^dp_1: closed, and was never opened$/ },

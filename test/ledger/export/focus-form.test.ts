@@ -120,7 +120,7 @@ it('has money that went back as a correction of what was billed, and again where
   const AT = '2026-11-20T10:00:00.000Z';
   const nowMs = Date.parse(AT);
   const payment = paymentId('pi_1');
-  const told = { paymentId: payment, actor: 'operator', nowMs };
+  const told = { paymentId: payment, reason: 'told', actor: 'operator', nowMs };
   const start = { attemptId: attemptId('purchase_1'), provider: 'manual' };
   const life: AccountEvent[] = [opened];
   const then = (command: AccountCommand): void => void life.push(...given(...life).decided(command));
@@ -141,14 +141,14 @@ it('has money that went back as a correction of what was billed, and again where
       row.ChargeDescription,
     ]);
   expect(shown).toEqual([
-    [-10, -10, -10, 'refund re_1'],
-    [0, 0, 9, 'refund re_1'],
-    [-50, -50, -50, 'dispute dp_1'],
-    [0, 0, 45, 'dispute dp_1'],
-    [50, 50, 50, 'dispute dp_1'],
-    [0, 0, -45, 'dispute dp_1 was won'],
-    [-90, -90, -90, 'dispute dp_2'],
-    [0, 0, 81, 'dispute dp_2'],
+    [-10, -10, -10, 'refund re_1: told'],
+    [0, 0, 9, 'refund re_1: told'],
+    [-50, -50, -50, 'dispute dp_1: told'],
+    [0, 0, 45, 'dispute dp_1: told'],
+    [50, 50, 50, 'dispute dp_1: told'],
+    [0, 0, -45, 'dispute dp_1 was won: told'],
+    [-90, -90, -90, 'dispute dp_2: told'],
+    [0, 0, 81, 'dispute dp_2: told'],
   ]);
   expect([sumOf(rows, 'BilledCost'), sumOf(rows, 'EffectiveCost')]).toEqual([0n, 0n]);
 });

@@ -10,7 +10,7 @@ const CENT = 10_000;
 const which = fc.nat({ max: 1_000 });
 const isNew = fc.constantFrom(true, true, true, false);
 const provider = fc.constantFrom('stripe', 'stripe', 'stripe', 'stripe', 'manual');
-const ACTOR = { actor: 'payments' } as const;
+const ACTOR = { reason: 'told', actor: 'payments' } as const;
 const BY = { by: 'owner@example.com' } as const;
 
 const attemptsOf = ({ attempts }: RealAccount): PaymentAttempt[] => attempts;

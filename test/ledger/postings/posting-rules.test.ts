@@ -154,7 +154,7 @@ describe('money that goes back', () => {
   const payment = paymentId('pi_1');
   const refunded: AccountEvent = {
     type: 'PaymentRefunded',
-    data: { paymentId: payment, refundId: 're_1', amount: microUsd(100n), refundedAt: at },
+    data: { paymentId: payment, refundId: 're_1', amount: microUsd(100n), refundedAt: at, reason: null },
   };
   const revoked = (
     revocationId: string,
@@ -198,11 +198,11 @@ describe('money that goes back', () => {
   it('is the bank’s while it is disputed, and comes back with its credits where that is won', () => {
     const disputed: AccountEvent = {
       type: 'PaymentDisputed',
-      data: { paymentId: payment, disputeId: 'dp_1', amount: microUsd(100n), openedAt: at },
+      data: { paymentId: payment, disputeId: 'dp_1', amount: microUsd(100n), openedAt: at, reason: null },
     };
     const closed = (outcome: 'won' | 'lost'): AccountEvent => ({
       type: 'DisputeClosed',
-      data: { paymentId: payment, disputeId: 'dp_1', outcome, closedAt: at },
+      data: { paymentId: payment, disputeId: 'dp_1', outcome, closedAt: at, reason: null },
     });
     const open = [bought, disputed, revoked('dp_1', 'dispute', 90, 0)];
     const taken = { 'Assets:Clearing:Purchases': 100n, 'Assets:Disputes': -100n };

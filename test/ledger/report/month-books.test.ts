@@ -231,7 +231,13 @@ describe('the books of a month', () => {
 
   it('have the money that went back as what it was, whatever credit goes with it', () => {
     const now = '2026-11-05T10:00:00.000Z';
-    const refunded = { paymentId: paymentId('pi_1'), refundId: 're_1', amount: usd(100), refundedAt: now };
+    const refunded = {
+      paymentId: paymentId('pi_1'),
+      refundId: 're_1',
+      amount: usd(100),
+      refundedAt: now,
+      reason: null,
+    };
     const { moved, checks } = booksOf('2026-11', [
       at(now, opened),
       at(now, granted('payment_pi_1', 90, { costBasis: usd(100) })),

@@ -36,7 +36,7 @@ const pay = (id: string, amount: number, provider = 'manual'): AccountCommand =>
   },
   ...{ paidAtMs: nowMs, nowMs },
 });
-const of = (id: string) => ({ paymentId: paymentId(`T_${id}`), ...SAID });
+const of = (id: string) => ({ paymentId: paymentId(`T_${id}`), reason: 'told', ...SAID });
 const dispute = (id: string, disputeId: string, amount: number): AccountCommand => ({
   ...{ type: 'RecordDispute', ...of(id), disputeId, amount: usd(amount), openedAtMs: nowMs },
 });
@@ -134,9 +134,9 @@ it('shows each once, with its money and the credits that went with it, and what 
     ['0.000100 USD paid', 100n, 90n],
     ['0.000010 USD of T_p1 refunded', -10n, -9n],
     ['0.000050 USD of T_p1 disputed by whoever paid', -50n, -45n],
-    ['dispute dp_1 was won', 50n, 45n],
+    ['dispute dp_1 was won: told', 50n, 45n],
     ['0.000040 USD of T_p1 disputed by whoever paid', -40n, -36n],
-    ['dispute dp_2 was lost', null, null],
+    ['dispute dp_2 was lost: told', null, null],
     ['nothing was paid: never came', null, null],
     ['0.000008 USD paid', 8n, 90n],
     ['0.000008 USD of T_p3 disputed by whoever paid', -8n, -90n],
@@ -157,5 +157,5 @@ it('stands on the page, in sums and one by one', () => {
   const page = bookPage(books('2026-11'), '2026-12-01T00:00:00.000Z');
   expect(page).toMatch(/<td>refunded<\/td><td class="n">1<\/td><td class="n">-0\.000010<\/td>/);
   expect(page).toMatch(/<td>received<\/td><td class="n"><\/td>\s*<td class="n">1\.000050<\/td>/);
-  expect(page).toMatch(/re_1\)<\/td><td class="n">-0\.000010<\/td><td class="n">-0\.000009<\/td><td>eve<\/td>/);
+  expect(page).toMatch(/re_1\): told<\/td><td class="n">-0\.000010<\/td><td class="n">-0\.000009<\/td><td>eve<\/td>/);
 });

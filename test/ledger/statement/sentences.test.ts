@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { EventType } from '../../../contracts/events.ts';
+import type { DomainEvent, EventType } from '../../../contracts/events.ts';
 import { sentenceOf } from '../../../ledger/statement/sentences.ts';
 import { memberLimitSet } from '../../fixtures/ledger/example-account.ts';
 import { EXAMPLE_EVENTS, exampleOf } from '../../fixtures/ledger/example-events.ts';
 import { LIMITS_OF_MEMBERS } from '../../fixtures/ledger/example-organization.ts';
+import { BY_HAND } from '../../fixtures/ledger/example-payment-events.ts';
 
 describe('the sentence of an event', () => {
   // Each type has an example: test/contracts/event-codec.test.ts.
@@ -68,6 +69,27 @@ describe('the sentence of an event', () => {
       expect(grant(of)).toMatch(/ granted \(/);
     for (const actor of ['system', 'payments'])
       expect(by('PaymentAbandoned', actor)).toBe(sentenceOf(exampleOf('PaymentAbandoned')));
+  });
+
+  it('says who has written down by hand that money came or went back, and why; and that a provider tells it', () => {
+    const [refund, dispute, closed] = BY_HAND;
+    const by = (event: DomainEvent | undefined, actor: string): string =>
+      event === undefined ? '' : sentenceOf(event, undefined, actor);
+    expect(by(refund, 'grace')).toBe('9.000000 USD of pi_1 refunded (re_2), written down by grace: one month too many');
+    expect(by(dispute, 'grace')).toMatch(/ by whoever paid \(dp_2\), written down by grace: the bank took it back$/);
+    expect(by(closed, 'grace')).toBe('dispute dp_2 was lost, written down by grace: the bank kept it');
+    expect(by(exampleOf('PaymentSucceeded'), 'grace')).toMatch(/ \(pi_1, \S+\), confirmed by grace$/);
+    for (const actor of ['system', 'payments']) {
+      expect(by(exampleOf('PaymentRefunded'), actor)).toBe(
+        '9.000000 USD of pi_1 refunded (re_1), as its provider tells',
+      );
+      expect(by(exampleOf('PaymentDisputed'), actor)).toMatch(/ \(dp_1\), as its provider tells$/);
+      expect(by(exampleOf('DisputeClosed'), actor)).toBe('dispute dp_1 was won, as its provider tells');
+      expect(by(exampleOf('PaymentSucceeded'), actor)).toBe(sentenceOf(exampleOf('PaymentSucceeded')));
+    }
+    // Of before, when nobody was asked why.
+    expect(by(exampleOf('PaymentRefunded'), 'grace')).toMatch(/ \(re_1\), written down by grace$/);
+    expect(sentenceOf(exampleOf('DisputeClosed'))).toBe('dispute dp_1 was won');
   });
 
   it('calls a key by its name where that is known', () => {
