@@ -294,7 +294,7 @@ describe('an id of a refund or a dispute', () => {
   test('gives back what its own payment’s dispute took, where a ledger has it twice', () => {
     const twice = {
       type: 'PaymentDisputed',
-      data: { ...OTHER, disputeId: 'dp_1', amount: usd(20), openedAt: new Date(NOW).toISOString() },
+      data: { ...OTHER, disputeId: 'dp_1', amount: usd(20), openedAt: new Date(NOW).toISOString(), reason: 'x' },
     } as AccountEvent;
     const life = [...lived(both, dispute(20)), twice];
     expect(faultsOf(life)).toContainEqual(expect.stringMatching(/dp_1: disputed twice$/));
