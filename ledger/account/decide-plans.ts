@@ -214,11 +214,12 @@ const ended = ({ plan }: PlanState, reason: EventData<'PlanEnded'>['reason'], no
 
 const withoutPlan = (): CommandRefusal => commandRefused('plan_not_found', 'plan: the account has none');
 
-/** The id of the first attempt for something, or of the next. */
-function unused({ billing: { payments } }: OpenAccount, id: string): AttemptId {
+/** The id of the first attempt for something, or of the next: none that a grant has, which what costs nothing is granted under. */
+function unused({ grants, billing: { payments } }: OpenAccount, id: string): AttemptId {
   for (let at = 1; ; at++) {
     const candidate = at === 1 ? id : `${id}_${at}`;
-    if (attemptOf(payments, candidate) === undefined) return attemptId(candidate);
+    const isTaken = attemptOf(payments, candidate) !== undefined || grants.some(({ grantId }) => grantId === candidate);
+    if (!isTaken) return attemptId(candidate);
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { spendable } from '../../../ledger/account/leases.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { ms, opened, record, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import { grant, ms, opened, record, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
 import { catalogOf, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 import { AT, asks, catalog, DAY, END, Life, life, looks, online, onStarter } from './plan-life.ts';
 
@@ -51,6 +51,16 @@ describe('a first plan', () => {
     free.does(looks(END), looks(END));
     expect(free.faults).toEqual([]);
     expect(free.claims.map(({ periodStart }) => periodStart)).toEqual([AT, END]);
+  });
+
+  it('that nobody pays for is granted under no id that a grant has, of an operator’s or of the same instant', () => {
+    const free = life().does(grant(`renewal_${AT}`, 1), asks('open-source'));
+    free.does({ type: 'EndPlan', reason: 'by mistake', by: 'grace', nowMs: ms(AT) }, asks('open-source'));
+    expect(free.claims.map(({ attemptId }) => attemptId)).toEqual([`renewal_${AT}_2`, `renewal_${AT}_3`]);
+    expect(free.state.grants.map(({ grantId }) => grantId).toSorted()).toEqual(
+      ['', '_2', '_3'].map((number) => `renewal_${AT}${number}`),
+    );
+    expect(free.faults).toEqual([]);
   });
 
   it('asked for again changes nothing, and another only once what is open is paid or has failed', () => {
