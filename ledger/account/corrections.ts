@@ -3,11 +3,14 @@ import { microUsd } from '../../contracts/money.ts';
 import type { Grant, OpenAccount } from './account-state.ts';
 import type { Revocation } from './billing-state.ts';
 import { withGrant, withoutShares } from './grants.ts';
-import { keptAmount } from './kept-amount.ts';
+import { keptAmount, keptBalance } from './kept-amount.ts';
+import { assertAgrees } from './said-amounts.ts';
 import { firstOf, type GrantShare, sumOf } from './shares-room.ts';
 
 export function withGrantRevoked(state: OpenAccount, data: EventData<'GrantRevoked'>): OpenAccount {
   const { revocationId, grantId, cause, paymentId, amount, taken, uncovered, setOff } = data;
+  const balance = keptBalance(state.balance - amount);
+  assertAgrees(data, { parts: taken + uncovered, balance });
   const revocation = {
     revocationId,
     grantId,
@@ -23,37 +26,38 @@ export function withGrantRevoked(state: OpenAccount, data: EventData<'GrantRevok
     ...state,
     grants: withoutShares(state.grants, [{ grantId, amount: taken }, ...setOff]),
     uncovered: keptAmount(state.uncovered + uncovered - sumOf(setOff)),
-    balance: keptAmount(state.balance - amount),
+    balance,
     billing: { ...state.billing, revocations: [...state.billing.revocations, revocation] },
   };
 }
 
 export function withGrantRestored(state: OpenAccount, data: EventData<'GrantRestored'>): OpenAccount {
   const { revocationId, restorationId, amount } = data;
-  if (!state.billing.revocations.some((one) => one.revocationId === revocationId))
-    throw new Error(`no revocation ${revocationId}`);
+  const revocation = state.billing.revocations.find((one) => one.revocationId === revocationId);
+  if (revocation === undefined) throw new Error(`no revocation ${revocationId}`);
+  const restored = keptAmount(revocation.restored + amount);
+  if (restored > revocation.amount)
+    throw new Error(`of revocation ${revocationId} of ${revocation.amount} micro-USD ${restored} would have come back`);
+  const restorations = [...revocation.restorations, { restorationId, amount }];
   const revocations = state.billing.revocations.map((one) =>
-    one.revocationId === revocationId
-      ? {
-          ...one,
-          restored: keptAmount(one.restored + amount),
-          restorations: [...one.restorations, { restorationId, amount }],
-        }
-      : one,
+    one === revocation ? { ...one, restored, restorations } : one,
   );
   return { ...withComeBack(state, data), billing: { ...state.billing, revocations } };
 }
 
-type ComeBack = Pick<EventData<'GrantRestored'>, 'amount' | 'owedLess' | 'reinstated'>;
+type ComeBack = Pick<EventData<'GrantRestored'>, 'amount' | 'owedLess' | 'reinstated' | 'balanceAfter'>;
 
 /** What was taken before is owed no more, or is in grants again. @throws Error for more than is owed, or than a grant can hold */
-function withComeBack(state: OpenAccount, { amount, owedLess, reinstated }: ComeBack): OpenAccount {
+function withComeBack(state: OpenAccount, data: ComeBack): OpenAccount {
+  const { amount, owedLess, reinstated } = data;
   if (owedLess > state.uncovered) throw new Error(`${state.uncovered} micro-USD are owed, not ${owedLess}`);
+  const balance = keptBalance(state.balance + amount);
+  assertAgrees(data, { parts: owedLess + sumOf(reinstated), balance });
   return {
     ...state,
     grants: withReturned(state.grants, reinstated),
     uncovered: microUsd(state.uncovered - owedLess),
-    balance: keptAmount(state.balance + amount),
+    balance,
   };
 }
 
@@ -118,5 +122,5 @@ export const withLessBalance = (state: OpenAccount, data: EventData<'BalanceAdju
   ...state,
   grants: withoutShares(state.grants, [...data.shares, ...data.setOff]),
   uncovered: keptAmount(state.uncovered + data.uncovered - sumOf(data.setOff)),
-  balance: keptAmount(state.balance - data.amount),
+  balance: keptBalance(state.balance - data.amount),
 });

@@ -1,7 +1,7 @@
 import type { AccountEvent, CreditsDebited, EventData, UsageRecorded } from '../../contracts/events.ts';
 import type { Grant, OpenAccount, SpendOfMonth, SpendState } from './account-state.ts';
 import { amountsAfter, evolve } from './evolve.ts';
-import { instantsOf } from './exceptions.ts';
+import { nextUsage, usageOfDebit } from './exceptions.ts';
 import type { ExceptionsState } from './exceptions-state.ts';
 import { remainingAfter } from './grants.ts';
 import { withLeaseReduced } from './leases.ts';
@@ -37,7 +37,7 @@ export function evolveOwn(state: OpenAccount, event: AccountEvent, own: OwnParts
 }
 
 function withUsage(state: OpenAccount, usage: UsageRecorded, own: OwnParts): OpenAccount {
-  const lastUsage = instantsOf(usage);
+  const lastUsage = nextUsage(state.exceptions, usage);
   if (own.exceptions !== state.exceptions) own.exceptions = { ...state.exceptions, lastUsage };
   else own.exceptions.lastUsage = lastUsage;
   const next = ownState(state, own);
@@ -47,6 +47,7 @@ function withUsage(state: OpenAccount, usage: UsageRecorded, own: OwnParts): Ope
 
 function withDebit(state: OpenAccount, debit: CreditsDebited, own: OwnParts): OpenAccount {
   const spent = spentAfter(monthOfSpend(state.spend, debit.month), debit.keyId, debit.amount);
+  usageOfDebit(state.exceptions, debit);
   const [share] = debit.grants;
   const index = share === undefined ? -1 : state.grants.findIndex(({ grantId }) => grantId === share.grantId);
   const remaining = share === undefined ? null : remainingAfter(state.grants[index], share);

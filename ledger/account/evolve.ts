@@ -22,11 +22,13 @@ import {
 import { evolveExceptions } from './exceptions.ts';
 import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
-import { keptAmount } from './kept-amount.ts';
+import { keptAmount, keptBalance } from './kept-amount.ts';
 import { withLease, withLeaseNarrowed, withLeaseReduced, withLimitSet } from './leases.ts';
 import { openedOrganization, withMember, withoutMember, withRole } from './members.ts';
 import { withPayments } from './payments.ts';
 import { withPlan } from './plans.ts';
+import { assertAgrees } from './said-amounts.ts';
+import { sumOf } from './shares-room.ts';
 import { evolveSpend } from './spend.ts';
 
 /** Folds one event into an account's state, which stays as it is. Pure. @throws Error when the event cannot follow, which means a broken stream. */
@@ -70,6 +72,7 @@ const opened = (data: EventData<'AccountOpened'>): OpenAccount => ({
 function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'AccountOpened' }>): OpenAccount {
   switch (event.type) {
     case 'ApiKeyIssued':
+      if (Object.hasOwn(state.keys, event.data.keyId)) throw new Error(`key ${event.data.keyId} is issued twice`);
       return { ...state, keys: { ...state.keys, [event.data.keyId]: issued(event.data) } };
     case 'ApiKeyRotated':
       return withKey(state, event.data.keyId, (key) => rotated(key, event.data));
@@ -143,10 +146,13 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
   }
 }
 
-const adjusted = (state: OpenAccount, data: EventData<'BalanceAdjusted'>): OpenAccount => ({
-  ...(data.direction === 'up' ? granted(state, grantOfAdjustment(data)) : withLessBalance(state, data)),
-  billing: withAdjustment(state.billing, data),
-});
+function adjusted(state: OpenAccount, data: EventData<'BalanceAdjusted'>): OpenAccount {
+  const isUp = data.direction === 'up';
+  const next = isUp ? granted(state, grantOfAdjustment(data)) : withLessBalance(state, data);
+  const parts = isUp ? data.amount : sumOf(data.shares) + data.uncovered;
+  assertAgrees(data, { parts, balance: next.balance });
+  return { ...next, billing: withAdjustment(state.billing, data) };
+}
 
 const closedStatement = ({
   month,
@@ -161,7 +167,7 @@ const closedStatement = ({
 });
 
 const lessBy = ({ balance }: OpenAccount, { amount }: { readonly amount: MicroUsd }): MicroUsd =>
-  keptAmount(balance - amount);
+  keptBalance(balance - amount);
 
 const issued = (data: EventData<'ApiKeyIssued'>): ApiKey => ({
   keyId: data.keyId,
@@ -189,7 +195,10 @@ function withKey(state: OpenAccount, keyId: KeyId, change: (key: ApiKey) => ApiK
   return { ...state, keys: { ...state.keys, [keyId]: change(key) } };
 }
 
-type Debit = Pick<EventData<'CreditsDebited'>, 'grants' | 'carryAfter' | 'uncovered' | 'amount'>;
+type Debit = Pick<
+  EventData<'CreditsDebited'>,
+  'grants' | 'carryBefore' | 'carryAfter' | 'uncovered' | 'amount' | 'balanceAfter'
+>;
 
 const debited = (state: OpenAccount, debit: Debit, leases: OpenAccount['leases']): OpenAccount => ({
   ...state,
@@ -198,18 +207,20 @@ const debited = (state: OpenAccount, debit: Debit, leases: OpenAccount['leases']
   ...amountsAfter(state, debit),
 });
 
-/** What a debit leaves beside the grants. @throws RangeError */
-export const amountsAfter = (
-  state: OpenAccount,
-  { carryAfter, uncovered, amount }: Omit<Debit, 'grants'>,
-): Pick<OpenAccount, 'carry' | 'uncovered' | 'balance'> => ({
-  carry: carryAfter,
-  uncovered: keptAmount(state.uncovered + uncovered),
-  balance: lessBy(state, { amount }),
-});
+/** What a debit leaves beside the grants. @throws RangeError; Error where it does not agree with what it follows */
+export function amountsAfter(state: OpenAccount, debit: Debit): Pick<OpenAccount, 'carry' | 'uncovered' | 'balance'> {
+  const { grants, carryBefore, carryAfter: carry } = debit;
+  const uncovered = keptAmount(state.uncovered + debit.uncovered);
+  const balance = lessBy(state, debit);
+  if (carryBefore !== state.carry)
+    throw new Error(`it takes along ${carryBefore} pico-USD, and ${state.carry} are carried`);
+  assertAgrees(debit, { parts: sumOf(grants) + debit.uncovered, balance });
+  return { carry, uncovered, balance };
+}
 
 /** A new grant first fills what earlier debits left uncovered; the rest can be spent. */
 function granted(state: OpenAccount, data: EventData<'CreditsGranted'>): OpenAccount {
+  if (state.grants.some(({ grantId }) => grantId === data.grantId)) throw new Error(`${data.grantId} is granted twice`);
   const filled = filledBy(data.amount, state);
   const grant = {
     grantId: data.grantId,
@@ -226,7 +237,7 @@ function granted(state: OpenAccount, data: EventData<'CreditsGranted'>): OpenAcc
     ...state,
     grants: withGrant(state.grants, grant),
     uncovered: microUsd(state.uncovered - filled),
-    balance: keptAmount(state.balance + data.amount),
+    balance: keptBalance(state.balance + data.amount),
   };
 }
 
@@ -237,7 +248,7 @@ function reinstated(state: OpenAccount, data: EventData<'CreditsReinstated'>): O
     ...state,
     grants: withReinstated(state.grants, { ...data, expiresAtMs: Date.parse(data.expiresAt), filled }),
     uncovered: microUsd(state.uncovered - filled),
-    balance: keptAmount(state.balance + data.amount),
+    balance: keptBalance(state.balance + data.amount),
   };
 }
 

@@ -20,11 +20,13 @@ const WITHOUT_COST_MAX = 1_000;
 export function evolveExceptions(exceptions: ExceptionsState, event: AccountEvent): ExceptionsState {
   switch (event.type) {
     case 'UsageRecorded': {
-      const recorded = { ...exceptions, lastUsage: instantsOf(event.data) };
+      const recorded = { ...exceptions, lastUsage: nextUsage(exceptions, event.data) };
       return event.data.unpriced.length === 0 ? recorded : withoutPrice(recorded, event.data);
     }
-    case 'CreditsDebited':
-      return event.data.leftOut === 0n ? exceptions : withLeftOut(exceptions, event.data);
+    case 'CreditsDebited': {
+      const usage = usageOfDebit(exceptions, event.data);
+      return event.data.leftOut === 0n ? exceptions : withLeftOut(exceptions, event.data, usage);
+    }
     case 'LateUsageReported':
       return withLateUsage(exceptions, event.data);
     case 'ExceptionApproved':
@@ -59,8 +61,24 @@ export const openException = ({ open }: ExceptionsState, requestId: string): Bil
 export const endOfException = ({ ended }: ExceptionsState, requestId: string): ExceptionEnd | undefined =>
   entryOf(ended, requestId);
 
-/** Of what is recorded, for a debit that follows. */
-export const instantsOf = ({ requestId, startedAt, finishedAt }: UsageRecorded) => ({
+type LastUsage = NonNullable<ExceptionsState['lastUsage']>;
+
+/** Of what is recorded, for a debit that follows. @throws Error where it is what was recorded last, once more */
+export function nextUsage({ lastUsage }: ExceptionsState, usage: UsageRecorded): LastUsage {
+  if (lastUsage?.requestId === usage.requestId) throw new Error(`the usage of ${usage.requestId} is recorded twice`);
+  return instantsOf(usage);
+}
+
+/** @throws Error where the debit does not stand behind its usage */
+export function usageOfDebit(
+  { lastUsage }: ExceptionsState,
+  { requestId }: Pick<EventData<'CreditsDebited'>, 'requestId'>,
+): LastUsage {
+  if (lastUsage?.requestId !== requestId) throw new Error(`${requestId} is debited without its usage`);
+  return lastUsage;
+}
+
+const instantsOf = ({ requestId, startedAt, finishedAt }: UsageRecorded) => ({
   requestId,
   startedAtMs: Date.parse(startedAt),
   finishedAtMs: Date.parse(finishedAt),
@@ -71,14 +89,16 @@ function withoutPrice(exceptions: ExceptionsState, usage: UsageRecorded): Except
   return withOpen(exceptions, { ...ofUsage(usage), unpriced: usage.unpriced });
 }
 
-/** A debit stands behind its usage, which has the instants that grants are burned by. */
-function withLeftOut(exceptions: ExceptionsState, debit: EventData<'CreditsDebited'>): ExceptionsState {
+/** What is left out is of the usage, which has the instants that grants are burned by. */
+function withLeftOut(
+  exceptions: ExceptionsState,
+  debit: EventData<'CreditsDebited'>,
+  usage: LastUsage,
+): ExceptionsState {
   const { requestId, keyId, model, lane, leftOut } = debit;
-  const { lastUsage } = exceptions;
-  if (lastUsage?.requestId !== requestId) throw new Error(`${requestId} is debited without its usage`);
   const known = openException(exceptions, requestId);
   return withOpen(exceptions, {
-    ...(known ?? { ...lastUsage, keyId, model, lane, late: null, unpriced: [] }),
+    ...(known ?? { ...usage, keyId, model, lane, late: null, unpriced: [] }),
     leftOut,
   });
 }

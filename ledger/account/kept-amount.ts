@@ -3,8 +3,14 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 
 const BEYOND = 10n ** BigInt(LIMITS.amountDigitsMax);
 
-/** A sum that an account's state can be kept with, and read again. @throws RangeError for a larger one */
+/** A sum that an account's state can be kept with, and read again. @throws RangeError for a larger one, or less than nothing */
 export function keptAmount(sum: bigint): MicroUsd {
+  if (sum < 0n) throw new RangeError(`an amount would be ${sum}, less than nothing`);
+  return keptBalance(sum);
+}
+
+/** The same of one that may be less than nothing. @throws RangeError */
+export function keptBalance(sum: bigint): MicroUsd {
   if (sum >= BEYOND || sum <= -BEYOND)
     throw new RangeError(`an amount would have more than ${LIMITS.amountDigitsMax} digits`);
   return microUsd(sum);

@@ -24,11 +24,11 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
     case 'AutoReloadStarted': {
       const { amount: credits } = event.data;
       const kind = event.type === 'PurchaseStarted' ? 'purchase' : 'reload';
-      return withAttempt(payments, begun({ ...event.data, credits }, kind, null));
+      return withBegun(payments, begun({ ...event.data, credits }, kind, null));
     }
     case 'RenewalStarted':
       if (event.data.price === 0n) return payments;
-      return withAttempt(payments, begun(event.data, event.data.kind, paidPeriodOf(event.data)));
+      return withBegun(payments, begun(event.data, event.data.kind, paidPeriodOf(event.data)));
     case 'PaymentSucceeded':
       return ended(payments, event, { state: 'paid', paymentId: event.data.paymentId });
     case 'PaymentFailed':
@@ -39,18 +39,27 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
       return ended(payments, event, { state: 'abandoned' });
     case 'PaymentRefunded': {
       const { paymentId, refundId, amount } = event.data;
-      return withPaid(payments, paymentId, ({ refunds }) => ({ refunds: [...refunds, { refundId, amount }] }));
+      return withPaid(payments, paymentId, ({ refunds }) => {
+        if (refunds.some((one) => one.refundId === refundId)) throw new Error(`${refundId} is refunded twice`);
+        return { refunds: [...refunds, { refundId, amount }] };
+      });
     }
     case 'PaymentDisputed': {
       const { paymentId, disputeId, amount } = event.data;
       const opened = { disputeId, amount, outcome: null };
-      return withPaid(payments, paymentId, ({ disputes }) => ({ disputes: [...disputes, opened] }));
+      return withPaid(payments, paymentId, ({ disputes }) => {
+        if (disputes.some((one) => one.disputeId === disputeId)) throw new Error(`${disputeId} is disputed twice`);
+        return { disputes: [...disputes, opened] };
+      });
     }
     case 'DisputeClosed': {
       const { paymentId, disputeId, outcome } = event.data;
-      return withPaid(payments, paymentId, ({ disputes }) => ({
-        disputes: disputes.map((one) => (one.disputeId === disputeId ? { ...one, outcome } : one)),
-      }));
+      return withPaid(payments, paymentId, ({ disputes }) => {
+        const dispute = disputes.find((one) => one.disputeId === disputeId);
+        if (dispute === undefined || dispute.outcome !== null)
+          throw new Error(`${disputeId} is ${outcome}, and is no open dispute`);
+        return { disputes: disputes.map((one) => (one === dispute ? { ...one, outcome } : one)) };
+      });
     }
     default:
       return payments;
@@ -129,6 +138,12 @@ const begun = (
   ...{ state: 'open', paymentId: null, refunds: [], disputes: [] },
 });
 
+/** One that was begun before stays as it has come to stand. @throws Error */
+function withBegun(payments: PaymentsState, attempt: PaymentAttempt): PaymentsState {
+  if (attemptOf(payments, attempt.attemptId) !== undefined) throw new Error(`${attempt.attemptId} is begun twice`);
+  return withAttempt(payments, attempt);
+}
+
 function withPaid(
   payments: PaymentsState,
   paymentId: string,
@@ -146,5 +161,6 @@ function ended(
 ): PaymentsState {
   const attempt = attemptOf(payments, attemptId);
   if (attempt === undefined) throw new Error(`${type} of ${attemptId}, which was never begun`);
+  if (attempt.state === 'paid') throw new Error(`${type} of ${attemptId}, which ${attempt.paymentId} has paid`);
   return withAttempt(payments, { ...attempt, ...change });
 }

@@ -52,6 +52,11 @@ const UNREADABLE: readonly (readonly [what: string, event: Partial<ProposedEvent
     { type: GONE.type, data: JSON.stringify(GONE.data) },
     /it cannot follow what stands before it: account a0 has no key key_none/,
   ],
+  [
+    'that says what is so already',
+    { type: 'CreditsGranted', data: JSON.stringify({ ...GRANTED, grantId: 'trial' }) },
+    /it cannot follow what stands before it: trial is granted twice/,
+  ],
 ];
 
 const revisionOf = ({ accounts }: Projections, id = A): number => accounts.read(id).revision;
@@ -85,7 +90,7 @@ describe.each(UNREADABLE)('an event of an account %s', (_, event, reason) => {
   });
 });
 
-describe.each(UNREADABLE.slice(-2))('an event of an account %s', (_, event, reason) => {
+describe.each(UNREADABLE.slice(-3))('an event of an account %s', (_, event, reason) => {
   it('does so while the views follow the log, is known from the first moment of a restart on, and is over once it can be read', async () => {
     const log = logOf(0, 9);
     const path = viewsFile();

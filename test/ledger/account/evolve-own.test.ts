@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
+import { picoUsd } from '../../../contracts/money.ts';
 import { type AccountState, INITIAL_ACCOUNT, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { evolveOwn, OwnParts } from '../../../ledger/account/evolve-own.ts';
@@ -73,17 +74,18 @@ describe('a state that its fold alone has', () => {
     ['more than the grant has', { grants: [{ grantId: 'g' as never, amount: usd(6_000_000) }] }],
     ['more than an account can owe', { uncovered: usd(10n ** 60n) }],
     ['more than an account can spend', { amount: usd(10n ** 60n) }],
+    ['another balance than it leaves', { balanceAfter: usd(7) }],
+    ['another carry than there is', { carryBefore: picoUsd(7n) }],
   ])('is as it was where an event cannot follow: %s', (_what, change) => {
     const own = new OwnParts();
     const fold = (state: OpenAccount, event: AccountEvent) => evolveOwn(state, event, own);
-    const before = life.slice(born.length).reduce(fold, openAccount(born));
-    const debit: AccountEvent = {
-      type: 'CreditsDebited',
-      data: { ...debitIn(lifeWith(born, usageOf(1, 10))), ...change },
-    };
-    const message = String(thrownBy(() => evolve(openAccount(life), debit)));
+    const next = lifeWith(life, usageOf(7, 10));
+    const recorded = next.slice(0, -1);
+    const before = recorded.slice(born.length).reduce(fold, openAccount(born));
+    const debit: AccountEvent = { type: 'CreditsDebited', data: { ...debitIn(next.slice(-1)), ...change } };
+    const message = String(thrownBy(() => evolve(openAccount(recorded), debit)));
     expect(String(thrownBy(() => fold(before, debit)))).toBe(message);
-    expect(before).toEqual(openAccount(life));
+    expect(before).toEqual(openAccount(recorded));
   });
 });
 

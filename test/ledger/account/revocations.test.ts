@@ -62,7 +62,7 @@ describe('a revocation', () => {
 
   test('of another grant, amount, cause or payment under the id of one that was made is refused, and of none, too', () => {
     const revoked = given(...spent).decided(revoke({ ...refund, amount: usd(5) }));
-    const account = given(...spent, granted('g2', 10), ...revoked);
+    const account = given(...spent, ...revoked, granted('g2', 10));
     account.decides(revoke({ ...refund, amount: usd(5) }));
     account.decides(revoke(refund));
     for (const other of [{ grantId: grantId('g2') }, { amount: usd(4) }, { cause: 'fraud' }, { paymentId: 'pi_2' }])
