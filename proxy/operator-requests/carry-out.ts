@@ -39,6 +39,9 @@ async function unpark(
   const parked = readParked(dataFolder).find((one) => one.accountId === accountId);
   try {
     await orAborted(projections.unpark(accountId), signal);
+    const why = projections.accounts.whyAside(accountId);
+    // Nobody's word was to be ended, and what it is set aside by is there still.
+    if (parked === undefined && why !== null) throw new Error(why);
     writeParked(dataFolder, accountId, null);
   } catch (error) {
     if (parked !== undefined) projections.park(accountId, parked.reason);

@@ -1,7 +1,12 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { accountId } from '../../contracts/ids.ts';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { accountId, accountStream, commandId, revision } from '../../contracts/ids.ts';
+import { call } from '../fixtures/gateway/call.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { newId } from '../fixtures/ledger/shared-log.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 
 const REASON = ['--reason', 'its balance looks wrong'];
@@ -16,6 +21,24 @@ const balanceOf = ({ gateway, accountId }: TestGateway) => {
   const { state } = gateway.process.projections.accounts.read(accountId);
   return state.type === 'open' ? state.balance : null;
 };
+/** Its grant is made once more, as nobody has decided. @returns at which revision */
+async function grantTwice({ log, accountId, events }: TestGateway): Promise<number> {
+  const all = await events();
+  const recording = { commandId: commandId(newId()), actor: 'operator', recordedAt: new Date().toISOString() };
+  const twice = all.filter((event) => event.type === 'CreditsGranted').slice(0, 1);
+  await log.append(accountStream(accountId), revision(all.length - 1), encodeEvents(twice, recording));
+  return all.length;
+}
+
+/** As whoever puts a ledger's file right by hand: no program of ours changes an event. */
+function mend(data: string, at: number): void {
+  const ledger = new DatabaseSync(join(data, 'ledger.db'), { timeout: 60_000 });
+  ledger.exec('DROP TRIGGER event_is_never_updated');
+  const mended = `UPDATE event SET data = json_set(data, '$.grantId', 'grant_other') WHERE type = 'CreditsGranted' AND revision = ?`;
+  expect(ledger.prepare(mended).run(at).changes).toBe(1);
+  ledger.close();
+}
+
 const grant = (data: string) => runHereForJson('credits', 'grant', 'acct_test', '--usd', '1', '--data', data);
 
 it('a parked account alone is refused, its events wait, also over a restart, and unparked it reads them', async () => {
@@ -66,4 +89,53 @@ it('a parked account alone is refused, its events wait, also over a restart, and
   expect(await runHereForJson('projections', 'status', '--data', data)).toMatchObject({
     setAside: [{ cause: 'parked' }],
   });
+});
+
+it('an event that says what cannot be sets its account aside alone, and what waits is read once that is mended', async () => {
+  const metered = await startTestGateway({ settings: { metrics: { serve: { port: 0 } } } });
+  const { data } = metered;
+  const other = accountId('acct_other');
+  await runHereForJson('account', 'open', '--email', 'o@example.com', '--id', other, '--data', data);
+  const { key } = (await runHereForJson('key', 'issue', other, '--data', data)) as { key: string };
+  expect(await answerTo(metered)).toBe('200');
+  await expect.poll(() => answerTo(metered, key)).toBe('200');
+  const at = await grantTwice(metered);
+  const said = `account-acct_test revision ${at} (CreditsGranted): it cannot follow what stands before it: grant_first is granted twice`;
+  await expect.poll(() => answerTo(metered)).toMatch(/^529 /);
+  expect(await answerTo(metered)).toContain(`the account is set aside: ${said}`);
+  expect(await answerTo(metered, key)).toBe('200');
+  expect((await call(metered.gateway.metricsUrl ?? '', '/metrics')).text).toMatch(/^gateway_accounts_set_aside 1$/m);
+  await metered.gateway.process.projections.whenWritten();
+  const status = async () => (await runHereForJson('projections', 'status', '--data', data)).setAside;
+  expect(await status()).toEqual([{ accountId: 'acct_test', cause: 'unreadable', revision: at, why: said }]);
+  for (const command of [
+    ['account', 'show', 'acct_test'],
+    ['credits', 'grant', 'acct_test', '--usd', '1'],
+  ])
+    expect(await runHere(...command, '--data', data)).toMatchObject({
+      exitCode: 3,
+      stderr: expect.stringContaining(said),
+    });
+  const verified = await runHere('ledger', 'verify', '--all', '--data', data);
+  expect([verified.exitCode, verified.stdout]).toEqual([5, expect.stringContaining('grant_first: granted twice')]);
+  // Views that are made anew come to the same.
+  expect(await runHereForJson('projections', 'rebuild', '--all', '--data', data)).toMatchObject({ differences: 0 });
+  expect(await answerTo(metered)).toContain(said);
+  expect(await runHere('projections', 'unpark', 'acct_test', '--data', data)).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringContaining(said),
+  });
+  await metered.stop();
+
+  const again = await startTestGateway({ data });
+  expect(await answerTo(again)).toContain(said);
+  expect(await answerTo(again, key)).toBe('200');
+  mend(data, at);
+  expect(await runHereForJson('projections', 'unpark', 'acct_test', '--data', data)).toMatchObject({
+    unparked: 'in the gateway',
+  });
+  expect([await answerTo(again), balanceOf(again)]).toEqual(['200', 2_000_000_000n]);
+  await again.gateway.process.projections.whenWritten();
+  expect(await status()).toEqual([]);
+  await again.stop();
 });

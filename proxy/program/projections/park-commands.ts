@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { readParked, writeParked } from '../../../projections/parked-accounts.ts';
+import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
+import { writeParked } from '../../../projections/parked-accounts.ts';
 import { accountArgument, reasonArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { assertAccount } from '../ledger/assert-account.ts';
@@ -35,13 +36,15 @@ export function addParkCommands(projections: Command, context: CommandContext): 
     );
   projections
     .command('unpark')
-    .description('have a parked account read what has waited, and serve it again')
+    .description(
+      'have an account that is parked, or that an event has set aside, read what has waited, and serve it again',
+    )
     .argument('<account>', 'account id', accountArgument)
     .addHelpText('after', '\nExample:\n  gateway projections unpark acct_demo')
     .action((account: AccountId, _options: unknown, command: Command) =>
       withReadLog(context, command, async (_log, { data }) => {
-        if (!readParked(data).some(({ accountId }) => accountId === account))
-          throw new CommandError(`${account} is not parked here`, EXIT.refused);
+        if (!accountsAsideIn(data).some(({ accountId }) => accountId === account))
+          throw new CommandError(`${account} is not parked here, and no event has set it aside`, EXIT.refused);
         const asked = { type: 'unpark', accountId: account } as const;
         const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, null));
         show(context, command, {
