@@ -17,6 +17,7 @@ export async function openEventLog({ eventLog, data }: Configuration, use?: LogU
     return openSqliteEventLog({
       path: join(data, LEDGER_FILE),
       isServedFrom: follower !== undefined,
+      readsHere: use === 'reads only',
       ...(follower === undefined ? {} : { onLost: follower.onLost }),
     });
   const { connectionString, streamPrefix } = eventLog;

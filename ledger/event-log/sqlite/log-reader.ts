@@ -13,8 +13,8 @@ import type { LeavesQuery, PageQuery, ReadAnswer, ReadMessage } from './messages
 import { FileNotInPlaceError } from './while-in-place.ts';
 
 export type ReaderThread = LogThread<ReadMessage, ReadAnswer>;
-/** Who answers: a thread, or this one where a file is read by nobody else. */
-type PageSource = Pick<ReaderThread, 'listen' | 'send' | 'close'>;
+/** Who answers: a thread, or this one for who does nothing else meanwhile. */
+export type PageSource = Pick<ReaderThread, 'listen' | 'send' | 'close'>;
 
 interface EventPage {
   readonly events: readonly RecordedEvent[];

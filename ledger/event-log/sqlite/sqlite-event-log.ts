@@ -13,9 +13,11 @@ import {
 } from '../../../contracts/event-log.ts';
 import type { Position, Revision, StreamName } from '../../../contracts/ids.ts';
 import { SQLITE_LIMITS } from './limits.ts';
-import { LogReader, type ReaderThread } from './log-reader.ts';
+import { LogReader, type PageSource, type ReaderThread } from './log-reader.ts';
 import { LogThread } from './log-thread.ts';
 import { LogWriter, type WriterThread } from './log-writer.ts';
+import type { ThreadData } from './messages.ts';
+import { readHere } from './read-here.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 import { Subscribers } from './subscribers.ts';
 
@@ -28,6 +30,8 @@ export interface SqliteEventLogOptions {
   readonly busyMs?: number;
   /** Its events are counted before it is opened, whatever lies beside it: about a second a gigabyte. */
   readonly isServedFrom?: boolean;
+  /** It is read in this thread, not in one of its own. */
+  readonly readsHere?: boolean;
   /** Told when one of its threads has ended by itself: what it is asked then is refused, for ever. */
   readonly onLost?: (error: Error) => void;
 }
@@ -52,21 +56,26 @@ export async function openSqliteEventLog(options: SqliteEventLogOptions): Promis
   const { path, pollIntervalMs = SQLITE_LIMITS.pollIntervalMs, busyMs = SQLITE_LIMITS.busyMs } = options;
   const data = { path, busyMs, isServedFrom: options.isServedFrom ?? false };
   const writer: WriterThread = new LogThread(new URL('./writer-thread.ts', import.meta.url), data);
-  const reader: ReaderThread = new LogThread(new URL('./reader-thread.ts', import.meta.url), data);
+  const thread = options.readsHere === true ? null : readerThread(data);
+  let reader: PageSource | null = thread;
   try {
     // The writer makes the file that the reader opens.
     const written = await writer.open();
-    const read = await reader.open();
-    if (read !== written) throw new EventLogError('unavailable', `${path} was replaced while it was opened`);
+    const read = thread === null ? readHere(data) : { source: thread, file: await thread.open() };
+    reader = read.source;
+    if (read.file !== written) throw new EventLogError('unavailable', `${path} was replaced while it was opened`);
     writer.watch((cause) => options.onLost?.(lost('writes', path, cause)));
-    reader.watch((cause) => options.onLost?.(lost('reads', path, cause)));
+    thread?.watch((cause) => options.onLost?.(lost('reads', path, cause)));
     return new SqliteEventLog(writer, reader, pollIntervalMs);
   } catch (fault) {
-    await reader.close();
+    await reader?.close();
     await writer.close();
     throw fault;
   }
 }
+
+const readerThread = (data: ThreadData): ReaderThread =>
+  new LogThread(new URL('./reader-thread.ts', import.meta.url), data);
 
 const lost = (does: 'reads' | 'writes', path: string, cause: Error): Error =>
   new Error(`the thread that ${does} ${path} has ended: ${cause.message}`, { cause });
@@ -77,7 +86,7 @@ class SqliteEventLog implements EventLog {
   readonly #subscribers: Subscribers;
   #closing: Promise<void> | null = null;
 
-  constructor(writer: WriterThread, reader: ReaderThread, pollIntervalMs: number) {
+  constructor(writer: WriterThread, reader: PageSource, pollIntervalMs: number) {
     this.#reader = new LogReader(reader);
     this.#subscribers = new Subscribers(this.#reader, pollIntervalMs);
     this.#writer = new LogWriter(writer, (appends) => this.#subscribers.add(appends));

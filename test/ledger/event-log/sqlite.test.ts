@@ -2,7 +2,11 @@ import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-even
 import { describeEventLogContract } from './event-log-contract.ts';
 import { newPath } from './sqlite/log-file.ts';
 
-describeEventLogContract('sqlite', async () => {
-  const path = newPath();
-  return { open: () => openSqliteEventLog({ path }), remove: () => Promise.resolve() };
-});
+for (const [name, readsHere] of [
+  ['sqlite', false],
+  ['sqlite, read in the thread that asks', true],
+] as const)
+  describeEventLogContract(name, async () => {
+    const path = newPath();
+    return { open: () => openSqliteEventLog({ path, readsHere }), remove: () => Promise.resolve() };
+  });

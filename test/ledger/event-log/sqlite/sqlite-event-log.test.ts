@@ -56,6 +56,18 @@ it('the main thread goes on while an append waits for another process', async ()
   expect((await append).type).toBe('appended');
 });
 
+it.each([false, true])(
+  'what was asked for before its end is answered (read in the thread that asks: %s)',
+  async (readsHere) => {
+    const log = await openLog(newPath(), { readsHere });
+    const { position } = await written(log, newStream(), NO_STREAM, events(2));
+    const [head, all] = [log.headPosition(), collect(log.readAll())];
+    await log.close();
+    expect(await head).toBe(position);
+    expect(await all).toHaveLength(2);
+  },
+);
+
 describe('appends that wait', () => {
   it('are bounded in number', async () => {
     const { log, other } = await heldLog();
