@@ -9,8 +9,8 @@ import { describeFault, fieldFaults } from './field-faults.ts';
 import { type CommandId, eventIdOf } from './ids.ts';
 import { isObject } from './json-object.ts';
 import { brief } from './printable.ts';
-import { isUsageText } from './usage-as-stored.ts';
 import { isTakenByHand, readByHand, storeByHand } from './usage-by-hand.ts';
+import { isUsageText, readText } from './usage-text.ts';
 
 /** What stands beside an event's data: who caused it, by which command, and when it was written down. */
 export const eventMetadataSchema = z.looseObject({
@@ -68,7 +68,12 @@ function encodeData(event: DomainEvent): unknown {
 }
 
 /** Reads a stored event. @throws UnreadableEventError with the stream, revision and fault. */
-export const decodeEvent = (recorded: RecordedEvent): DomainEvent => decodeForm(recorded, decodeVersion(recorded));
+export function decodeEvent(recorded: RecordedEvent): DomainEvent {
+  const form = decodeVersion(recorded);
+  const { type, data } = recorded;
+  const read = isEventType(type) && form.schemaVersion === versionOf(type) ? readText(type, data) : null;
+  return read === null ? decodeForm(recorded, form) : ({ type, data: read } as DomainEvent);
+}
 
 /** What is stored, read whole. */
 interface DecodedRecord {

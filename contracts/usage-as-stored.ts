@@ -68,50 +68,6 @@ const LANES: ReadonlySet<unknown> = new Set(laneField.options);
 const OUTCOMES: ReadonlySet<unknown> = new Set(UsageRecorded.shape.outcome.options);
 const SOURCES: ReadonlySet<unknown> = new Set(UsageRecorded.shape.source.options);
 
-/** Of a text in which nothing is escaped, with its quotes. */
-const TEXT = '"[ !#-[\\]-\\uffff]+"';
-/** Groups that are not kept cost less. */
-const quoted = ({ source }: RegExp): string => `"${source.slice(1, -1).replaceAll(/\((?!\?)/g, '(?:')}"`;
-const oneOf = (values: ReadonlySet<unknown>): string => `"(?:${[...values].join('|')})"`;
-/** No greater than is safe. */
-const WHOLE = '(?:0|[1-9]\\d{0,14})';
-const COUNT = '[1-9]\\d{0,14}';
-const AMOUNT = quoted(AMOUNT_PATTERN);
-const INSTANT = quoted(INSTANT_PATTERN);
-
-const form = (fields: Readonly<Record<string, string>>): string =>
-  `\\{${Object.entries(fields)
-    .map(([name, value]) => `"${name}":${value}`)
-    .join(',')}\\}`;
-const listOf = (one: string): string => `\\[(?:${one}(?:,${one})*)?\\]`;
-
-const TOKENS = { input: WHOLE, output: WHOLE, cacheRead: WHOLE, cacheWrite5m: WHOLE, cacheWrite1h: WHOLE };
-const USAGE: Readonly<Record<keyof StoredUsage, string>> = {
-  ...{ requestId: quoted(REQUEST_ID_PATTERN), keyId: TEXT, model: TEXT },
-  upstream: form({ provider: TEXT, model: TEXT, requestId: `(?:${TEXT}|null)` }),
-  ...{ tokens: form(TOKENS), uses: '\\{\\}', unpriced: '\\[\\]', lane: oneOf(LANES), outcome: oneOf(OUTCOMES) },
-  ...{ source: oneOf(SOURCES), billable: '(?:true|false)', startedAt: INSTANT, finishedAt: INSTANT },
-  rateCard: form({ id: TEXT, version: COUNT, hash: quoted(HASH_PATTERN) }),
-  hold: `(?:${AMOUNT}|null)`,
-};
-const DEBIT: Readonly<Record<Exclude<keyof StoredDebit, 'leaseId'>, string>> = {
-  ...{ requestId: quoted(REQUEST_ID_PATTERN), keyId: TEXT, model: TEXT, lane: oneOf(LANES), cost: AMOUNT },
-  ...{ carryBefore: AMOUNT, carryAfter: AMOUNT, amount: AMOUNT, leftOut: AMOUNT },
-  lines: listOf(form({ tokenClass: oneOf(TOKEN_CLASSES), tokens: COUNT, rate: AMOUNT, cost: AMOUNT })),
-  ...{ uses: '\\[\\]', grants: listOf(form({ grantId: TEXT, amount: AMOUNT })), uncovered: AMOUNT },
-  ...{ balanceAfter: quoted(BALANCE_PATTERN), month: quoted(MONTH_PATTERN), monthToDateAfter: AMOUNT },
-  keyMonthToDateAfter: AMOUNT,
-};
-const USAGE_TEXT = new RegExp(`^${form(USAGE)}$`);
-const DEBIT_TEXT = new RegExp(`^${form(DEBIT).slice(0, -2)}(?:,"leaseId":${TEXT})?\\}$`);
-
-/**
- * True only for JSON that is as it is stored, each name once and in its place, and that the schema takes: most of what there
- * is, in a third of the time in which it is looked at when it is parsed.
- */
-export const isUsageText = (type: string, json: string): type is keyof typeof usageEvents =>
-  type === 'UsageRecorded' ? USAGE_TEXT.test(json) : type === 'CreditsDebited' && DEBIT_TEXT.test(json);
-
 const matches = (pattern: RegExp, value: unknown): boolean => typeof value === 'string' && pattern.test(value);
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';

@@ -3,10 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { EVENT_SCHEMAS } from '../../contracts/events.ts';
-import { isObject, type JsonObject } from '../../contracts/json-object.ts';
+import { isAsWritten, isObject, type JsonObject } from '../../contracts/json-object.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
-import { isUsageText } from '../../contracts/usage-as-stored.ts';
 import { readByHand, storeByHand } from '../../contracts/usage-by-hand.ts';
+import { isUsageText, readText } from '../../contracts/usage-text.ts';
 import { EXAMPLE_EVENTS } from '../fixtures/ledger/example-events.ts';
 
 /** What zod's schemas make of an event's data and what is done by hand, side by side: data that are right, and nearly so. */
@@ -152,6 +152,46 @@ function isStoredAlike(type: Type, data: JsonObject, changes: readonly Change[])
   return stored === 'thrown' ? !success : success && JSON.stringify(byZod) === JSON.stringify(stored);
 }
 
+/** Null, or what zod reads; and of a text that says each thing once, as it is written. */
+function isTextReadAlike(type: Type, json: string): boolean {
+  const read = readText(type, json);
+  if (read === null) return true;
+  return (
+    isAsWritten(json) && isDeepStrictEqual(schemaOf(type).safeParse(JSON.parse(json)), { success: true, data: read })
+  );
+}
+
+/** What a text may have in the place of a part of it. */
+const PIECES = [
+  '',
+  '0',
+  '1',
+  '9',
+  '-',
+  '"',
+  '\\',
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  ' ',
+  'null',
+  'true',
+  '\\u0061',
+  '\n',
+  '\u2028',
+  '\u{1f600}',
+];
+const damage = fc.record({ at: fc.nat(), length: fc.nat({ max: 3 }), piece: fc.constantFrom(...PIECES) });
+type Damage = typeof damage extends fc.Arbitrary<infer D> ? D : never;
+
+const damaged = (json: string, { at, length, piece }: Damage): string => {
+  const from = at % (json.length + 1);
+  return json.slice(0, from) + piece + json.slice(from + length);
+};
+
 /** Without uses, and what has no price. */
 const IS_PLAIN = /(?=.*"uses":(?:\{\}|\[\]))(?!.*"unpriced":\[")/;
 
@@ -214,6 +254,27 @@ describe.each(TYPES)('%s', (type) => {
       const stored = storeByHand(type, data);
       expect(stored).not.toBeNull();
       expect(readByHand(type, fromJson(stored))).toStrictEqual(data);
+    }
+  });
+
+  test('is read from its text as zod reads it, as whatever nearly is one', () => {
+    const without = type === 'UsageRecorded' ? { uses: {}, unpriced: [] } : { uses: [] };
+    fc.assert(
+      fc.property(STORED[type], fc.boolean(), fc.array(damage, { maxLength: 2 }), (data, isPlain, damages) => {
+        const json = JSON.stringify(storeByHand(type, inMemory(isPlain ? { ...data, ...without } : data)));
+        expect(isTextReadAlike(type, json)).toBe(true);
+        expect(isTextReadAlike(type, damages.reduce(damaged, json))).toBe(true);
+      }),
+      NEARLY,
+    );
+  });
+
+  test('is read from its text in each form that is written', () => {
+    for (const data of examples) {
+      const json = JSON.stringify(storeByHand(type, data));
+      if (IS_PLAIN.test(json)) expect(readText(type, json)).toStrictEqual(data);
+      else expect(readText(type, json)).toBeNull();
+      for (const more of [` ${json}`, `${json} `]) expect(readText(type, more)).toBeNull();
     }
   });
 
