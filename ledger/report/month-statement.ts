@@ -6,7 +6,7 @@ import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { Lane } from '../../contracts/usage.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
 import { isCountedBy, netOf, noSums, openMonthsOf, type StatementSums } from '../statement/open-months.ts';
-import { sentenceOf } from '../statement/sentences.ts';
+import { periodInWords, sentenceOf } from '../statement/sentences.ts';
 import { isInStatements, isNoted, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
 
 type Closed = EventData<'StatementClosed'>;
@@ -82,6 +82,7 @@ export async function monthStatement(
     const { event, metadata } = decodeRecorded(recorded);
     if (!isAccountEvent(event)) continue;
     const written = { revision: recorded.revision, at: metadata.recordedAt, by: metadata.actor };
+    contents.plans.take(event);
     if (isNoted(event.type) && monthOfInstant(written.at) === month) contents.note(event, written, null);
     const entry = statementEntryOf(event, metadata.recordedAt);
     if (entry === null) continue;
@@ -136,6 +137,29 @@ function placeOf(
   };
 }
 
+/** A plan is begun by what is paid for it, not by its claim: which is shown with whatever became of it. */
+class PaidPeriods {
+  readonly #claims = new Map<string, EventData<'RenewalStarted'>>();
+  #paid: EventData<'PaymentSucceeded'> | null = null;
+
+  take(event: AccountEvent): void {
+    if (event.type === 'RenewalStarted') this.#claims.set(event.data.attemptId, event.data);
+    else if (event.type === 'PaymentSucceeded') this.#paid = event.data;
+  }
+
+  /** What was given up is shown where its begin is. */
+  shows({ type, data }: AccountEvent): boolean {
+    return type !== 'PaymentAbandoned' || this.#claims.has(data.attemptId);
+  }
+
+  /** By the credits of a period, which stand behind its payment: what is paid too late brings credits as bought. */
+  begunBy({ type, data }: AccountEvent): string {
+    if (type !== 'CreditsGranted' || data.source !== 'plan' || this.#paid === null) return '';
+    const claim = data.grantId === `payment_${this.#paid.paymentId}` ? this.#claims.get(this.#paid.attemptId) : undefined;
+    return claim === undefined ? '' : `: ${periodInWords(claim)} begins`;
+  }
+}
+
 interface Written extends Pick<StatementMovement, 'at' | 'revision'> {
   readonly by: string;
 }
@@ -146,6 +170,7 @@ type Debited = Pick<
 >;
 
 class Contents {
+  readonly plans = new PaidPeriods();
   readonly sums = noSums();
   readonly #month: string;
   readonly #movementsMax: number;
@@ -179,9 +204,12 @@ class Contents {
 
   /** As one of those that are shown one by one. */
   note(event: AccountEvent, { revision, at, by }: Written, amount: bigint | null): void {
-    if (this.#movements.length < this.#movementsMax)
-      this.#movements.push({ at, revision, what: sentenceOf(event, (keyId) => keyId, by), amount });
-    else this.#leftOut++;
+    if (!this.plans.shows(event)) return;
+    if (this.#movements.length >= this.#movementsMax) this.#leftOut++;
+    else {
+      const what = `${sentenceOf(event, (keyId) => keyId, by)}${this.plans.begunBy(event)}`;
+      this.#movements.push({ at, revision, what, amount });
+    }
   }
 
   result(): Pick<MonthStatement, 'sums' | 'days' | 'models' | 'items' | 'carried' | 'movements' | 'movementsLeftOut'> {

@@ -108,12 +108,14 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   PlanChanged: ({ plan, terms }) => {
     if (terms === null) return `plan changed to ${plan}`;
     const what =
-      terms.catalogVersion === null ? 'ended the plan' : `chose plan ${plan} (catalog ${terms.catalogVersion})`;
+      terms.catalogVersion === null ? 'ended the plan' : `asked for plan ${plan} (catalog ${terms.catalogVersion})`;
     return `${terms.by} ${what} from ${toTheSecond(terms.effectiveAt)} on: ${terms.reason}`;
   },
-  RenewalStarted: ({ attemptId, kind, provider, plan, periodStart, periodEnd, price, credits }) =>
-    `${kind === 'renewal' ? 'a period' : 'the rest of a period'} of plan ${plan}, ${toTheSecond(periodStart)} to ` +
-    `${toTheSecond(periodEnd)}, for ${usd(price)}${price === 0n ? '' : ` at ${provider}`}: ${usd(credits)} of credits (${attemptId})`,
+  RenewalStarted: (claim) => {
+    const { attemptId, provider, price, credits } = claim;
+    const asked = price === 0n ? 'begins, for nothing' : `is to be paid: ${usd(price)} at ${provider}`;
+    return `${periodInWords(claim)} ${asked}, for ${usd(credits)} of credits (${attemptId})`;
+  },
   PlanEnded: ({ plan, reason }) =>
     reason === 'unpaid'
       ? `plan ${plan} ended: its period was not paid in time`
@@ -248,6 +250,10 @@ function used(
 /** Who says that money went back, and why: somebody by hand, or the gateway of what the provider tells. */
 const saidBy = (reason: string | null, by: string, isGateway: boolean): string =>
   `${isGateway ? ', as its provider tells' : by === '' ? '' : `, written down${by}`}${reason === null ? '' : `: ${reason}`}`;
+
+/** What of a plan is paid for. */
+export const periodInWords = ({ kind, plan, periodStart, periodEnd }: EventData<'RenewalStarted'>): string =>
+  `${kind === 'renewal' ? 'a period' : 'the rest of a period'} of plan ${plan}, ${toTheSecond(periodStart)} to ${toTheSecond(periodEnd)},`;
 
 /** Where what comes back goes, with the ends that grants have from here on. */
 function backTo(reinstated: EventData<'GrantRestored'>['reinstated'], owedLess: bigint): string {

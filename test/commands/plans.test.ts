@@ -106,11 +106,42 @@ it('gateway account plan begins a plan with its payment, account show says how i
     plan: 'open-source',
   });
   await expect(program.run('account', 'plan', 'acct_ada', 'team', '--now')).rejects.toThrow(/--now/);
-  expect(await program.run('ledger', 'replay', 'acct_ada')).toMatch(/chose plan team/);
+  expect(await program.run('ledger', 'replay', 'acct_ada')).toMatch(/asked for plan team/);
   const month = new Date(at).toISOString().slice(0, 7);
   const statement = await program.run('account', 'statement', 'acct_ada', '--month', month);
-  expect(statement).toMatch(/chose plan team/);
-  expect(statement).toMatch(/the rest of a period of plan team/);
+  expect(statement).toMatch(/asked for plan team/);
+  expect(statement).toMatch(/the rest of a period of plan team, .* is to be paid: .* \(upgrade_/);
+  expect(statement).toMatch(/a plan's credits granted \(payment_transfer 1\).*: a period of plan starter, .* begins/);
+  expect(statement).toMatch(/\(payment_transfer 2\).*: the rest of a period of plan team, .* begins/);
+  expect(statement).toMatch(/a period of plan open-source, .* begins, for nothing/);
   expect(statement).toMatch(/grace ended the plan from .*: fraud 4711 .*plan team ended, as was asked for/s);
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
+});
+
+it('a statement has no begin of a plan that was asked for and never had, and says what became of its payment', async () => {
+  let at = Date.parse('2026-11-05T10:00:00.000Z');
+  program.clock = () => at;
+  await program.run('catalog', 'publish', fileOf(STARTER, TEAM));
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  const attempts = async (): Promise<readonly { attemptId: string }[]> =>
+    (await program.json('payment', 'list', 'acct_ada')) as never;
+  await program.run('account', 'plan', 'acct_ada', 'starter', '--actor', 'grace');
+  const [first] = await attempts();
+  await program.run('account', 'plan', 'acct_ada', 'none', '--as', 'ada@example.com', '--reason', 'too dear');
+  at += 60_000;
+  await program.run('account', 'plan', 'acct_ada', 'team');
+  const second = (await attempts()).find(({ attemptId }) => attemptId !== first?.attemptId);
+  await program.run('payment', 'decline', 'acct_ada', '--reason', 'no transfer came', '--actor', 'eve');
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '5', '--id', 'invoice-1');
+  await program.run('payment', 'decline', 'acct_ada', 'invoice-1', '--reason', 'typed twice');
+  for (const format of ['table', 'json', 'csv', 'html']) {
+    const shown = await program.run('account', 'statement', 'acct_ada', '--month', '2026-11', '--format', format);
+    expect(shown).not.toMatch(/begins|typed twice/);
+    expect(shown).toMatch(
+      new RegExp(`a period of plan starter, .* is to be paid: 20.000000 USD at manual, .* \\(${first?.attemptId}\\)`),
+    );
+    expect(shown).toMatch(new RegExp(`nothing was paid: it is not wanted any more \\(${first?.attemptId}\\)`));
+    expect(shown).toMatch(new RegExp(`ended by eve: no transfer came \\(${second?.attemptId}\\)`));
+    expect(shown).toContain('plan starter ended, as was asked for');
+  }
 });
