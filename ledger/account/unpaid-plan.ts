@@ -8,7 +8,7 @@ interface UnpaidPlan {
   readonly next: string;
 }
 
-/** Null where nothing is to be paid. */
+/** Null where nothing is to be paid. Of an account as it is told to whoever reads this. */
 export function unpaidPlan({ billing: { plan } }: Pick<OpenAccount, 'billing'>, nowMs: number): UnpaidPlan | null {
   if (plan === null || plan.due === null) return null;
   const { declined, graceUntilMs, nextAttemptAtMs } = plan.due;
@@ -21,20 +21,9 @@ export function unpaidPlan({ billing: { plan } }: Pick<OpenAccount, 'billing'>, 
   const again =
     nextAttemptAtMs !== null && nextAttemptAtMs > nowMs ? `it is tried again at ${instant(nextAttemptAtMs)}, and ` : '';
   return {
-    says: `${what} was declined (${publicWord(declined)}), ${again}${grace}`,
+    says: `${what} was declined (${declined}), ${again}${grace}`,
     next: 'save another payment method, ask for the plan again, or buy credits',
   };
 }
-
-/** What banks say of a card that whoever has it is not to learn; providers want it told as any other decline. */
-const NOT_TOLD: ReadonlySet<string> = new Set([
-  'fraudulent',
-  'lost_card',
-  'stolen_card',
-  'pickup_card',
-  'merchant_blacklist',
-]);
-
-const publicWord = (code: string): string => (NOT_TOLD.has(code) ? 'card_declined' : code);
 
 const instant = (ms: number): string => new Date(ms).toISOString();

@@ -5,6 +5,7 @@ import { type AccountId, accountStream, type Revision, timeOfRequest } from '../
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { Lane } from '../../contracts/usage.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
+import { eventAsTold } from '../account/told-words.ts';
 import { isCountedBy, netOf, noSums, openMonthsOf, type StatementSums } from '../statement/open-months.ts';
 import { periodInWords, sentenceOf } from '../statement/sentences.ts';
 import { isInStatements, isNoted, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
@@ -155,7 +156,8 @@ class PaidPeriods {
   /** By the credits of a period, which stand behind its payment: what is paid too late brings credits as bought. */
   begunBy({ type, data }: AccountEvent): string {
     if (type !== 'CreditsGranted' || data.source !== 'plan' || this.#paid === null) return '';
-    const claim = data.grantId === `payment_${this.#paid.paymentId}` ? this.#claims.get(this.#paid.attemptId) : undefined;
+    const claim =
+      data.grantId === `payment_${this.#paid.paymentId}` ? this.#claims.get(this.#paid.attemptId) : undefined;
     return claim === undefined ? '' : `: ${periodInWords(claim)} begins`;
   }
 }
@@ -207,7 +209,7 @@ class Contents {
     if (!this.plans.shows(event)) return;
     if (this.#movements.length >= this.#movementsMax) this.#leftOut++;
     else {
-      const what = `${sentenceOf(event, (keyId) => keyId, by)}${this.plans.begunBy(event)}`;
+      const what = `${sentenceOf(eventAsTold('account', event), (keyId) => keyId, by)}${this.plans.begunBy(event)}`;
       this.#movements.push({ at, revision, what, amount });
     }
   }

@@ -9,6 +9,7 @@ import { keysOfMember } from '../../ledger/account/members.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { overdraftOf } from '../../ledger/account/plans.ts';
 import { memberLimitOf } from '../../ledger/account/spend-limits.ts';
+import { accountAsTold } from '../../ledger/account/told-words.ts';
 import { unpaidPlan } from '../../ledger/account/unpaid-plan.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
@@ -125,7 +126,7 @@ function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): R
   const least = rooms.reduce((least, { left }) => (left < least ? left : least), short.left);
   const why = figures(request, short, { isOnlyHeld, least });
   const retryAfterS = isOnlyHeld ? HOLDS_RETRY_S : undefined;
-  const unpaid = short.limit === null ? unpaidPlan(request.account, request.nowMs) : null;
+  const unpaid = short.limit === null ? unpaidPlan(accountAsTold('account', request.account), request.nowMs) : null;
   const over = short.limit === null ? whatIsOver(request.account, request.nowMs) : null;
   if (over !== null && unpaid === null) return refusal(over.code, `${over.told}: buy credits or choose a plan; ${why}`);
   if (short.limit === null || short.of === 'balance')

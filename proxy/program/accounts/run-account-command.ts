@@ -8,6 +8,7 @@ import { type AccountCommand, accountNotFound, type CommandRefusal } from '../..
 import { type CommandResult, executeCommand } from '../../../ledger/account/execute-command.ts';
 import { LastUses, type UsedKey } from '../../../ledger/account/last-uses.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
+import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 
 /** By which option each value of an account's command is given, wherever it is. */
@@ -68,7 +69,7 @@ interface ReadAccount {
   readonly keys: readonly UsedKey[];
 }
 
-/** An account, for a reading of it by whoever gives this command line. @throws CommandError */
+/** An account, for a reading of it by whoever gives this command line, in the words that these may be told. @throws CommandError */
 export async function readAccount(
   context: CommandContext,
   log: EventLog,
@@ -81,7 +82,7 @@ export async function readAccount(
   );
   assertMayRead(context, accountId, reading, state);
   if (state.type === 'unopened') throw refusedAs(accountId, accountNotFound());
-  return { state, revision, keys: keysFor(actorOf(context), state).map((key) => lastUses.of(key)) };
+  return { state: accountAsTold(toldTo(actorOf(context)), state), revision, keys: keysFor(actorOf(context), state).map((key) => lastUses.of(key)) };
 }
 
 /** @throws CommandError */

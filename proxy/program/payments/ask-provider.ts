@@ -7,6 +7,7 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import type { CreditsTaken } from '../../../ledger/account/credits-taken.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
+import { declineWord, toldTo } from '../../../ledger/account/told-words.ts';
 import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
 import {
@@ -18,7 +19,7 @@ import {
 } from '../../../ledger/payments/payment-provider.ts';
 import { recordFacts } from '../../../ledger/payments/record-facts.ts';
 import { type Done, runAccountCommand } from '../accounts/run-account-command.ts';
-import { type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
+import { actorOf, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
 
@@ -53,6 +54,7 @@ export function attemptNamed(payments: PaymentsState, { accountId, attemptId }: 
 
 interface Asked extends Written {
   readonly attempt: PaymentAttempt;
+  /** As it is told. */
   readonly outcome: PaymentOutcome;
 }
 
@@ -107,7 +109,8 @@ export async function askProvider(
     },
   );
   const facts: PaymentFact[] = [{ type: 'attempt', attemptId, outcome }];
-  return { attempt, outcome, ...(await recordAs(context, log, { accountId, provider: name, facts })) };
+  const written = await recordAs(context, log, { accountId, provider: name, facts });
+  return { attempt, outcome: outcomeAsTold(context, outcome), ...written };
 }
 
 /** What is said where a provider could not tell. */
@@ -139,7 +142,7 @@ async function askOfPaid(
   if (fact?.type !== 'attempt')
     throw new CommandError(`${accountId}: ${attempt.paymentId} is of another attempt`, EXIT.refused);
   const written = await recordAs(context, log, { accountId, provider: provider.name, facts: known.facts });
-  return { attempt, outcome: fact.outcome, ...written };
+  return { attempt, outcome: outcomeAsTold(context, fact.outcome), ...written };
 }
 
 /** What a provider says of something else than what becomes of an attempt that is open. @throws CommandError */
@@ -173,8 +176,16 @@ export async function recordAs(
   return { recordedAt: writtenAt, taken };
 }
 
+/** In the words that whoever gives this command line may be told. */
+export const outcomeAsTold = (context: CommandContext, outcome: PaymentOutcome): PaymentOutcome =>
+  outcome.type === 'failed' ? { ...outcome, code: declineWord(toldTo(actorOf(context)), outcome.code) } : outcome;
+
 /** In words, with what to do next. */
-export function sayOutcome(accountId: AccountId, { attempt, outcome }: Pick<Asked, 'attempt' | 'outcome'>): string {
+export function sayOutcome(
+  context: CommandContext,
+  accountId: AccountId,
+  { attempt, outcome }: Pick<Asked, 'attempt' | 'outcome'>,
+): string {
   switch (outcome.type) {
     case 'paid':
       return `paid (${outcome.paymentId})`;
@@ -187,9 +198,11 @@ export function sayOutcome(accountId: AccountId, { attempt, outcome }: Pick<Aske
       return `nothing was paid: ${outcome.reason}`;
     case 'waits':
       if (outcome.url !== null) return `to be paid at ${outcome.url}`;
-      return attempt.provider === MANUAL
-        ? `waits to be paid\n\nnext, when it is: gateway payment confirm ${accountId}`
-        : `is not decided yet${attempt.kind === 'purchase' ? '' : `; where no card is saved: gateway payment save-method ${accountId}`}`;
+      if (attempt.provider === MANUAL)
+        return actorOf(context).type === 'member'
+          ? 'waits to be paid, and counts once an operator has confirmed that it was'
+          : `waits to be paid\n\nnext, when it is: gateway payment confirm ${accountId}`;
+      return `is not decided yet${attempt.kind === 'purchase' ? '' : `; where no card is saved: gateway payment save-method ${accountId}`}`;
     default:
       return outcome satisfies never;
   }

@@ -10,6 +10,7 @@ import {
   attemptNamed,
   findAttempt,
   type NamedAttempt,
+  outcomeAsTold,
   providerFor,
   recordAs,
   sayOutcome,
@@ -49,6 +50,7 @@ export async function declinePayment(
       throw new CommandError(`${accountId}: ${attemptId} is being paid, and is not ended any more`, EXIT.refused);
     const isOver = told === undefined || told.type === 'abandoned' || told.type === 'refused';
     const outcome = isOver ? ({ type: 'abandoned', reason } as const) : told;
+    const shown = outcomeAsTold(context, outcome);
     let recordedAt: string | null;
     if (outcome.type === 'abandoned') {
       const nowMs = context.clock();
@@ -59,8 +61,8 @@ export async function declinePayment(
     }
     await refuseIfPaid(context, provided, { accountId, attemptId });
     showWritten(context, command, recordedAt, {
-      json: { accountId, attemptId, outcome },
-      text: `${accountId}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(accountId, { attempt, outcome })}${unasked ? notAsked(attempt) : ''}`,
+      json: { accountId, attemptId, outcome: shown },
+      text: `${accountId}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(context, accountId, { attempt, outcome: shown })}${unasked ? notAsked(attempt) : ''}`,
     });
   });
 }

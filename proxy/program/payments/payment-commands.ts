@@ -63,7 +63,7 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
         showWritten(context, command, recordedAt, {
           json: { accountId, attemptId: attempt.attemptId, outcome },
           text: [
-            `${accountId}: ${attempt.attemptId} ${sayOutcome(accountId, asked)}`,
+            `${accountId}: ${attempt.attemptId} ${sayOutcome(context, accountId, asked)}`,
             ...asked.taken.map((one) => `${one.id}: ${sayTaken(one)}`),
           ].join('\n'),
         });
@@ -109,7 +109,7 @@ async function confirm(
     const outcome = { type: 'paid', ...paid } as const;
     showWritten(context, command, recordedAt, {
       json: { accountId: id, attemptId, outcome },
-      text: `${id}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(id, { attempt, outcome })}`,
+      text: `${id}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(context, id, { attempt, outcome })}`,
     });
   });
 }

@@ -7,11 +7,12 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { isWithdrawn } from '../../../ledger/account/method-for.ts';
 import { claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
+import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { planInWords } from '../accounts/plan-in-words.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { actorOf, type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 import { askProvider, configuredProvider, sayOutcome } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -62,8 +63,9 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
       ? { type: 'EndPlan', reason, by, nowMs }
       : { type: 'ChangePlan', plan, catalog, provider, reason, by, nowMs };
   const { before, events, recordedAt } = await runAccountCommand(context, log, id, asked);
-  const state = events.reduce<AccountState>(evolve, before);
-  if (state.type === 'unopened') throw new Error(`${id} has a plan, and is not open`);
+  const after = events.reduce<AccountState>(evolve, before);
+  if (after.type === 'unopened') throw new Error(`${id} has a plan, and is not open`);
+  const state = accountAsTold(toldTo(actorOf(context)), after);
   const [attemptId = null] = claimsIn(events);
   const ask = (attempt: string) =>
     askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt }, events);
@@ -73,9 +75,9 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
   const given: string[] = [];
   for (const attempt of openAttempts(state.billing.payments))
     if (isWithdrawn(state.billing, attempt) && [MANUAL, provider].includes(attempt.provider))
-      given.push(`\n${attempt.attemptId}: ${sayOutcome(id, await ask(attempt.attemptId))}`);
+      given.push(`\n${attempt.attemptId}: ${sayOutcome(context, id, await ask(attempt.attemptId))}`);
   showWritten(context, command, recordedAt, {
     json: { accountId: id, plan: state.plan, billing: state.billing.plan, attemptId, outcome: paid?.outcome ?? null },
-    text: `${id}: ${planInWords(state, nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(id, paid)}`}`,
+    text: `${id}: ${planInWords(state, nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
   });
 }

@@ -62,6 +62,6 @@ async function purchase(id: AccountId, { usd, priceUsd, id: given }: PurchaseOpt
   const { outcome } = asked;
   showWritten(context, command, recordedAt, {
     json: { accountId: id, attemptId: attempt, amountMicroUsd: usd, priceMicroUsd: price, provider, outcome },
-    text: `${id}: ${formatUsd(usd)} USD of credits for ${formatUsd(price)} USD (${attempt}): ${sayOutcome(id, asked)}`,
+    text: `${id}: ${formatUsd(usd)} USD of credits for ${formatUsd(price)} USD (${attempt}): ${sayOutcome(context, id, asked)}`,
   });
 }

@@ -1,0 +1,55 @@
+import type { AccountEvent } from '../../contracts/events.ts';
+import type { Actor } from '../../contracts/permissions.ts';
+import type { OpenAccount } from './account-state.ts';
+
+/** Who is told: the account itself, by its members, its requests and its statements; or operators, who are told a provider's own words. */
+export type ToldTo = 'account' | 'operator';
+
+export const toldTo = (actor: Actor): ToldTo => (actor.type === 'member' ? 'account' : 'operator');
+
+/** What banks say of a card that whoever has it is not to learn; providers want it told as any other decline. */
+const NOT_TOLD: ReadonlySet<string> = new Set([
+  'fraudulent',
+  'lost_card',
+  'stolen_card',
+  'pickup_card',
+  'merchant_blacklist',
+]);
+
+/** Why a payment was declined. */
+export const declineWord = (to: ToldTo, code: string): string =>
+  to === 'account' && NOT_TOLD.has(code) ? 'card_declined' : code;
+
+/** As the account is to be told it: the same, but for these words. */
+export function accountAsTold<T extends Pick<OpenAccount, 'billing'>>(to: ToldTo, account: T): T {
+  const { plan, payments } = account.billing;
+  const due = plan?.due ?? null;
+  const declined = due?.declined ?? null;
+  const paused = payments.reload?.paused ?? null;
+  return {
+    ...account,
+    billing: {
+      ...account.billing,
+      plan:
+        plan === null || due === null || declined === null
+          ? plan
+          : { ...plan, due: { ...due, declined: declineWord(to, declined) } },
+      payments:
+        payments.reload === null || paused === null
+          ? payments
+          : { ...payments, reload: { ...payments.reload, paused: declineWord(to, paused) } },
+    },
+  };
+}
+
+/** The same of an event. */
+export function eventAsTold(to: ToldTo, event: AccountEvent): AccountEvent {
+  switch (event.type) {
+    case 'PaymentFailed':
+      return { ...event, data: { ...event.data, code: declineWord(to, event.data.code) } };
+    case 'AutoReloadPaused':
+      return { ...event, data: { ...event.data, reason: declineWord(to, event.data.reason) } };
+    default:
+      return event;
+  }
+}
