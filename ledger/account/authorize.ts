@@ -7,7 +7,8 @@ import { keyNotFound } from './decide-keys.ts';
 import { isSameMember, memberOfKey, roleOf } from './members.ts';
 
 /** What is asked of an account: a command, or a reading of it. */
-export type Asked = AccountCommand | { readonly type: Exclude<Action, AccountCommand['type']> };
+export type Asked = AccountCommand | { readonly type: Reading };
+export type Reading = Exclude<Action, AccountCommand['type']>;
 
 /**
  * Why the actor may not do it; null where it may. Who is no member of the account is told what an account that does not
@@ -15,17 +16,25 @@ export type Asked = AccountCommand | { readonly type: Exclude<Action, AccountCom
  * but what settlement decides: usage and debits, which the gateway alone records.
  */
 export function authorize(actor: Actor, asked: Asked, state: AccountState): CommandRefusal | null {
-  if (actor.type !== 'member')
-    return reachOf(asked.type, actor.type) === null ? notPermitted(asked.type, actor.type) : null;
-  const role = state.type === 'open' ? roleOf(state, actor.email) : null;
-  if (state.type === 'unopened' || role === null) return accountNotFound();
+  const refusal = authorizeAction(actor, asked.type, state);
+  const role = actor.type === 'member' && state.type === 'open' ? roleOf(state, actor.email) : null;
+  if (refusal !== null || actor.type !== 'member' || state.type === 'unopened' || role === null) return refusal;
   const reach = reachOf(asked.type, role);
-  if (reach === null) return notPermitted(asked.type, role);
   if (asked.type === 'StartPurchase' && asked.price !== asked.amount)
     return refused(`${role} may not buy credits for another price than they are worth: that is for operator`);
+  if (asked.type === 'EndPurchase' && asked.isUnasked === true)
+    return refused(`${role} may not end a purchase whose provider cannot be asked to end it: that is for operator`);
   if (reach === 'below owner' && concernsOwner(asked, state))
     return refused(`${role} may not ${PERMISSIONS[asked.type].does} who is an owner, or becomes one`);
   return reach === 'own' ? refuseOthers(asked, actor.email, state) : null;
+}
+
+/** The same of an action alone, before what it is to do is known, as while its provider is asked: it is asked again with that. */
+export function authorizeAction(actor: Actor, action: Action, state: AccountState): CommandRefusal | null {
+  if (actor.type !== 'member') return reachOf(action, actor.type) === null ? notPermitted(action, actor.type) : null;
+  const role = state.type === 'open' ? roleOf(state, actor.email) : null;
+  if (role === null) return accountNotFound();
+  return reachOf(action, role) === null ? notPermitted(action, role) : null;
 }
 
 /** `authorize`, then `decide`. */

@@ -193,8 +193,14 @@ export type AccountCommand =
     }
   /** It has provably charged nothing, and never will. */
   | { readonly type: 'AbandonPayment'; readonly attemptId: AttemptId; readonly reason: string; readonly nowMs: number }
-  /** Whoever wanted to pay does not any more; its provider has ended it already. */
-  | { readonly type: 'EndPurchase'; readonly attemptId: AttemptId; readonly reason: string; readonly nowMs: number }
+  /** Whoever wanted to pay does not any more; its provider has ended it already, unless it cannot be asked to. */
+  | {
+      readonly type: 'EndPurchase';
+      readonly attemptId: AttemptId;
+      readonly reason: string;
+      readonly isUnasked?: boolean;
+      readonly nowMs: number;
+    }
   /** May be charged from here on without its owner being there, who has consented to that. */
   | {
       readonly type: 'SavePaymentMethod';

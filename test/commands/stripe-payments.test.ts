@@ -138,7 +138,7 @@ it('an owner ends an own purchase, at Stripe first; what was paid by then wins, 
   server.isAway = false;
   configure('manual');
   await expect(program.run(...DECLINE, ...as)).rejects.toThrow(
-    'acct_ada: p1 is of stripe, which cannot be asked to end it: that is for operator',
+    'acct_ada: owner may not end a purchase whose provider cannot be asked to end it: that is for operator',
   );
   configure('stripe');
   expect(server.get('cs_1').status).toBe('open');

@@ -9,7 +9,7 @@ import type { CommandContext } from '../command-context.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { type ShownRow, show, showRows } from '../show.ts';
-import { assertMayRead, refusedAs } from './run-account-command.ts';
+import { assertMay, refusedAs } from './run-account-command.ts';
 
 /** `gateway account usage`: a month's lines, of which the amounts add up to what was debited for its requests. */
 export function addAccountUsageCommand(account: Command, context: CommandContext): void {
@@ -23,7 +23,7 @@ export function addAccountUsageCommand(account: Command, context: CommandContext
       const asked = month ?? monthOf(context.clock());
       const lines = await withViews(context, command, async ({ balance, monthly, setAside }) => {
         const { state } = balance.read(id);
-        assertMayRead(context, id, 'ShowAccount', state);
+        assertMay(context, id, 'ShowAccount', state);
         const why = setAside.whyOf(id);
         if (why !== null) throw new CommandError(`${id}: the account is set aside: ${why}`, EXIT.refused);
         if (state.type === 'unopened') throw refusedAs(id, accountNotFound());

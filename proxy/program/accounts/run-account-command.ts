@@ -1,9 +1,10 @@
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId, Revision } from '../../../contracts/ids.ts';
+import type { Action } from '../../../contracts/permissions.ts';
 import { isAsideReason } from '../../../ledger/account/account-repository.ts';
 import type { AccountState, OpenAccount } from '../../../ledger/account/account-state.ts';
-import { type Asked, authorize, decideAs, keysFor } from '../../../ledger/account/authorize.ts';
+import { authorize, authorizeAction, decideAs, keysFor } from '../../../ledger/account/authorize.ts';
 import { type AccountCommand, accountNotFound, type CommandRefusal } from '../../../ledger/account/commands.ts';
 import { type CommandResult, executeCommand } from '../../../ledger/account/execute-command.ts';
 import { LastUses, type UsedKey } from '../../../ledger/account/last-uses.ts';
@@ -69,31 +70,36 @@ interface ReadAccount {
   readonly keys: readonly UsedKey[];
 }
 
-/** An account, for a reading of it by whoever gives this command line, in the words that these may be told. @throws CommandError */
+/** An account, for a reading or a change of it by whoever gives this command line, in the words that these may be told. @throws CommandError */
 export async function readAccount(
   context: CommandContext,
   log: EventLog,
   accountId: AccountId,
-  reading: Asked['type'],
+  action: Action,
 ): Promise<ReadAccount> {
   const lastUses = new LastUses();
   const { state, revision } = await hiddenFrom(context, accountId, () =>
     loadAccount(log, accountId, UNOPENED, (event) => lastUses.take(event)),
   );
-  assertMayRead(context, accountId, reading, state);
+  assertMay(context, accountId, action, state);
   if (state.type === 'unopened') throw refusedAs(accountId, accountNotFound());
   return { state: accountAsTold(toldTo(actorOf(context)), state), revision, keys: keysFor(actorOf(context), state).map((key) => lastUses.of(key)) };
 }
 
-/** @throws CommandError */
-export function assertMayRead(
+/** For a command of which not all is known yet, or a reading. @throws CommandError */
+export const assertMay = (context: CommandContext, accountId: AccountId, action: Action, state: AccountState): void =>
+  unlessRefused(accountId, authorizeAction(actorOf(context), action, state));
+
+/** Before what is done elsewhere for a command, and cannot be undone by its refusal. @throws CommandError as carrying it out would */
+export const assertMayDo = (
   context: CommandContext,
   accountId: AccountId,
-  reading: Asked['type'],
+  command: AccountCommand,
   state: AccountState,
-): void {
-  const refused = authorize(actorOf(context), { type: reading } as Asked, state);
-  if (refused !== null) throw refusedAs(accountId, refused);
+): void => unlessRefused(accountId, authorize(actorOf(context), command, state));
+
+function unlessRefused(accountId: AccountId, refusal: CommandRefusal | null): void {
+  if (refusal !== null) throw refusedAs(accountId, refusal);
 }
 
 /** Whose account it is cannot be told where its events cannot be read: members are told nothing of it, not even why. */

@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import { formatUsd } from '../../../contracts/money.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isOpen } from '../../../ledger/account/payments-state.ts';
 import { takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
-import { assertMayRead, runAccountCommand } from '../accounts/run-account-command.ts';
-import { actorOf, type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
+import { assertMayDo, runAccountCommand } from '../accounts/run-account-command.ts';
+import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 import {
   attemptNamed,
@@ -32,15 +33,11 @@ export async function declinePayment(
     const { attemptId, credits } = attempt;
     // Before its provider ends it.
     const type = attempt.kind === 'purchase' ? 'EndPurchase' : 'AbandonPayment';
-    assertMayRead(context, accountId, type, state);
     const configured = await providerFor(context, provided, attempt);
     const taker = isOpen(attempt) ? takerOf(attempt, configured) : null;
-    const unasked = isOpen(attempt) && taker === null;
-    if (unasked && actorOf(context).type === 'member')
-      throw new CommandError(
-        `${accountId}: ${attemptId} is of ${attempt.provider}, which cannot be asked to end it: that is for operator`,
-        EXIT.refused,
-      );
+    const isUnasked = isOpen(attempt) && taker === null;
+    const ending = (): AccountCommand => ({ type, attemptId, reason, isUnasked, nowMs: context.clock() });
+    assertMayDo(context, accountId, ending(), state);
     const told = await taker
       ?.withdraw({ accountId, attempt, method: () => null, isFirst: false })
       .catch((error: unknown) => {
@@ -53,8 +50,7 @@ export async function declinePayment(
     const shown = outcomeAsTold(context, outcome);
     let recordedAt: string | null;
     if (outcome.type === 'abandoned') {
-      const nowMs = context.clock();
-      ({ recordedAt } = await runAccountCommand(context, log, accountId, { type, attemptId, reason, nowMs }));
+      ({ recordedAt } = await runAccountCommand(context, log, accountId, ending()));
     } else {
       const facts = [{ type: 'attempt', attemptId, outcome } as const];
       ({ recordedAt } = await recordAs(context, log, { accountId, provider: attempt.provider, facts }));
@@ -62,7 +58,7 @@ export async function declinePayment(
     await refuseIfPaid(context, provided, { accountId, attemptId });
     showWritten(context, command, recordedAt, {
       json: { accountId, attemptId, outcome: shown },
-      text: `${accountId}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(context, accountId, { attempt, outcome: shown })}${unasked ? notAsked(attempt) : ''}`,
+      text: `${accountId}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(context, accountId, { attempt, outcome: shown })}${isUnasked ? notAsked(attempt) : ''}`,
     });
   });
 }

@@ -8,7 +8,7 @@ import { type AccountCommand, accountNotFound } from '../../../ledger/account/co
 import { sayTaken } from '../../../ledger/account/credits-taken.ts';
 import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
-import { assertMayRead, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
+import { assertMay, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
@@ -29,7 +29,7 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
       const rows = await withViews(context, command, async ({ balance }) => {
         if (only === undefined) return [...openOf(balance.all())];
         const { state } = balance.read(only);
-        assertMayRead(context, only, 'ListPayments', state);
+        assertMay(context, only, 'ListPayments', state);
         if (state.type === 'unopened') throw refusedAs(only, accountNotFound());
         return allAttempts(state.billing.payments).map((attempt) => ({ accountId: only, attempt }));
       });

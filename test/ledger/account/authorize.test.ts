@@ -10,7 +10,7 @@ import {
   SYSTEM,
 } from '../../../contracts/permissions.ts';
 import { INITIAL_ACCOUNT } from '../../../ledger/account/account-state.ts';
-import { type Asked, authorize, keysFor } from '../../../ledger/account/authorize.ts';
+import { type Asked, authorize, authorizeAction, keysFor } from '../../../ledger/account/authorize.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import { KEY, keyIssued, openAccount } from '../../fixtures/ledger/example-account.ts';
@@ -61,6 +61,30 @@ it('credits are bought by members for what they are worth, and at another price 
   for (const price of [19n, 21n])
     expect(authorize(member(OWNER), buy(price), account)).toMatchObject({ code: 'not_permitted' });
   expect(authorize(OPERATOR, buy(19n), account)).toBeNull();
+});
+
+it('a purchase is ended by members where its provider was asked to end it, and otherwise by operators alone', () => {
+  const end = (isUnasked: boolean): Asked => ({ type: 'EndPurchase', isUnasked }) as unknown as Asked;
+  expect(authorize(member(OWNER), end(false), account)).toBeNull();
+  expect(authorize(member(OWNER), end(true), account)).toMatchObject({
+    code: 'not_permitted',
+    message: expect.stringMatching(/^owner may not end a purchase .*: that is for operator$/),
+  });
+  expect(authorize(OPERATOR, end(true), account)).toBeNull();
+});
+
+it.each(ACTIONS)('%s, before more of it is known, is for whom the table says, and tells nobody else', (action) => {
+  for (const role of ROLES)
+    expectAllowed(authorizeAction(member(EMAILS[role]), action, account), role, reachOf(action, role) !== null);
+  for (const holder of ['operator', 'system'] as const)
+    expectAllowed(
+      authorizeAction(holder === 'system' ? SYSTEM : OPERATOR, action, account),
+      holder,
+      reachOf(action, holder) !== null,
+    );
+  const none = decide({ type: 'SuspendAccount', reason: 'x' }, INITIAL_ACCOUNT);
+  for (const state of [account, INITIAL_ACCOUNT])
+    expect(authorizeAction(member('eve@example.com'), action, state)).toEqual(none);
 });
 
 const OF_MEMBERS = ['AddMember', 'ChangeMemberRole', 'RemoveMember'] as const;
