@@ -5,11 +5,16 @@ import type { CommandOf } from './commands.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { isOpen } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
-import { duePlan, isAwaited, newestRenewal } from './plans.ts';
+import { duePlan, isAwaited, newestRenewal, renewalsOf } from './plans.ts';
 import { isAnswered, isConsented, pausesNext, waitAfter } from './reload.ts';
 
-/** Of a period of a plan, after the first decline, the second, the third; after the next one it waits for another payment method, or for the end of its grace. */
+/**
+ * Of a period of a plan, after the first attempt that was declined or given up, the second, and each from the third on. After the fourth
+ * decline it waits for another payment method, or for the end of its grace.
+ */
 const RENEWAL_AGAIN_MS = [DAY_MS, 2 * DAY_MS, 4 * DAY_MS] as const;
+/** So many of a period that nobody has answered end its plan once its grace is over. */
+const GIVEN_UP_MAX = 4;
 
 const GIVEN_UP = 'given_up';
 
@@ -49,8 +54,8 @@ export function afterGivenUp(
 
 /**
  * From when on a period may be paid by another attempt because nobody has answered the newest: it is open still, or was given up with
- * nothing charged, as after an outage. At once where that was of another plan than is asked for by now, or is credit as bought. Null where it was answered, or
- * too many were given up. What an operator says, or waits for, is an answer.
+ * nothing charged, as after an outage. At once where that was of another plan than is asked for by now, or is credit as bought. Null where it was answered. What
+ * an operator says, or waits for, is an answer.
  */
 export function unansweredUntil({ plan, payments }: OpenAccount['billing']): number | null {
   if (plan === null || plan.due === null) return null;
@@ -61,13 +66,32 @@ export function unansweredUntil({ plan, payments }: OpenAccount['billing']): num
   if (newest.period?.plan !== duePlan(plan) || newest.state === 'paid') return 0;
   if (newest.provider === MANUAL) return null;
   if (isOpen(newest)) return Number.POSITIVE_INFINITY;
-  const waits = RENEWAL_AGAIN_MS[due.attempts - 1];
-  return newest.state === 'abandoned' && waits !== undefined ? newest.startedAtMs + waits : null;
+  return newest.state === 'abandoned' ? newest.startedAtMs + waitAfterAttempts(due.attempts) : null;
 }
 
-const waitOfRenewal = (attempt: PaymentAttempt, billing: OpenAccount['billing']): number | undefined =>
-  attempt.kind === 'renewal' && isAwaited(billing, attempt)
-    ? RENEWAL_AGAIN_MS[(billing.plan?.due?.attempts ?? 0) - 1]
-    : undefined;
+/** Whether nobody has answered the newest attempt, nor so many of before, that what is to be paid is as good as not paid. */
+export function isGivenUp({ plan, payments }: OpenAccount['billing']): boolean {
+  if (plan === null || plan.due === null) return false;
+  const { startMs } = plan.due;
+  // What was of another plan is withdrawn, and says nothing of this one.
+  const isGiven = ({ state, period }: PaymentAttempt): boolean =>
+    state === 'abandoned' && period?.plan === duePlan(plan);
+  const newest = newestRenewal(payments, startMs);
+  if (newest === undefined || !isGiven(newest)) return false;
+  return renewalsOf(payments, startMs).filter((one) => isGiven(one) && !isAnswered(one)).length >= GIVEN_UP_MAX;
+}
+
+/** Undefined is never: the fourth decline is the last, whatever was given up between them. */
+function waitOfRenewal(attempt: PaymentAttempt, billing: OpenAccount['billing']): number | undefined {
+  const due = billing.plan?.due ?? null;
+  if (due === null || attempt.kind !== 'renewal' || !isAwaited(billing, attempt)) return undefined;
+  const isNo = (one: PaymentAttempt): boolean =>
+    one.state === 'failed' || (one.state === 'abandoned' && isAnswered(one));
+  const declines = renewalsOf(billing.payments, due.startMs).filter(isNo).length;
+  return declines < RENEWAL_AGAIN_MS.length ? waitAfterAttempts(due.attempts) : undefined;
+}
+
+/** The longer, the more there were. */
+const waitAfterAttempts = (attempts: number): number => RENEWAL_AGAIN_MS[attempts - 1] ?? RENEWAL_AGAIN_MS[2];
 
 const instant = (ms: number): string => new Date(ms).toISOString();

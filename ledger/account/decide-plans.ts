@@ -4,7 +4,7 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type CatalogPlan, LEAST_CHARGE, NO_PLAN } from '../../contracts/plan.ts';
 import { newestPlan, planIn, plansOnSale } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
-import { unansweredUntil } from './after-decline.ts';
+import { isGivenUp, unansweredUntil } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { PAID_PRIORITY } from './decide-payments.ts';
 import { evolve } from './evolve.ts';
@@ -113,7 +113,8 @@ export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAcco
   const wanted = next !== null && next.effectiveAtMs <= nowMs ? next.plan : current.plan;
   if (wanted === NO_PLAN) return [ended(current, 'cancelled', nowMs)];
   const againAtMs = unansweredUntil(state.billing);
-  if (due !== null && nowMs >= due.graceUntilMs && againAtMs === null) return [ended(current, 'unpaid', nowMs)];
+  const isUnpaid = againAtMs === null || isGivenUp(state.billing);
+  if (due !== null && nowMs >= due.graceUntilMs && isUnpaid) return [ended(current, 'unpaid', nowMs)];
   if (state.suspended !== null || openAttempts(payments).some(({ kind }) => kind === 'renewal')) return [];
   if (due !== null && nowMs < (due.nextAttemptAtMs ?? againAtMs ?? Number.POSITIVE_INFINITY)) return [];
   const listed = newestPlan(catalog, wanted, state.organization.product);

@@ -84,14 +84,18 @@ export function isAwaited(
 export const duePlan = ({ plan, due, next }: PlanState): string =>
   due !== null && next !== null && next.effectiveAtMs <= due.startMs ? next.plan : plan;
 
-/** Of a period: its newest attempt. */
-export const newestRenewal = ({ attempts }: PaymentsState, startMs: number): PaymentAttempt | undefined =>
+/** Of a period: its attempts. */
+export const renewalsOf = ({ attempts }: PaymentsState, startMs: number): PaymentAttempt[] =>
   valuesOf(attempts)
     .filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs)
-    .reduce<PaymentAttempt | undefined>(
-      (newest, one) => (newest !== undefined && newest.startedAtMs > one.startedAtMs ? newest : one),
-      undefined,
-    );
+    .toArray();
+
+/** The newest of them. */
+export const newestRenewal = (payments: PaymentsState, startMs: number): PaymentAttempt | undefined =>
+  renewalsOf(payments, startMs).reduce<PaymentAttempt | undefined>(
+    (newest, one) => (newest !== undefined && newest.startedAtMs > one.startedAtMs ? newest : one),
+    undefined,
+  );
 
 type Terms = NonNullable<EventData<'PlanChanged'>['terms']>;
 

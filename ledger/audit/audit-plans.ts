@@ -117,8 +117,9 @@ function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData)
     const grace = new Date(Date.parse(startedAt) + listed.graceDays * DAY_MS).toISOString();
     compare(books, `${attemptId}: the end of its grace`, graceUntil, grace);
   }
-  const attempts = isAgain ? (own.due?.attempts ?? 0) + 1 : 1;
-  own.due = { from: periodStart, plan, graceUntil, attempts, attemptId, provider, isDeclined: false };
+  const { attempts, noes } = (isAgain ? own.due : null) ?? { attempts: 0, noes: 0 };
+  const counts = { attempts: attempts + 1, noes };
+  own.due = { from: periodStart, plan, graceUntil, ...counts, attemptId, provider, isDeclined: false };
 }
 
 /** By what the plan costs and gives a day more, for each day until the end of the period. */

@@ -22,7 +22,7 @@ const CENT = 10_000n;
 const HOUR_MS = 3_600_000;
 /** From the first that came to nothing to another attempt, from the second, and from each later one; the fourth failure pauses. */
 const WAITS_MS = [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS];
-/** The same of a plan's period, after each of its attempts. */
+/** The same of a plan's period, after each of its attempts; the fourth failure is the last. */
 const RENEWAL_WAITS_MS = [86_400_000, 172_800_000, 345_600_000];
 
 export function takeReloadSet(books: AccountBooks, said: ReloadSetData): void {
@@ -93,13 +93,15 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   const reload = attempt?.kind === 'reload' ? books.reload : null;
   const { plan } = books;
   const period = attempt?.kind === 'renewal' ? attempt.period : null;
-  if (plan !== null && plan.due !== null && plan.due.from === period?.from) plan.due.isDeclined = true;
-  const renewals = plan !== null && period !== null && isOfPlan(plan, 'renewal', period) ? plan.due : null;
-  // Programs of before counted what nobody has answered among the failures, and have paused it by that.
-  const isAsBefore = reload !== null && nextAttemptAt === null && reload.declines + reload.unanswered > 2;
-  const isLast = isTerminal || isAsBefore || (reload !== null && reload.declines > 2);
-  const waits = reload === null ? RENEWAL_WAITS_MS[(renewals?.attempts ?? 0) - 1] : waitOf(reload);
+  const due = plan !== null && plan.due !== null && plan.due.from === period?.from ? plan.due : null;
+  const renewals = plan !== null && period !== null && isOfPlan(plan, 'renewal', period) ? due : null;
+  // Programs of before counted what nobody has answered among the failures, and have begun no other by that.
+  const inVain = reload === null ? (renewals?.attempts ?? 0) - 1 : reload.declines + reload.unanswered;
+  const isAsBefore = nextAttemptAt === null && inVain > 2;
+  const isLast = isTerminal || isAsBefore || (reload?.declines ?? renewals?.noes ?? 3) > 2;
+  const waits = reload === null ? RENEWAL_WAITS_MS[Math.min(inVain, 2)] : waitOf(reload);
   const waitMs = isLast ? undefined : waits;
+  if (due !== null) Object.assign(due, { isDeclined: true, noes: due.noes + 1 });
   const next = waitMs === undefined ? 'never' : new Date(instantMs(failedAt) + waitMs).toISOString();
   compare(books, `${attemptId}: when another may be begun`, nextAttemptAt ?? 'never', next);
   if (reload === null) return;
@@ -114,8 +116,10 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
 export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata }: StoredEvent): void {
   takeOutcome(books, given, { isOver: true });
   const { attemptId, at } = given;
-  const { reload } = books;
-  const { startedAt, provider } = books.attempts.get(attemptId) ?? {};
+  const { reload, plan } = books;
+  const { startedAt, provider, kind, period } = books.attempts.get(attemptId) ?? {};
+  const due = plan?.due ?? null;
+  if (due !== null && kind === 'renewal' && due.from === period?.from && provider === 'manual') due.noes += 1;
   if (startedAt === undefined || reload === null || reload.consentedAt === null || startedAt < reload.consentedAt)
     return;
   reload.retryAt = new Date(instantMs(at) + waitOf(reload)).toISOString();

@@ -32,6 +32,8 @@ interface OwnDuePeriod {
   readonly plan: string;
   readonly graceUntil: string;
   readonly attempts: number;
+  /** Those of them that were declined, or ended by who takes the money by hand. */
+  noes: number;
   readonly attemptId: string;
   readonly provider: string;
   isDeclined: boolean;

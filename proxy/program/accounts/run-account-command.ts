@@ -83,7 +83,11 @@ export async function readAccount(
   );
   assertMay(context, accountId, action, state);
   if (state.type === 'unopened') throw refusedAs(accountId, accountNotFound());
-  return { state: accountAsTold(toldTo(actorOf(context)), state), revision, keys: keysFor(actorOf(context), state).map((key) => lastUses.of(key)) };
+  return {
+    state: accountAsTold(toldTo(actorOf(context)), state),
+    revision,
+    keys: keysFor(actorOf(context), state).map((key) => lastUses.of(key)),
+  };
 }
 
 /** For a command of which not all is known yet, or a reading. @throws CommandError */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { spendable } from '../../../ledger/account/leases.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
@@ -188,6 +189,66 @@ describe('a renewal', () => {
     declined.declined(ms(END) + DAY).does(online(ms(END) + 7 * DAY));
     expect(declined.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { reason: 'unpaid' } });
     expect(declined.faults).toEqual([]);
+  });
+
+  it('that was declined is tried again, whatever of it was given up: the fourth decline is the last', () => {
+    const on = (days: number): number => ms(END) + days * DAY;
+    const nextOf = (one: Life): unknown => one.events.findLast(({ type }) => type === 'PaymentFailed')?.data;
+    const again = (days: number) => ({ nextAttemptAt: new Date(on(days)).toISOString() });
+    const one = life().does(asks('team')).pays(AT);
+    for (const days of [0, 1, 3]) one.does(online(on(days))).givenUp(on(days));
+    for (const days of [7, 11]) {
+      given(...one.events).decides(online(on(days) - 1));
+      one.does(online(on(days))).declined(on(days));
+      expect(nextOf(one)).toMatchObject(again(days + 4));
+      // Programs of before took it for the fourth decline, or more.
+      const { type, data } = one.events.at(-1) as Extract<AccountEvent, { type: 'PaymentFailed' }>;
+      const never: AccountEvent = { type, data: { ...data, nextAttemptAt: null } };
+      expect(new Life(...one.events.slice(0, -1), never).faults).toEqual([]);
+    }
+    expect(one.faults).toEqual([]);
+    const four = life()
+      .does(asks('team'))
+      .pays(AT)
+      .does(online(on(0)))
+      .givenUp(on(0));
+    for (const [days, next] of [
+      [1, 3],
+      [3, 7],
+      [7, 11],
+    ] as const) {
+      four.does(online(on(days))).declined(on(days));
+      expect(nextOf(four)).toMatchObject(again(next));
+    }
+    four.does(online(on(11))).declined(on(11));
+    expect(nextOf(four)).toMatchObject({ nextAttemptAt: null });
+    expect(four.faults).toEqual([]);
+    const goesOn = { type: 'PaymentFailed', data: { ...(nextOf(four) as object), ...again(15) } } as AccountEvent;
+    expect(new Life(...four.events.slice(0, -1), goesOn).faults).toContainEqual(
+      expect.stringMatching(/when another may be begun/),
+    );
+  });
+
+  it('that is given up is begun again as long as there is time, however often; four times end its plan once there is none', () => {
+    const on = (days: number): number => ms(END) + days * DAY;
+    const one = life().does(asks('team')).pays(AT);
+    for (const days of [0, 1, 3, 7, 11]) {
+      given(...one.events).decides(online(on(days) - 1));
+      one.does(online(on(days))).givenUp(on(days));
+    }
+    expect(one.claims.length).toBe(6);
+    // Of another plan, which is asked for by now, nobody was asked.
+    const other = new Life(...one.events).does({
+      ...asks('starter'),
+      ...online(on(13)),
+      type: 'ChangePlan',
+    } as AccountCommand);
+    expect(other.claims.at(-1)).toMatchObject({ plan: 'starter', startedAt: new Date(on(13)).toISOString() });
+    const withdrawn = new Life(...one.events, ...other.events.slice(one.events.length, -1)).does(online(on(20)));
+    expect(withdrawn.events.at(-1)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'starter' } });
+    expect(withdrawn.faults).toEqual([]);
+    expect(one.does(online(on(14))).events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { reason: 'unpaid' } });
+    expect(one.faults).toEqual([]);
   });
 
   it('that an operator has declined is begun again as the plan is asked for, not by itself', () => {

@@ -102,8 +102,8 @@ export class PlainPlans {
   ended(attempt: PlainAttempt, againMs: number | null): void {
     const bill = this.#has?.bill ?? null;
     if (bill === null || attempt.kind !== 'renewal' || !this.#isMeant(attempt)) return;
-    const waitMs = WAITS_MS[bill.tries - 1];
-    bill.notBeforeMs = againMs === null || waitMs === undefined ? NEVER : againMs + waitMs;
+    const noes = this.#triesOf(bill).filter(({ state, provider }) => state === 'failed' || isNo(state, provider));
+    bill.notBeforeMs = againMs === null || noes.length > 3 ? NEVER : againMs + waitAfter(bill);
   }
 
   /** With another card it is tried at once. */
@@ -173,7 +173,8 @@ export class PlainPlans {
     if (name === 'none') return this.#end('nothing');
     const { bill } = has;
     const againMs = bill === null ? null : this.#unanswered(bill);
-    if (bill !== null && nowMs >= bill.graceMs && againMs === null) return this.#end('nothing');
+    if (bill !== null && nowMs >= bill.graceMs && (againMs === null || this.#isGivenUp(bill)))
+      return this.#end('nothing');
     if (this.#isSuspended || this.#all().some((one) => one.kind === 'renewal' && isOpen(one))) return 'nothing';
     const said = bill?.notBeforeMs ?? 0;
     if (!isAskedFor && nowMs < (said === NEVER ? (againMs ?? NEVER) : said)) return 'nothing';
@@ -196,7 +197,7 @@ export class PlainPlans {
     return 'done';
   }
 
-  /** Nobody has said what became of the newest try: for ever while it is open, for a while where it was given up. */
+  /** Nobody has said what became of the newest try: for ever while it is open, and until the next where it was given up. */
   #unanswered(bill: PlainBill): number | null {
     const newest = this.#newest(bill.fromMs);
     if (newest === undefined) return null;
@@ -204,8 +205,20 @@ export class PlainPlans {
     if (newest.period?.plan !== this.#billed(bill) || newest.state === 'paid') return 0;
     if (newest.provider === 'manual') return null;
     if (isOpen(newest)) return NEVER;
-    const waitMs = WAITS_MS[bill.tries - 1];
-    return newest.state === 'abandoned' && waitMs !== undefined ? newest.startedMs + waitMs : null;
+    return newest.state === 'abandoned' ? newest.startedMs + waitAfter(bill) : null;
+  }
+
+  /** The fourth time without a word is as good as a no, once there is no time left. */
+  #isGivenUp(bill: PlainBill): boolean {
+    const isOfIt = ({ state, period }: PlainAttempt): boolean =>
+      state === 'abandoned' && period?.plan === this.#billed(bill);
+    const newest = this.#newest(bill.fromMs);
+    const silent = this.#triesOf(bill).filter((one) => isOfIt(one) && one.provider !== 'manual');
+    return newest !== undefined && isOfIt(newest) && silent.length >= 4;
+  }
+
+  #triesOf({ fromMs }: PlainBill): PlainAttempt[] {
+    return this.#all().filter(({ kind, period }) => kind === 'renewal' && period?.fromMs === fromMs);
   }
 
   #isMeant(attempt: PlainAttempt): boolean {
@@ -242,6 +255,11 @@ export class PlainPlans {
     return id;
   }
 }
+
+const waitAfter = ({ tries }: PlainBill): number => WAITS_MS[tries - 1] ?? 4 * DAY_MS;
+
+/** Who takes money by hand says it by giving up. */
+const isNo = (state: string, provider: string): boolean => state === 'abandoned' && provider === 'manual';
 
 /** Null where it is undecided which. */
 const lastSaid = ({ name, next, dearer }: PlainPlan): string | null => (dearer === null ? (next?.name ?? name) : null);
