@@ -3,12 +3,14 @@ import { discardedOnSignal } from '../../ledger/discarded-on-signal.ts';
 import { pause } from '../../ledger/pause.ts';
 import {
   type Asked,
+  type OperatorAnswer,
   type RequestFiles,
   readAnswer,
   readRequest,
   removeBoth,
   requestFiles,
   requestsIn,
+  isThere as stands,
   writeRequest,
 } from './operator-request.ts';
 
@@ -24,7 +26,7 @@ interface AskedGateway {
 }
 
 /** `gone`: it has ended before; `silent`: it has not answered in time; `busy`: it is being asked something else. */
-type Answered = { readonly refused: string | null } | 'gone' | 'silent' | 'busy';
+type Answered = Omit<OperatorAnswer, 'id'> | 'gone' | 'silent' | 'busy';
 
 /**
  * Asks the gateway that has a data folder, by a file in it: there is no port for operators. Where a signal ends this program the
@@ -57,10 +59,13 @@ async function answered(
 ): Promise<Exclude<Answered, 'busy'>> {
   const signal = AbortSignal.timeout(timeMs);
   for (;;) {
-    // Before its answer is looked for: a gateway may answer and end in between.
-    const gone = !isThere() ? 'gone' : signal.aborted ? 'silent' : null;
+    // Before its answer is looked for: a gateway may answer and end in between. It has dropped what it could not answer.
+    const gone = !isThere() ? 'gone' : signal.aborted || !stands(files) ? 'silent' : null;
     const answer = readAnswer(files);
-    if (answer !== null) return { refused: answer.refused };
+    if (answer !== null) {
+      const { id: _, ...answered } = answer;
+      return answered;
+    }
     if (gone !== null) return gone;
     await pause(LOOK_MS, signal);
   }

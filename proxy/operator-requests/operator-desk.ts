@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
+import { isWantOfRoom } from '../../projections/want-of-room.ts';
 import {
   type Asked,
   isThere,
+  type OperatorAnswer,
   type OperatorRequest,
   type RequestFiles,
   readRequest,
@@ -70,8 +72,8 @@ export class OperatorDesk {
       // Whoever has asked is gone.
       if (request.untilMs < clock() || !this.#isAsked(files, request)) removeRequest(files);
       else {
-        const refused = await this.#carryOut(files, request);
-        if (this.#isAsked(files, request)) writeAnswer(files, { id: request.id, refused });
+        const done = await this.#carryOut(files, request);
+        if (this.#isAsked(files, request)) writeAnswer(files, { id: request.id, ...done });
       }
     } catch (error) {
       logger.error({ err: error }, 'what an operator has asked for cannot be read or answered, and is dropped');
@@ -79,7 +81,7 @@ export class OperatorDesk {
     }
   }
 
-  async #carryOut(files: RequestFiles, request: OperatorRequest): Promise<string | null> {
+  async #carryOut(files: RequestFiles, request: OperatorRequest): Promise<Omit<OperatorAnswer, 'id'>> {
     const { asked, untilMs } = request;
     const { clock, logger, carryOut } = this.#options;
     const inTime = AbortSignal.timeout(Math.max(1, untilMs - clock()));
@@ -90,11 +92,11 @@ export class OperatorDesk {
     try {
       await carryOut(asked, AbortSignal.any([this.#ending.signal, inTime, withdrawn.signal]));
       logger.warn({ asked }, 'done what an operator has asked for');
-      return null;
+      return { refused: null };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       logger.error({ asked, reason }, 'what an operator has asked for is not done');
-      return reason;
+      return isWantOfRoom(error) ? { refused: reason, shortage: 'disk' } : { refused: reason };
     } finally {
       clearInterval(look);
     }

@@ -1,8 +1,20 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { text } from '../../contracts/bounded-length.ts';
 import { accountIdField } from '../../contracts/event-fields.ts';
+import { shortageOf } from '../../contracts/shortage.ts';
 import { replaceFile } from '../../ledger/replace-file.ts';
 
 /** What a command asks of the gateway that has its data folder. */
@@ -22,8 +34,8 @@ const requestSchema = z.strictObject({
 });
 export type OperatorRequest = z.infer<typeof requestSchema>;
 
-/** Why it was not done; null where it was. */
-const answerSchema = z.strictObject({ id: text, refused: text.nullable() });
+/** Why it was not done; null where it was. And where the disk has no room for it that, which no program of before says. */
+const answerSchema = z.strictObject({ id: text, refused: text.nullable(), shortage: z.literal('disk').optional() });
 export type OperatorAnswer = z.infer<typeof answerSchema>;
 
 /**
@@ -66,10 +78,28 @@ export const readAnswer = ({ answer }: RequestFiles): OperatorAnswer | null => r
 export const writeRequest = (files: RequestFiles, request: OperatorRequest): void =>
   replaceFile(files.request, `${JSON.stringify(request)}\n`, OWNERS_ALONE);
 
-/** The answer is there before its request goes. @throws Error of the file system */
+/** The answer is there before its request goes, or comes in the place of it. @throws Error of the file system */
 export function writeAnswer(files: RequestFiles, answer: OperatorAnswer): void {
-  replaceFile(files.answer, `${JSON.stringify(answer)}\n`, OWNERS_ALONE);
+  const json = `${JSON.stringify(answer)}\n`;
+  try {
+    replaceFile(files.answer, json, OWNERS_ALONE);
+  } catch (error) {
+    if (shortageOf(error) !== 'disk') throw error;
+    // A full disk has the room still that the request has.
+    writeOver(files.request, json);
+    renameSync(files.request, files.answer);
+  }
   removeRequest(files);
+}
+
+/** Gives nothing back before it is taken: cut first, its block would be anybody's. */
+function writeOver(path: string, text: string): void {
+  const file = openSync(path, 'r+');
+  try {
+    ftruncateSync(file, writeSync(file, text, 0));
+  } finally {
+    closeSync(file);
+  }
 }
 
 export const removeRequest = ({ request }: RequestFiles): void => rmSync(request, { force: true });

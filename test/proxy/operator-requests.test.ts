@@ -166,6 +166,15 @@ it('what a gateway answers that ends before anybody has looked again is the answ
   expect(readdirSync(dataFolder)).toEqual([]);
 });
 
+it('who asks does not wait on for what a gateway has dropped', async () => {
+  const dataFolder = temporaryFolder();
+  const isThere = (): boolean => {
+    withdrawn(dataFolder);
+    return true;
+  };
+  expect(await askGateway(asked, { dataFolder, clock: Date.now, timeMs: 3_600_000, isThere })).toBe('silent');
+});
+
 /** What others do at the instant before a file is taken away, once. */
 function beforeRemoval(work: () => void): void {
   const real = fs.rmSync;

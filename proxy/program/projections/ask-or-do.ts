@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { ToldShortageError } from '../../../contracts/shortage.ts';
 import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { askGateway } from '../../operator-requests/ask-gateway.ts';
@@ -10,7 +11,7 @@ const ANSWER_MS = 120_000;
 
 /**
  * Has the gateway on a data folder do something; where none runs, or it ends before it has answered, `work` does it, with the
- * folder locked. @throws CommandError; JournalError where a gateway has just started; what `work` throws
+ * folder locked. @throws CommandError; ToldShortageError where its disk has no room; JournalError where a gateway has just started; what `work` throws
  */
 export async function askOrDo(
   asked: Asked,
@@ -27,7 +28,10 @@ export async function askOrDo(
       throw new CommandError('the gateway on this folder does not answer: look at its log', EXIT.unavailable);
     if (answer !== 'gone') {
       if (answer.refused === null) return 'in the gateway';
-      throw new CommandError(`the gateway goes on as it was: ${answer.refused}`, EXIT.refused);
+      const refused = `the gateway goes on as it was: ${answer.refused}`;
+      throw answer.shortage === undefined
+        ? new CommandError(refused, EXIT.refused)
+        : new ToldShortageError(refused, answer.shortage);
     }
   }
   const lock = existsSync(journal) ? lockFolder(journal) : null;
