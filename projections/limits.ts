@@ -13,6 +13,12 @@ export const VIEW_LIMITS = Object.freeze({
   postponedPauseMs: 1_000,
   /** Rows that are handed at once to the thread that writes them: a megabyte or two. */
   rowsPerPart: 2_000,
+  /** Where others are left room on the disk it is looked for so often. */
+  rowsPerRoomLook: 100,
+  /** What may be written until the next look: SQLite's cache (2,000 KiB) of pages that are in no file yet, and those of so many rows. */
+  roomAheadBytes: 4 * 1_024 ** 2,
+  /** A switch closes both files for its moment: behind it there has to be room for what SQLite puts beside them again, some 100 KiB. */
+  roomToSwitchBytes: 1_024 ** 2,
   /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
   rowsPerTurn: 50,
   /** Events that are folded in one turn of the event loop, and restored accounts that are looked at. */

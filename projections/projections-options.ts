@@ -12,6 +12,8 @@ export interface ProjectionsOptions {
   readonly path: string | null;
   /** False for a reader that leaves the file alone (a command beside a running gateway). */
   readonly persist: boolean;
+  /** The disk is left so much by what is written to the file, as though it were full then: it is for a gateway beside. */
+  readonly keepFreeBytes?: number;
   /**
    * The file was looked at, and its views are brought beside others that serve, whose turns they leave them: it has to have
    * some. They are not live before everything in it was looked at once.

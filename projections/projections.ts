@@ -273,10 +273,11 @@ export class Projections {
   }
 
   #diskOf(options: ProjectionsOptions): ViewDisk | null {
-    const { path, persist, isBeside, prepare, onDamaged, onUnwritten, onWrittenAgain } = options;
+    const { path, persist, keepFreeBytes = null, isBeside, prepare } = options;
+    const { onDamaged, onUnwritten, onWrittenAgain } = options;
     if (path === null) return null;
     return new ViewDisk({
-      ...{ path, persist, views: this.#views, source: this.#source.name },
+      ...{ path, persist, keepFreeBytes, views: this.#views, source: this.#source.name },
       ...(isBeside === true || prepare !== undefined ? { isChecked: true } : {}),
       checkpoint: () => this.#storedCheckpoint(),
       assertRead: (checkpoint) => this.#source.throughOf(checkpoint),

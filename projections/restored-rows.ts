@@ -63,9 +63,11 @@ export class RestoredRows implements StoredRows {
     if (this.#database.isOpen) this.#database.close();
   }
 
-  /** The same rows, in this file now. @throws Error when it cannot be opened */
+  /** The same rows, in this file now. @throws Error when it cannot be opened and read */
   reopen(path: string): void {
     this.#database = openRows(path);
+    // With it SQLite has what it puts beside the file, and needs no more room for whatever is read later.
+    this.#database.prepare('SELECT count(*) FROM sqlite_schema').get();
   }
 
   /** Idempotent. */

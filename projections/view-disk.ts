@@ -1,10 +1,12 @@
+import { freeBytesAt, mebibytes } from '../ledger/room-on-disk.ts';
 import { beginAnew } from './begin-anew.ts';
 import { DamagedViewsError, setDamagedViewsAside, whyDamaged } from './damaged-views.ts';
+import { VIEW_LIMITS } from './limits.ts';
 import type { RestoredRows } from './restored-rows.ts';
 import type { StoredView } from './view.ts';
 import type { StoredCheckpoint } from './view-file.ts';
 import { ViewFlush } from './view-flush.ts';
-import { type CloseRequest, type RestoreOptions, restoreViews, ViewStore } from './view-store.ts';
+import { type CloseRequest, type RestoreOptions, restoreViews, ViewStore, ViewsNotWrittenError } from './view-store.ts';
 
 export interface UnwrittenViews {
   /** By `performance.now()`. */
@@ -17,6 +19,8 @@ interface ViewDiskOptions extends RestoreOptions {
   readonly views: readonly StoredView[];
   /** False leaves the file alone. */
   readonly persist: boolean;
+  /** As `ViewStore` takes it. */
+  readonly keepFreeBytes: number | null;
   /** What the views hold now; null when they hold nothing yet. */
   readonly checkpoint: () => StoredCheckpoint | null;
   /** @throws Error where a checkpoint is none that the source gave */
@@ -87,10 +91,12 @@ export class ViewDisk {
   /** From here on what changes is written. @param keep false empties the file first */
   open(keep: boolean): void {
     if (!this.#options.persist) return;
-    const store = this.#openStore(keep);
-    this.#store = store;
-    if (this.#flush === null) this.#flush = this.#flushTo(store);
-    else this.#flush.resume(store);
+    this.#store = null;
+    this.#flush ??= this.#newFlush();
+    this.#flush.writeTo(() => {
+      this.#store = this.#openStore(keep);
+      return this.#store;
+    });
   }
 
   request(): void {
@@ -123,10 +129,11 @@ export class ViewDisk {
 
   /**
    * What another disk has restored is this one's from here on: `move` puts its file in the place of this one's, and nothing
-   * of either is open meanwhile. @throws what `move` throws; then all is as it was
+   * of either is open meanwhile. @throws what `move` throws; ViewsNotWrittenError where the disk has no room to open either again; then all is as it was
    */
   moveFrom(other: ViewDisk, move: () => void): void {
     const { path, onFailed } = this.#options;
+    assertRoomToSwitch(path);
     const [own, rows] = [this.#rows, other.#rows];
     own?.pause();
     rows?.pause();
@@ -167,10 +174,10 @@ export class ViewDisk {
     return restored.at;
   }
 
-  #flushTo(store: ViewStore): ViewFlush {
+  #newFlush(): ViewFlush {
     const { views, checkpoint, isCatchingUp, onFailed, onUnwritten, onWrittenAgain } = this.#options;
     return new ViewFlush({
-      ...{ store, views, checkpoint, isCatchingUp, onFailed },
+      ...{ views, checkpoint, isCatchingUp, onFailed },
       onPostponed: (error) => {
         this.#unwritten = { sinceMs: performance.now(), why: error.message };
         onUnwritten(error);
@@ -183,8 +190,8 @@ export class ViewDisk {
   }
 
   #openStore(keep: boolean): ViewStore {
-    const { path, views, onFailed } = this.#options;
-    return ViewStore.open({ path, views, keep, onDied: onFailed });
+    const { path, views, keepFreeBytes, onFailed } = this.#options;
+    return ViewStore.open({ path, views, keep, keepFreeBytes, onDied: onFailed });
   }
 
   /** Rows that were asked for, and cannot be read: nobody knows what else of the file is wrong. */
@@ -203,4 +210,12 @@ export class ViewDisk {
       return other instanceof Error ? other : new Error(String(other));
     }
   }
+}
+
+/** Rows that cannot be read, for want of room beside their file, would end the views that serve. */
+function assertRoomToSwitch(path: string): void {
+  const free = freeBytesAt(path);
+  if (free >= VIEW_LIMITS.roomToSwitchBytes) return;
+  const message = `${mebibytes(free)} are free, and a switch has to have ${mebibytes(VIEW_LIMITS.roomToSwitchBytes)}`;
+  throw new ViewsNotWrittenError({ message, mayPass: true, isFull: true });
 }

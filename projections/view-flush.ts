@@ -7,7 +7,6 @@ import type { StoredCheckpoint } from './view-file.ts';
 import { type ViewStore, ViewsNotWrittenError } from './view-store.ts';
 
 interface ViewFlushOptions {
-  readonly store: ViewStore;
   readonly views: readonly StoredView[];
   /** What the views hold now; null when they hold nothing yet. */
   readonly checkpoint: () => StoredCheckpoint | null;
@@ -27,14 +26,17 @@ interface ViewFlushOptions {
  */
 export class ViewFlush {
   readonly #options: ViewFlushOptions;
-  #store: ViewStore;
+  /** Null before `writeTo`. */
+  #open: (() => ViewStore) | null = null;
+  /** Null where it cannot be opened for the moment. */
+  #store: ViewStore | null = null;
   #timer: NodeJS.Timeout | null = null;
   /** When it is over, by `performance.now()`. */
   #dueMs = 0;
   #flushing: Promise<void> | null = null;
   #requested = false;
   #isOver = false;
-  #isSuspended = false;
+  #isSuspended = true;
   readonly #unwritten = new UnwrittenRows();
   /** Of the last write. */
   #rows = 0;
@@ -45,7 +47,20 @@ export class ViewFlush {
 
   constructor(options: ViewFlushOptions) {
     this.#options = options;
-    this.#store = options.store;
+  }
+
+  /** From here on, until `suspend`. What keeps a file from being opened for now only postpones that, too. @throws what else `open` throws */
+  writeTo(open: () => ViewStore): void {
+    this.#open = open;
+    this.#store = null;
+    this.#isSuspended = false;
+    try {
+      this.#opened();
+    } catch (error) {
+      if (!isForNow(error)) throw error;
+      this.#postpone(error);
+    }
+    if (this.#requested || this.#waiting.length > 0) this.request();
   }
 
   /** Something has changed: rows, the checkpoint, or the time at which the views were current. */
@@ -90,25 +105,18 @@ export class ViewFlush {
   /** Empties the file instead, after the write under way. What the views hold then is written when it changes again. */
   async clear(): Promise<void> {
     await this.#quiesce();
-    await this.#store.clear();
+    await this.#opened().clear();
     this.#unwritten.clear();
     if (this.#waiting.length > 0) this.request();
   }
 
-  /** Writes what there is, and from then on nothing until `resume`: what changes meanwhile waits. @throws Error where it cannot */
+  /** Writes what there is, and from then on nothing until `writeTo`: what changes meanwhile waits. @throws Error where it cannot */
   async suspend(): Promise<void> {
     this.#isSuspended = true;
     await this.#quiesce();
     if (this.#isOver) throw notWritten();
     await this.#flush();
     if (this.#postponedBy !== null) throw this.#postponedBy;
-  }
-
-  /** By another store, of the same views. */
-  resume(store: ViewStore): void {
-    this.#store = store;
-    this.#isSuspended = false;
-    if (this.#requested || this.#waiting.length > 0) this.request();
   }
 
   /** Writes what is left, where the views are still to be trusted, and the disk lets it. */
@@ -141,7 +149,7 @@ export class ViewFlush {
       await this.#writeChanges();
       for (const { resolve } of waiting) resolve();
     } catch (error) {
-      if (error instanceof ViewsNotWrittenError && error.mayPass) {
+      if (isForNow(error)) {
         this.#waiting.unshift(...waiting);
         this.#postpone(error);
         return;
@@ -164,6 +172,7 @@ export class ViewFlush {
   async #writeChanges(): Promise<void> {
     const at = this.#options.checkpoint();
     if (at === null) return;
+    const store = this.#opened();
     const rows: ViewRow[] = [];
     for (const view of this.#options.views) {
       const changes = view.takeChanges();
@@ -173,13 +182,19 @@ export class ViewFlush {
       }
     }
     try {
-      await this.#store.write(this.#unwritten.with(rows), at);
+      await store.write(this.#unwritten.with(rows), at);
     } catch (error) {
       this.#unwritten.add(rows);
       throw error;
     }
     this.#rows = rows.length;
     this.#unwritten.clear();
+  }
+
+  #opened(): ViewStore {
+    if (this.#open === null) throw new Error('there is no file to write to');
+    this.#store ??= this.#open();
+    return this.#store;
   }
 
   #fail(error: unknown): void {
@@ -192,5 +207,8 @@ export class ViewFlush {
     for (const { reject } of this.#waiting.splice(0)) reject(notWritten());
   }
 }
+
+const isForNow = (error: unknown): error is ViewsNotWrittenError =>
+  error instanceof ViewsNotWrittenError && error.mayPass;
 
 const notWritten = (): Error => new Error('the views are not written any more');

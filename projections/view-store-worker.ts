@@ -2,10 +2,13 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { isFull, mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
 import { closeWhole, settle } from './closed-mark.ts';
-import type { CloseRequest, WriteAnswer, WriteRequest } from './view-store.ts';
+import { KeptRoomError, RoomToKeep } from './room-to-keep.ts';
+import type { CloseRequest, StoreThreadData, WriteAnswer, WriteRequest } from './view-store.ts';
 
 /** Carries out what is written in one transaction, away from the thread that serves requests. */
-const database = new DatabaseSync(String(workerData), { timeout: 5_000 });
+const { path, keepFreeBytes } = workerData as StoreThreadData;
+const database = new DatabaseSync(path, { timeout: 5_000 });
+const room = keepFreeBytes === null ? null : new RoomToKeep(database, { path, keepFreeBytes });
 const prepared = new Map<string, StatementSync>();
 let isOpenInFile = false;
 
@@ -24,12 +27,16 @@ function write({ batches, isLast }: WriteRequest): WriteAnswer {
   try {
     if (!database.isTransaction) begin();
     for (const { statements, rows } of batches)
-      for (const row of rows) for (const [sql, values] of statements) prepare(sql).run(...row.slice(0, values));
-    if (isLast) database.exec('COMMIT');
+      for (const row of rows) {
+        room?.beforeRow();
+        for (const [sql, values] of statements) prepare(sql).run(...row.slice(0, values));
+      }
+    if (isLast) commit();
     return null;
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
-    return { message: messageOf(error), mayPass: mayPass(error), isFull: isFull(error) };
+    const isKept = error instanceof KeptRoomError;
+    return { message: messageOf(error), mayPass: isKept || mayPass(error), isFull: isKept || isFull(error) };
   }
 }
 
@@ -37,6 +44,11 @@ function begin(): void {
   // Before what is written now is in it, too.
   if (!isOpenInFile) isOpenInFile = settle(database);
   database.exec('BEGIN IMMEDIATE');
+}
+
+function commit(): void {
+  room?.look();
+  database.exec('COMMIT');
 }
 
 /** Where there is no room for it, the next start looks at the rows. */

@@ -1,5 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
+import { isBusy, isFull, mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import { markOpen } from './closed-mark.ts';
 import { VIEW_LIMITS } from './limits.ts';
@@ -19,6 +20,10 @@ import {
 } from './view-file.ts';
 import { wasClosedWhole } from './was-closed-whole.ts';
 
+export interface StoreThreadData {
+  readonly path: string;
+  readonly keepFreeBytes: number | null;
+}
 /** A part of what one transaction carries out, which ends with the last. */
 export type WriteRequest = { readonly batches: readonly Batch[]; readonly isLast: boolean };
 /** An end, which says so in the file where that has all that was to be written. */
@@ -46,6 +51,8 @@ interface ViewStoreOptions {
   readonly views: readonly StoredView[];
   /** False empties the file first: rows that were not restored are not of these views. */
   readonly keep: boolean;
+  /** Nothing is written that would leave the disk less: it is as full then. Null, or left out, for whoever may have all. */
+  readonly keepFreeBytes?: number | null;
   /** The thread that writes has ended by itself, at most once: nothing is written any more. */
   readonly onDied: (error: Error) => void;
 }
@@ -66,7 +73,8 @@ export class ViewStore {
 
   private constructor(options: ViewStoreOptions) {
     this.#options = options;
-    this.#worker = new Worker(new URL('./view-store-worker.ts', import.meta.url), { workerData: options.path });
+    const workerData: StoreThreadData = { path: options.path, keepFreeBytes: options.keepFreeBytes ?? null };
+    this.#worker = new Worker(new URL('./view-store-worker.ts', import.meta.url), { workerData });
     this.#exited = new Promise((resolve) => this.#worker.once('exit', resolve));
     this.#worker.on('message', (answer: WriteAnswer) => this.#answered(answer));
     // Also between writes, where nobody waits: without a listener the whole process would end.
@@ -76,17 +84,13 @@ export class ViewStore {
     });
   }
 
-  /** @throws Error when the file is no database or is held by another process. */
+  /** @throws ViewsNotWrittenError where there is no room, or no descriptor, for it now; Error when the file is no database or is held by another process. */
   static open(options: ViewStoreOptions): ViewStore {
-    const { path, views, keep } = options;
-    makeForFolderOwner(path);
-    const database = new DatabaseSync(path, { timeout: 5_000 });
     try {
-      markOpen(database);
-      prepareFile(database, views);
-      if (!keep) for (const sql of clearing(views)) database.exec(sql);
-    } finally {
-      database.close();
+      beginFile(options);
+    } catch (error) {
+      if (isBusy(error) || !mayPass(error)) throw error;
+      throw new ViewsNotWrittenError({ message: messageOf(error), mayPass: true, isFull: isFull(error) });
     }
     return new ViewStore(options);
   }
@@ -147,6 +151,18 @@ export class ViewStore {
     await this.#underWay?.catch(() => undefined);
     if (this.#died === null) this.#worker.postMessage({ close: how } satisfies CloseRequest);
     await this.#exited;
+  }
+}
+
+function beginFile({ path, views, keep }: ViewStoreOptions): void {
+  makeForFolderOwner(path);
+  const database = new DatabaseSync(path, { timeout: 5_000 });
+  try {
+    markOpen(database);
+    prepareFile(database, views);
+    if (!keep) for (const sql of clearing(views)) database.exec(sql);
+  } finally {
+    database.close();
   }
 }
 

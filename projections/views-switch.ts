@@ -44,7 +44,7 @@ export async function goOver(serving: SwitchedSide, beside: SwitchedSide, option
   try {
     await orAborted(beside.reach(), signal);
     isSuspended = true;
-    await Promise.all([serving.disk?.suspend(), beside.disk?.suspend()]);
+    await bothSuspended(serving.disk, beside.disk);
     if (serving.disk !== null) await settledFile(serving.disk.path, signal);
     await orAborted(
       meeting(
@@ -62,6 +62,13 @@ export async function goOver(serving: SwitchedSide, beside: SwitchedSide, option
     beside.stop(new Error('these views have been beside others'));
     if (isSuspended) resume(serving);
   }
+}
+
+/** Whichever of them fails, nobody opens either file again before the other one is closed, too. @throws as `suspend` */
+async function bothSuspended(...disks: readonly (ViewDisk | null)[]): Promise<void> {
+  const suspended = await Promise.allSettled(disks.map((disk) => disk?.suspend()));
+  const failed = suspended.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
 }
 
 /** Resolves with the turn in which both have folded the same, whichever of them comes to it. */

@@ -17,6 +17,8 @@ interface BroughtUp {
   /** Of the ledger: what the file has of another one, or of another generation, goes. */
   readonly identity: LedgerIdentity | null;
   readonly clock: () => number;
+  /** The disk is left so much. */
+  readonly keepFreeBytes: number;
   /** How many events more are folded, and how many there will be in all, by their positions. */
   readonly onFolded: (events: number, of: number) => void;
 }
@@ -29,10 +31,17 @@ interface WasBroughtUp {
 
 /**
  * Folds into a file of its own, from where it stands or from nothing, everything that the log has. Interrupted it is gone on with
- * from what was written last. @throws EventLogError; LedgerLostError; ViewsNotWrittenError where the disk has no room for it, which a
- * gateway would wait for, and need itself; Error where an event of the catalog cannot be read
+ * from what was written last. @throws EventLogError; LedgerLostError; ViewsNotWrittenError where the disk has no room for it beside what is kept,
+ * which a gateway would wait for, and need itself; Error where an event of the catalog cannot be read
  */
-export async function bringUp({ log, path, identity, clock, onFolded }: BroughtUp): Promise<WasBroughtUp> {
+export async function bringUp({
+  log,
+  path,
+  identity,
+  clock,
+  keepFreeBytes,
+  onFolded,
+}: BroughtUp): Promise<WasBroughtUp> {
   if (!areViewsOf(path, identity)) removeViews(path);
   if (identity !== null) writeLedgerOfViews(path, identity);
   markVerified(path, false);
@@ -42,7 +51,8 @@ export async function bringUp({ log, path, identity, clock, onFolded }: BroughtU
   // At its end nobody waits for it.
   failed.promise.catch(() => undefined);
   const onUnwritten = failed.reject;
-  const projections = await Projections.start({ log: counted.log, path, persist: true, clock, onTaken, onUnwritten });
+  const written = { path, persist: true, keepFreeBytes, onUnwritten };
+  const projections = await Projections.start({ log: counted.log, ...written, clock, onTaken });
   projections.follow({ onStopped: failed.reject });
   try {
     await Promise.race([failed.promise, projections.whenCaughtUp()]);

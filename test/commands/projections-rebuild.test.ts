@@ -1,5 +1,5 @@
-import { cpSync, existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { cpSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
@@ -11,7 +11,6 @@ import { endedLater } from '../fixtures/ended-later.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
-import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -179,56 +178,6 @@ describe('gateway projections rebuild', () => {
     expect(await program.json('projections', 'rollback')).toMatchObject({ events: 1 });
   });
 });
-
-it.runIf(canMount)(
-  'where the disk has no room for other views a rebuild ends, gives back what it has taken, and leaves the live ones',
-  async () => {
-    const disk = smallDisk(16 * 1_024);
-    const data = dirname(disk.folder);
-    cpSync(whole, data, { recursive: true });
-    const { live, rebuild: made } = viewFilesOf(data);
-    const before = readFileSync(live);
-    for (const free of [128, 64, 32]) {
-      disk.leaveFree(free * 1_024);
-      const ended = await runHere('projections', 'rebuild', '--all', '--data', data);
-      expect(ended).toMatchObject({
-        exitCode: 4,
-        stderr: expect.stringContaining('have no room beside the live ones'),
-      });
-      expect([existsSync(made), existsSync(`${made}-wal`)]).toEqual([false, false]);
-    }
-    expect(readFileSync(live)).toEqual(before);
-    disk.clear();
-    expect(await rebuild(data)).toMatchObject({ isResumed: false, switched: 'in the folder' });
-  },
-);
-
-it.runIf(canMount)(
-  'where the disk has no room a way back ends, says so, and can be gone again: the views of before stay',
-  async () => {
-    const disk = smallDisk(16 * 1_024);
-    const data = dirname(disk.folder);
-    cpSync(whole, data, { recursive: true });
-    expect(await rebuild(data)).toMatchObject({ switched: 'in the folder' });
-    const { live, previous } = viewFilesOf(data);
-    const before = readFileSync(live);
-    // Where a row is refused, and where the file beside it is.
-    for (const free of [80, 64]) {
-      disk.leaveFree(free * 1_024);
-      const ended = await runHere('projections', 'rollback', '--data', data);
-      expect(ended).toMatchObject({
-        exitCode: 4,
-        stderr: expect.stringContaining('have no room beside the live ones'),
-      });
-      expect(ended.stderr).not.toContain('is gone');
-    }
-    expect([existsSync(previous), readFileSync(live).equals(before)]).toEqual([true, true]);
-    disk.clear();
-    expect(await runHereForJson('projections', 'rollback', '--data', data)).toMatchObject({
-      switched: 'in the folder',
-    });
-  },
-);
 
 it('a rebuild whose file another has locked ends, and what it has made stays: it is not for want of room', async () => {
   const data = folder();

@@ -23,9 +23,10 @@ test('a write has the checkpoint of its beginning: what is folded while its rows
   const tell = (error?: Error): unknown => told.push(error);
   const store = endedLater(ViewStore.open({ path, views: [view], keep: false, onDied: tell }));
   const flush = new ViewFlush({
-    ...{ store, views: [view], isCatchingUp: () => false, onFailed: tell, onPostponed: tell, onWrittenAgain: tell },
+    ...{ views: [view], isCatchingUp: () => false, onFailed: tell, onPostponed: tell, onWrittenAgain: tell },
     checkpoint: () => ({ source: 'log', checkpoint: String(folded), currentAtMs: null }),
   });
+  flush.writeTo(() => store);
   await flush.close({ write: true });
   expect([folded, told, restore(path, [view], 'log')?.checkpoint]).toEqual([2, [], '1']);
 });

@@ -1,18 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
-import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { groupedCount } from '../../../contracts/money.ts';
-import { JOURNAL_BOUNDS } from '../../../ledger/journal/limits.ts';
-import { journalFolder, RESERVE_FILE } from '../../../ledger/journal/segment-folder.ts';
+import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
+import { freeBytesAt, mebibytes } from '../../../ledger/room-on-disk.ts';
 import { wantOfRights } from '../../../ledger/want-of-rights.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { credentialOf } from '../configuration/read-credentials.ts';
 import { fewDescriptors } from '../serve/enough-descriptors.ts';
 import { openToOthers } from '../serve/tighten-folder.ts';
 import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
-
-const MIB = 1024 ** 2;
-const mebibytes = (bytes: number): string => `${groupedCount(Math.floor(bytes / MIB))} MiB`;
 
 /** Providers' credentials as this command's environment has them: names alone are told. */
 export const lookAtCredentials = ({ configuration, context, isServed, timeMs }: Examined): Promise<Finding> =>
@@ -71,10 +66,8 @@ export const lookAtDisk = ({ configuration: { data, journal }, timeMs }: Examine
     check: 'disk',
     advice: 'look at the file system of the data folder',
     look: async () => {
-      const { bavail, bsize } = await statfs(nearestThere(data));
-      const free = bavail * bsize;
-      const reserve = statSync(join(journalFolder(data), RESERVE_FILE), { throwIfNoEntry: false })?.size ?? 0;
-      const least = Math.max(0, JOURNAL_BOUNDS.reserveBytes - reserve) + JOURNAL_BOUNDS.reserveMarginBytes;
+      const free = freeBytesAt(nearestThere(data));
+      const least = roomKeptBytes(data);
       const says = `${mebibytes(free)} are free at ${data}`;
       if (free < least) return fault(`${says}: requests are refused below ${mebibytes(least)}`, 'make room');
       return free < journal.maxBytes

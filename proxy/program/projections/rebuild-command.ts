@@ -4,11 +4,11 @@ import { Argument, type Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
-import { isFull, mayPass, messageOf } from '../../../ledger/event-log/sqlite/database-fault.ts';
 import { makeFolders } from '../../../ledger/folder-owner.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
 import { JournalError } from '../../../ledger/journal/journal-error.ts';
+import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { damageOfRows } from '../../../projections/damaged-rows.ts';
 import { damageOf } from '../../../projections/damaged-views.ts';
@@ -23,11 +23,11 @@ import { type VerifiedViews, verifyRebuilt } from '../../../projections/rebuild/
 import { removeViews } from '../../../projections/remove-views.ts';
 import { markVerified } from '../../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
-import { ViewsNotWrittenError } from '../../../projections/view-store.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { lineOf } from './difference-line.ts';
+import { assertRoom, assertRoomForOthers, orNoRoom } from './or-no-room.ts';
 import { switchViews } from './switch-views.ts';
 
 interface RebuildOptions {
@@ -114,13 +114,51 @@ function lockOf(folder: string) {
   }
 }
 
+interface Rebuilding {
+  readonly dryRun: boolean;
+  readonly anew: boolean;
+  /** One view alone. */
+  readonly only: string | null;
+}
+
 async function rebuild(
   { context, command }: CommandCall,
   log: EventLog,
   configuration: Configuration,
-  { dryRun = false, anew = false, only }: RebuildOptions & { readonly only: string | null },
+  { dryRun = false, anew = false, only }: RebuildOptions & Pick<Rebuilding, 'only'>,
 ): Promise<void> {
-  const { live, rebuild: path } = viewFilesOf(configuration.data);
+  const { data } = configuration;
+  const { rebuild: path } = viewFilesOf(data);
+  assertRoom(data);
+  const { json, verified, damage, isUpcast } = await orNoRoom({ path, givesBack: true }, () =>
+    rebuilt(context, log, configuration, { dryRun, anew, only }),
+  );
+  const { events, isResumed, compared, differences, shown, switched } = json;
+  show(context, command, {
+    json,
+    text: () =>
+      [
+        ...shown.map(lineOf),
+        `${groupedCount(events)} events folded${isResumed ? ', on from where the last one was interrupted' : ''}: ${totalsInWords(verified)}`,
+        compared === null
+          ? 'there are no live views of these versions: nothing was compared'
+          : `${groupedCount(compared.compared)} rows of accounts compared with the live ones, ${groupedCount(compared.movedOn)} went on meanwhile: ${groupedCount(differences)} differences`,
+        switched === null
+          ? `nothing was switched: ${path}`
+          : `switched ${switched}; ${whatBecameOf(damage, isUpcast ? 'those of the earlier version are kept for its program' : '`gateway projections rollback` goes back')}`,
+      ].join('\n'),
+  });
+  if (dryRun && differences > 0) throw new CommandError(`differences found: ${differences}`, EXIT.faults);
+}
+
+async function rebuilt(
+  context: CommandContext,
+  log: EventLog,
+  configuration: Configuration,
+  { dryRun, anew, only }: Rebuilding,
+) {
+  const { data } = configuration;
+  const { live, rebuild: path } = viewFilesOf(data);
   const damage = damageOfLive(configuration);
   const isOfThisProgram = damage === null ? areOfThisProgram(live) : null;
   const isUpcast = damage === null && readUpcastFrom(live).size > 0;
@@ -130,7 +168,7 @@ async function rebuild(
     throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
   if (anew || damageOf(path) !== null || hasKeptOthers(path) || areOfThisProgram(path) === false) removeViews(path);
   const isResumed = readFoldedThrough(path) !== null;
-  const { events, sums } = await broughtUp({ context, log, path, givesBack: true });
+  const { events, sums } = await broughtUp(context, log, { path, data });
   const verified = await verifiedViews(path, log, sums);
   const differences: RowDifference[] = [];
   let found = 0;
@@ -142,7 +180,10 @@ async function rebuild(
           if (differences.length < SHOWN_MAX) differences.push(difference);
         })
       : null;
-  if (only !== null && !dryRun) keepOtherViews(path, live, only);
+  if (only !== null && !dryRun) {
+    assertRoomForOthers(data);
+    keepOtherViews(path, live, only);
+  }
   // The gateway that runs is another program, which could not read them.
   const isOthers = isOfThisProgram === false && isServed(configuration);
   const switched = dryRun
@@ -152,21 +193,7 @@ async function rebuild(
       : await switchViews(context, configuration, { to: 'rebuild', isLiveDamaged: damage !== null });
   const { faults: _, ...totals } = verified;
   const json = { ...{ events, isResumed, ...totals, compared, differences: found, shown: differences, switched } };
-  show(context, command, {
-    json,
-    text: () =>
-      [
-        ...differences.map(lineOf),
-        `${groupedCount(events)} events folded${isResumed ? ', on from where the last one was interrupted' : ''}: ${totalsInWords(verified)}`,
-        compared === null
-          ? 'there are no live views of these versions: nothing was compared'
-          : `${groupedCount(compared.compared)} rows of accounts compared with the live ones, ${groupedCount(compared.movedOn)} went on meanwhile: ${groupedCount(found)} differences`,
-        switched === null
-          ? `nothing was switched: ${path}`
-          : `switched ${switched}; ${whatBecameOf(damage, isUpcast ? 'those of the earlier version are kept for its program' : '`gateway projections rollback` goes back')}`,
-      ].join('\n'),
-  });
-  if (dryRun && found > 0) throw new CommandError(`differences found: ${found}`, EXIT.faults);
+  return { json, verified, damage, isUpcast };
 }
 
 const SHOWN_MAX = 1_000;
@@ -196,6 +223,18 @@ const whatBecameOf = (damage: string | null, otherwise: string): string =>
 
 async function rollback({ context, command }: CommandCall, log: EventLog, configuration: Configuration): Promise<void> {
   const { previous } = viewFilesOf(configuration.data);
+  const { events, switched, damage } = await orNoRoom({ path: previous, givesBack: false }, () =>
+    rolledBack(context, log, configuration),
+  );
+  show(context, command, {
+    json: { events, switched },
+    text: `${groupedCount(events)} events read since; switched ${switched}; ${whatBecameOf(damage, 'the views of before are kept in their place')}`,
+  });
+}
+
+async function rolledBack(context: CommandContext, log: EventLog, configuration: Configuration) {
+  const { data } = configuration;
+  const { previous } = viewFilesOf(data);
   const damage = damageOfLive(configuration);
   if (!existsSync(previous)) throw new CommandError('no views of before a switch are kept', EXIT.refused);
   if (areOfThisProgram(previous) === false)
@@ -206,47 +245,25 @@ async function rollback({ context, command }: CommandCall, log: EventLog, config
   const { identity } = await readLedgerState(log);
   if ((damageOf(previous) ?? damageOfRows(previous)) !== null || !holdsViews(previous, identity))
     throw new CommandError(`${previous} holds no views of this program and ledger: rebuild instead`, EXIT.refused);
-  const { events } = await broughtUp({ context, log, path: previous, givesBack: false });
+  const { events } = await broughtUp(context, log, { path: previous, data });
   const switched = await switchViews(context, configuration, { to: 'previous', isLiveDamaged: damage !== null });
-  show(context, command, {
-    json: { events, switched },
-    text: `${groupedCount(events)} events read since; switched ${switched}; ${whatBecameOf(damage, 'the views of before are kept in their place')}`,
-  });
+  return { events, switched, damage };
 }
 
-interface BroughtUp {
-  readonly context: CommandContext;
-  readonly log: EventLog;
-  readonly path: string;
-  /** Where there is no room the file goes: its views can be made anew, and who serves needs what they have taken. */
-  readonly givesBack: boolean;
-}
-
-/** @throws CommandError where there is no room for them, or they cannot be written for another reason that may pass; as `bringUp` */
-async function broughtUp({ context, log, path, givesBack }: BroughtUp): ReturnType<typeof bringUp> {
+async function broughtUp(
+  context: CommandContext,
+  log: EventLog,
+  { path, data }: { readonly path: string; readonly data: string },
+): ReturnType<typeof bringUp> {
   // Of this process alone, beside a gateway that serves: it collects when there is as much garbage as it holds, and not thrice that.
   setFlagsFromString('--heap-growing-percent=100');
   const { identity } = await readLedgerState(log);
   using progress = new Progress(context, 'events');
-  try {
-    return await bringUp({
-      ...{ log, path, identity, clock: context.clock },
-      onFolded: (events, of) => progress.add(events, of),
-    });
-  } catch (error) {
-    const isUnwritten = error instanceof ViewsNotWrittenError;
-    if (!(isUnwritten ? error.mayPass : mayPass(error))) throw error;
-    const isWantOfRoom = isUnwritten ? error.isFull : isFull(error);
-    if (isWantOfRoom && givesBack) removeViews(path);
-    const why = isWantOfRoom ? `${NO_ROOM}${givesBack ? GIVEN_BACK : ''}${MAKE_ROOM}` : AGAIN;
-    throw new CommandError(`${messageOf(error)}: ${why}`, EXIT.unavailable);
-  }
+  return await bringUp({
+    ...{ log, path, identity, clock: context.clock, keepFreeBytes: roomKeptBytes(data) },
+    onFolded: (events, of) => progress.add(events, of),
+  });
 }
-
-const NO_ROOM = 'other views have no room beside the live ones, which are as they were';
-const GIVEN_BACK = '. What was made of them is gone, for who serves needs the room';
-const MAKE_ROOM = ': make as much as views.db has, then run this again';
-const AGAIN = 'the live views are as they were; run this again, and it goes on from where it was';
 
 /** @throws CommandError where they are not what the log says */
 async function verifiedViews(path: string, log: EventLog, counted: EventSums | null): Promise<VerifiedViews> {

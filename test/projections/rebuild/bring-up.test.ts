@@ -5,7 +5,8 @@ import { encodeEvents } from '../../../contracts/event-codec.ts';
 import { accountId, accountStream, ledgerId, position } from '../../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
-import { readLedgerOfViews, writeLedgerOfViews } from '../../../projections/known-views.ts';
+import { freeBytesAt } from '../../../ledger/room-on-disk.ts';
+import { readFoldedThrough, readLedgerOfViews, writeLedgerOfViews } from '../../../projections/known-views.ts';
 import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
 import { EventSums } from '../../../projections/rebuild/event-sums.ts';
 import { areVerified, markVerified } from '../../../projections/verified-mark.ts';
@@ -99,5 +100,19 @@ test.runIf(canMount)('what the disk has no room for is not waited for', async ()
   await expect(passing(upTo({ log, path }))).rejects.toThrow(ViewsNotWrittenError);
 });
 
-const upTo = (of: Pick<Parameters<typeof bringUp>[0], 'log' | 'path'> & { identity?: null }) =>
-  bringUp({ identity: OWN, clock: Date.now, onFolded: () => undefined, ...of });
+test.runIf(canMount)('nor is what it has room for only in what is kept free', async () => {
+  const disk = smallDisk(32 * 1_024);
+  const path = join(dirname(disk.folder), 'views.db');
+  const free = freeBytesAt(dirname(path));
+  await expect(passing(upTo({ log: logOf(), path, keepFreeBytes: free }))).rejects.toThrow(
+    /^the views were not written: 31 MiB are free, of which 32 MiB are kept for requests$/,
+  );
+  expect(readFoldedThrough(path)).toBeNull();
+  const { events } = await passing(upTo({ log: logOf(), path, keepFreeBytes: free - 8 * MIB }));
+  expect(events).toBe(logOf().events.length);
+});
+
+const MIB = 1_024 ** 2;
+
+const upTo = (of: Pick<Parameters<typeof bringUp>[0], 'log' | 'path'> & { identity?: null; keepFreeBytes?: number }) =>
+  bringUp({ identity: OWN, clock: Date.now, keepFreeBytes: 0, onFolded: () => undefined, ...of });
