@@ -123,7 +123,7 @@ export const LIMITS = Object.freeze({
   /** How long after its end a month is closed by default, and at the least: as with expired credits. */
   statementGraceMs: 3 * DAY_MS,
   statementGraceMsMin: 2 * HOUR_MS,
-  /** How often months to close are looked for, for how many accounts at a time, and how often each is tried among others' appends. */
+  /** How often months to close are looked for, of how many accounts at a time they are closed, and how often each is tried among others' appends. */
   statementSweepMs: 10 * MINUTE_MS,
   statementAccountsMax: 1_000,
   statementAttemptsMax: 64,

@@ -69,6 +69,12 @@ export class BalanceView implements View {
     return entry === undefined ? UNOPENED : shown(entry);
   }
 
+  /** The same, for one look: what is not in memory is not kept for it. */
+  glance(id: AccountId): AccountSnapshot {
+    const entry = this.#accounts.get(id) ?? this.#storedEntry(id);
+    return entry === undefined ? UNOPENED : shown(entry);
+  }
+
   /**
    * All that are in memory: what was folded or asked for here, and whoever has leases or many exceptions. Any other account stands in the
    * file as it was before.
@@ -220,6 +226,12 @@ export class BalanceView implements View {
   }
 
   #load(id: AccountId): Entry | undefined {
+    const entry = this.#storedEntry(id);
+    if (entry !== undefined) this.#accounts.set(id, entry);
+    return entry;
+  }
+
+  #storedEntry(id: AccountId): Entry | undefined {
     const [entry] = this.#stored?.of(ACCOUNTS, id, entryOf) ?? [];
     if (entry === undefined) return undefined;
     const exceptions = this.#stored?.of(EXCEPTIONS, id, exceptionOf) ?? [];
@@ -228,7 +240,6 @@ export class BalanceView implements View {
       const { state, revision } = entry.snapshot;
       entry.snapshot = { state: withStoredExceptions(state, exceptions), revision };
     }
-    this.#accounts.set(id, entry);
     return entry;
   }
 

@@ -1,8 +1,8 @@
 import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId } from '../contracts/ids.ts';
-import type { OpenAccount } from '../ledger/account/account-state.ts';
 import type { ClosedStatement } from '../ledger/account/billing-state.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
+import { endOfMonthMs, lastMonthOver } from '../ledger/account/month.ts';
 
 /**
  * Accounts of which something was written down since their last statement: those that rest are not among them, so that a month's end
@@ -24,7 +24,7 @@ export class UnclosedAccounts {
   }
 
   addFrom(accountId: AccountId, snapshot: AccountSnapshot): void {
-    if (hasUncounted(snapshot)) this.#months.set(accountId, statementOf(snapshot)?.month ?? '');
+    if (hasUncounted(snapshot)) this.#months.set(accountId, nothingUpTo(snapshot));
   }
 
   observe(accountId: AccountId, event: AccountEvent): void {
@@ -51,18 +51,31 @@ export class UnclosedAccounts {
   }
 }
 
-const statementOf = ({ state }: AccountSnapshot): OpenAccount['billing']['statement'] =>
-  state.type === 'open' ? state.billing.statement : null;
+/** The month of the last statement; where there is none, the one before whatever has moved its balance first. */
+function nothingUpTo({ state }: AccountSnapshot): string {
+  if (state.type === 'unopened') return '';
+  const { openedAtMs, grants, spend, billing } = state;
+  if (billing.statement !== null) return billing.statement.month;
+  let firstMs = openedAtMs;
+  for (const { effectiveAtMs } of grants) firstMs = Math.min(firstMs, effectiveAtMs);
+  for (const month of Object.keys(spend.months)) firstMs = Math.min(firstMs, endOfMonthMs(month) - 1);
+  return lastMonthOver(firstMs);
+}
 
 /**
- * Whether there may be what no statement has counted: something behind the last one, or of a later month before it. (Of a later month
- * that has moved nothing in sum, and had no request, it tells only with what comes next: then it is counted.)
+ * Whether there may be what no statement has counted: something behind the last one, or of a later month before it; or without any,
+ * whatever has moved the balance. (Of a later month that has moved nothing in sum, and had no request, it tells only with what comes
+ * next: then it is counted.)
  */
 export function hasUncounted(snapshot: AccountSnapshot): boolean {
   const { state, revision } = snapshot;
-  const statement = statementOf(snapshot);
-  if (state.type === 'unopened' || statement === null) return true;
-  return isBehind(statement, { balance: state.balance, revision, months: Object.keys(state.spend.months) });
+  if (state.type === 'unopened') return true;
+  const { balance, billing, grants, spend } = state;
+  const months = Object.keys(spend.months);
+  const { statement, adjustments } = billing;
+  if (statement !== null) return isBehind(statement, { balance, revision, months });
+  // Grants stay also where nothing is left of them, and all else that moves a balance is of one, of a month or an adjustment.
+  return grants.length > 0 || months.length > 0 || adjustments.length > 0;
 }
 
 /** The same of an account as far as it is known, beside its last statement. */

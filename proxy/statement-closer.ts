@@ -27,6 +27,13 @@ interface HeldUpAccount extends HeldUp {
   readonly accountId: AccountId;
 }
 
+interface Sweep {
+  closed: number;
+  /** Of which something was closed, or that failed: those with nothing to close cost a look, and keep no others waiting. */
+  accounts: number;
+  readonly heldUp: HeldUpAccount[];
+}
+
 /** So many are named. */
 const TOLD_MAX = 5;
 
@@ -45,6 +52,11 @@ export class StatementCloser {
     this.#closings = new NowAndThen(LIMITS.statementSweepMs, () => this.#closeDue());
   }
 
+  /** The first look, for a gateway may never run as long as it is to the next; nothing waits for it. */
+  start(): void {
+    void this.closeDue();
+  }
+
   /** Once; returns how many statements were closed. Failures are told and tried again next time. */
   closeDue(): Promise<number> {
     return this.#closings.now();
@@ -58,17 +70,14 @@ export class StatementCloser {
   async #closeDue(): Promise<number> {
     const { accounts, clock, graceMs, mayWrite, logger } = this.#options;
     const month = lastMonthOver(clock() - graceMs);
-    const due = [...accounts.unclosed.upTo(month).take(LIMITS.statementAccountsMax)];
-    const heldUp: HeldUpAccount[] = [];
-    let closed = 0;
-    for (const accountId of due) {
-      if (this.#isOver || !mayWrite()) break;
-      const count = await this.#closeOf(accountId, month, heldUp);
+    const sweep: Sweep = { closed: 0, accounts: 0, heldUp: [] };
+    for (const accountId of accounts.unclosed.upTo(month)) {
+      if (this.#isOver || !mayWrite() || sweep.accounts >= LIMITS.statementAccountsMax) break;
       // What one cannot write now, others cannot.
-      if (count === null) break;
-      closed += count;
+      if (!(await this.#closeOf(accountId, month, sweep))) break;
       await nextTurn();
     }
+    const { closed, heldUp } = sweep;
     if (heldUp.length > 0)
       logger.error(
         { accounts: heldUp.slice(0, TOLD_MAX), count: heldUp.length },
@@ -77,23 +86,27 @@ export class StatementCloser {
     return closed;
   }
 
-  /** Null where the log does not take it. */
-  async #closeOf(accountId: AccountId, month: string, heldUp: HeldUpAccount[]): Promise<number | null> {
+  /** False where the log does not take it. */
+  async #closeOf(accountId: AccountId, month: string, sweep: Sweep): Promise<boolean> {
     const { log, accounts, holds, clock, graceMs, mayWrite, logger } = this.#options;
-    if (accounts.whyAside(accountId) !== null) return 0;
+    if (accounts.whyAside(accountId) !== null) return true;
     // A later request is of a later month, and burns nothing that ended with this one: a busy account is never without any.
-    for (const hold of holds.each(accountId)) if (hold.amount > 0n && hold.firstStartMs < endOfMonthMs(month)) return 0;
+    for (const hold of holds.each(accountId))
+      if (hold.amount > 0n && hold.firstStartMs < endOfMonthMs(month)) return true;
     try {
-      const snapshot = accounts.read(accountId);
-      if (this.#rests(accountId, snapshot, month)) return 0;
+      const snapshot = accounts.balance.glance(accountId);
+      if (this.#rests(accountId, snapshot, month)) return true;
       const terms = { graceMs, nowMs: clock(), actor: 'statement closer', mayWrite };
       const outcome = await closeStatements(log, accountId, snapshot, terms);
       if (outcome.isDone) accounts.unclosed.looked(accountId, month);
-      if (outcome.heldUp !== null) heldUp.push({ accountId, ...outcome.heldUp });
-      return outcome.closed;
+      if (outcome.heldUp !== null) sweep.heldUp.push({ accountId, ...outcome.heldUp });
+      if (outcome.closed > 0) sweep.accounts++;
+      sweep.closed += outcome.closed;
+      return true;
     } catch (error) {
+      sweep.accounts++;
       logger.error({ err: error, accountId }, 'a statement was not closed');
-      return error instanceof EventLogError ? null : 0;
+      return !(error instanceof EventLogError);
     }
   }
 

@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { revision } from '../../contracts/ids.ts';
 import { UnclosedAccounts } from '../../projections/unclosed-accounts.ts';
-import { ACCOUNT, opened } from '../fixtures/ledger/example-account.ts';
+import {
+  ACCOUNT,
+  granted,
+  keyIssued,
+  lifeWith,
+  openAccount,
+  opened,
+  usageOf,
+} from '../fixtures/ledger/example-account.ts';
 
 const due = (accounts: UnclosedAccounts) => [...accounts.upTo('2027-01')];
 
@@ -17,4 +27,26 @@ test.each<[string, (accounts: UnclosedAccounts) => void]>([
   expect(due(accounts)).toEqual([]);
   accounts.observe(ACCOUNT, opened);
   expect(due(accounts)).toEqual([ACCOUNT]);
+});
+
+const at = (day: string) => ({ startedAt: `${day}T00:00:00.000Z`, finishedAt: `${day}T00:00:01.000Z` });
+
+test.each<[string, readonly AccountEvent[], readonly string[]]>([
+  ['nothing has moved its balance, is none', [opened, keyIssued()], []],
+  ['it has credits since it was opened, from that month on', [opened, granted('g', 7)], ['2026-11', '2026-12']],
+  [
+    'its credits are of before, from theirs on',
+    [opened, granted('g', 7, { effectiveAt: '2026-10-31T23:59:59.999Z' })],
+    ['2026-10', '2026-11', '2026-12'],
+  ],
+  [
+    'a request began before, from its month on',
+    lifeWith([opened, keyIssued()], usageOf(1, 7, at('2026-10-01'))),
+    ['2026-10', '2026-11', '2026-12'],
+  ],
+])('an account that was restored, has no statement, and of which %s', (_what, life, months) => {
+  const accounts = new UnclosedAccounts();
+  accounts.addFrom(ACCOUNT, { state: openAccount(life), revision: revision(life.length - 1) });
+  const asked = ['2026-09', '2026-10', '2026-11', '2026-12'];
+  expect(asked.filter((month) => [...accounts.upTo(month)].length > 0)).toEqual(months);
 });

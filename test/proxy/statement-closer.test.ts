@@ -1,12 +1,27 @@
 import pino from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { EventData } from '../../contracts/events.ts';
-import { type AccountId, accountId, grantId, keyId, leaseId, proxyId, requestId } from '../../contracts/ids.ts';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import {
+  type AccountId,
+  accountId,
+  accountStream,
+  grantId,
+  keyId,
+  leaseId,
+  proxyId,
+  requestId,
+  revision,
+} from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
+import { AccountViews } from '../../projections/account-views.ts';
 import { Holds } from '../../proxy/holds.ts';
 import { StatementCloser } from '../../proxy/statement-closer.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { granted, opened } from '../fixtures/ledger/example-account.ts';
+import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 
 const BORN_MS = Date.parse('2026-11-21T12:00:00.000Z');
 const DUE_MS = Date.parse('2026-12-01T00:00:00.000Z') + LIMITS.statementGraceMs;
@@ -40,6 +55,16 @@ async function statements(id?: AccountId): Promise<EventData<'StatementClosed'>[
   const events = await gateway.events(id);
   return events.flatMap((event) => (event.type === 'StatementClosed' ? [event.data] : []));
 }
+
+/** With credits to try it out, or none. */
+const open = (id: string, trial = 0n): Promise<void> =>
+  gateway.command(
+    {
+      ...{ type: 'OpenAccount', accountId: accountId(id), kind: 'personal', email: 'e@example.com' },
+      ...{ trial: microUsd(trial), trialGrantId: grantId(`of-${id}`), nowMs },
+    },
+    accountId(id),
+  );
 
 /** What it closes, and the views have folded. */
 async function closeDue(closer: StatementCloser): Promise<number> {
@@ -136,8 +161,10 @@ it('goes on after a restart, each month with events by its own statement, and mo
   await grant('latest', 4n);
   await gateway.stop();
   gateway = await startTestGateway({ clock: () => nowMs, data: gateway.data });
+  // At once: it may be stopped before the next look.
+  await expect.poll(() => statements()).toHaveLength(2);
   const again = closerOf();
-  expect(await closeDue(again)).toBe(1);
+  expect(await closeDue(again)).toBe(0);
   nowMs = Date.parse('2027-05-04T00:00:00.000Z');
   expect(await closeDue(again)).toBe(1);
   expect((await statements()).map(({ month, opening, closing }) => [month, opening, closing])).toEqual([
@@ -152,23 +179,58 @@ it('looks at no account that has rested since its statement, and at others once 
   const closer = closerOf();
   const due = (month: string): AccountId[] => [...unclosed.upTo(month)];
   nowMs = DUE_MS;
-  await gateway.command(
-    {
-      type: 'OpenAccount',
-      accountId: accountId('empty'),
-      kind: 'personal',
-      email: 'e@example.com',
-      trial: microUsd(0n),
-      trialGrantId: grantId('t'),
-      nowMs,
-    },
-    accountId('empty'),
-  );
+  await open('empty');
   expect(due('2026-11')).toHaveLength(2);
   expect(await closeDue(closer)).toBe(1);
   expect(due('2026-11')).toEqual([]);
-  // The next month's look finds that nothing came.
+  // The next month's look finds that nothing came; in the empty one nothing ever has, and it is not looked at again.
   nowMs = Date.parse('2027-01-05T00:00:00.000Z');
   expect(await closeDue(closer)).toBe(0);
-  expect(due('2099-01')).toEqual([accountId('empty')]);
+  expect(due('2099-01')).toEqual([]);
+});
+
+it('looks after a start only at accounts that may have what is of a month that is over, and keeps none in memory for it', async () => {
+  nowMs = DUE_MS;
+  expect(await closeDue(closerOf())).toBe(1);
+  nowMs = Date.parse('2027-02-10T00:00:00.000Z');
+  await grant('after-months-of-rest', 30n);
+  await open('empty');
+  await open('new', 7n);
+  await gateway.stop();
+  gateway = await startTestGateway({ clock: () => nowMs, data: gateway.data });
+  const { unclosed, balance } = gateway.gateway.process.projections.accounts;
+  await expect.poll(() => [...unclosed.upTo('2027-01')]).toEqual([]);
+  expect([...unclosed.upTo('2027-02')]).toEqual([gateway.accountId, 'new']);
+  expect([...balance.loaded()]).toEqual([]);
+});
+
+it('closes of so many accounts at a time, whose turn also comes behind any number that have nothing to close', async () => {
+  const log = new MemoryEventLog();
+  const accounts = new AccountViews();
+  const recording = recordingBy('test', BORN_MS);
+  const write = (id: string, events: readonly AccountEvent[]): void => {
+    log.write(accountStream(accountId(id)), encodeEvents(events, recording));
+    for (const [at, event] of events.entries()) accounts.fold(accountId(id), revision(at), event);
+  };
+  const max = LIMITS.statementAccountsMax;
+  const openedAt = new Date(BORN_MS).toISOString();
+  for (let index = 0; index < 2 * max + 2; index++) {
+    const id = `acct-${index}`;
+    const birth = { ...opened, data: { ...opened.data, accountId: id, openedAt } } as AccountEvent;
+    write(id, index <= max ? [birth] : [birth, granted('g', 7, { effectiveAt: openedAt })]);
+  }
+  const [logger, mayWrite] = [pino({ level: 'silent' }), () => true];
+  const graceMs = LIMITS.statementGraceMs;
+  const closer = new StatementCloser({
+    log,
+    accounts,
+    holds: new Holds(),
+    clock: () => DUE_MS,
+    graceMs,
+    mayWrite,
+    logger,
+  });
+  closers.push(closer);
+  expect(await closer.closeDue()).toBe(max);
+  expect(await closer.closeDue()).toBe(1);
 });

@@ -20,6 +20,7 @@ type StartedParts = Pick<
   | 'formsAdoption'
   | 'sealer'
   | 'renewal'
+  | 'closer'
 >;
 
 const GIVE_BACK_HEAP_BYTES_MAX = 64 * 1024 * 1024;
@@ -52,6 +53,7 @@ export async function becomeReady(parts: StartedParts): Promise<void> {
   parts.formsAdoption.start();
   parts.sealer?.start();
   parts.renewal?.start();
+  parts.closer.start();
 }
 
 async function step(what: string, done: Promise<unknown> | undefined): Promise<void> {
