@@ -9,6 +9,8 @@ import {
   attemptId,
   type LedgerId,
 } from '../../contracts/ids.ts';
+import { formatUsd } from '../../contracts/money.ts';
+import { grantOfPayment } from '../account/decide-payments.ts';
 import {
   type AccountFacts,
   type Notice,
@@ -110,7 +112,7 @@ async function factsOfPayment(id: string, ledger: LedgerId, api: StripeApi): Pro
   if (outcome.type !== 'paid') return { accountId, facts, failedRefunds: [] };
   const refunds = await allOf(api.refunds(id));
   const disputes = await allOf(api.disputes(id));
-  assertWithin(intent, refunds, disputes);
+  assertWithin(accountId, intent, refunds, disputes);
   facts.push(...refunds.flatMap((refund) => refundOf(intent, refund)));
   facts.push(...disputes.flatMap((dispute) => disputeOf(intent, dispute)));
   return { accountId, facts, failedRefunds: refunds.filter(hasFailed).map((refund) => refund.id) };
@@ -134,16 +136,33 @@ async function allOf<One>(listed: AsyncIterable<One>): Promise<One[]> {
  * What Stripe lists of a payment has to be of it, and no more than was paid: another's would take credits that are paid for.
  * @throws UnfitAnswerError
  */
-function assertWithin(intent: Intent, refunds: readonly Refund[], disputes: readonly Dispute[]): void {
+function assertWithin(
+  accountId: AccountId,
+  intent: Intent,
+  refunds: readonly Refund[],
+  disputes: readonly Dispute[],
+): void {
   const { id, amount_received: paid, latest_charge: charge } = intent;
   for (const one of [...refunds, ...disputes]) {
     if (one.payment_intent !== id || (one.charge && charge && one.charge !== charge.id))
       throw new UnfitAnswerError(`Stripe lists with ${id} what went back, or is disputed, of another payment`);
-    if (one.amount <= 0n || one.amount > paid)
-      throw new UnfitAnswerError(`Stripe lists with ${id} that more of it, or nothing, went back, or is disputed`);
+    if (one.amount <= 0n) throw new UnfitAnswerError(`Stripe lists with ${id} that nothing went back, or is disputed`);
   }
   const back = refunds.filter((one) => !hasFailed(one)).reduce((sum, one) => sum + one.amount, 0n);
-  if (back > paid) throw new UnfitAnswerError(`Stripe lists with ${id} more that went back than was paid`);
+  if (back > paid || refunds.some((one) => one.amount > paid))
+    throw new UnfitAnswerError(`Stripe lists with ${id} more that went back than was paid`);
+  const above = disputes.find((one) => one.amount > paid);
+  if (above !== undefined) throw new UnfitAnswerError(disputedAbove(accountId, intent, above));
+}
+
+/** Stripe counts a dispute in what the bank says, whose rate of exchange may be another than when it was paid: rare, and an operator's to decide. */
+function disputedAbove(accountId: AccountId, { id, amount_received: paid }: Intent, { id: dispute, amount }: Dispute) {
+  const usd = formatUsd(paid);
+  return (
+    `Stripe lists with ${id} that ${formatUsd(amount)} USD are disputed (${dispute}) of ${usd} USD that were paid: nothing of it is written down. ` +
+    `Where a bank counts by another rate of exchange, take the credits by hand, so much of them as was bought for that: ` +
+    `gateway credits revoke ${accountId} --grant ${grantOfPayment(id)} --cause dispute --payment ${id} --usd ${usd} --reason ${dispute}`
+  );
 }
 
 const hasFailed = ({ status }: Refund): boolean => status === 'failed' || status === 'canceled';

@@ -44,6 +44,22 @@ it('gateway credits purchase says at which page of Stripe it is paid, once, and 
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
 });
 
+it('a dispute of more than was paid is not written down, and names the command that takes the credits by hand', async () => {
+  const { server, program } = await site();
+  await program.run(...PURCHASE);
+  server.pay('cs_1');
+  await program.run(...ASK);
+  server.dispute('pi_2', 2_030, 'lost');
+  const refused: unknown = await program.run(...ASK).catch((error: unknown) => error);
+  if (!(refused instanceof Error)) throw new Error('it was taken');
+  expect(refused.message).toContain('20.30 USD are disputed (dp_');
+  const [, command = ''] = /gateway (credits revoke acct_ada .*--reason \w+)/.exec(refused.message) ?? [];
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '20000000' });
+  await program.run(...command.split(' '));
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '0' });
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
 it('a purchase of what Stripe never charges is refused before anything is written', async () => {
   const { server, program } = await site();
   for (const [option, ...args] of [

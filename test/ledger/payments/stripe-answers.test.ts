@@ -195,8 +195,8 @@ describe('what Stripe lists of a payment', () => {
     it.each([
       ['of another payment', [{ payment_intent: 'pi_999' }], /of another payment/],
       ['of another charge', [{ charge: 'ch_999' }], /of another payment/],
-      ['of more than was paid', [{ amount: 2_001 }], /more of it, or nothing/],
-      ['of nothing', [{ amount: 0 }], /more of it, or nothing/],
+      ['of more than was paid', [{ amount: 2_001 }], /than was paid|disputed \(part_0\) of 20\.00 USD that were paid/],
+      ['of nothing', [{ amount: 0 }], /that nothing went back/],
       ['of another currency', [{ currency: 'eur' }], /currency \(invalid_value\)/],
       ['in a state of which nothing is known', [{ status: SECRET }], /status \(invalid_value\)/],
       ['without an id', [{ id: null }], /id \(invalid_type\)/],
