@@ -2,7 +2,7 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { CommandOf } from './commands.ts';
-import type { PaymentAttempt } from './payments-state.ts';
+import type { PaymentAttempt, ReloadState } from './payments-state.ts';
 import { isOpen } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { duePlan, isAwaited, newestRenewal, renewalsOf } from './plans.ts';
@@ -34,8 +34,7 @@ export function afterDecline(
   const isReload = attempt.kind === 'reload' && reload !== null;
   const waits = isReload ? (pausesNext(reload) ? undefined : waitAfter(reload)) : waitOfRenewal(attempt, billing);
   if (waits !== undefined && !isTerminal) return { nextAttemptAt: instant(nowMs + waits), pause: [] };
-  const paused: AccountEvent = { type: 'AutoReloadPaused', data: { reason: code, at: instant(nowMs) } };
-  return { nextAttemptAt: null, pause: isReload ? [paused] : [] };
+  return { nextAttemptAt: null, pause: isReload ? pauseOf(reload, code, nowMs) : [] };
 }
 
 /**
@@ -49,8 +48,12 @@ export function afterGivenUp(
 ): AccountEvent[] {
   const isAnswer = attempt.kind === 'reload' && isAnswered(attempt);
   if (!isAnswer || reload === null || !isConsented(reload, attempt) || !pausesNext(reload)) return [];
-  return [{ type: 'AutoReloadPaused', data: { reason: GIVEN_UP, at: instant(nowMs) } }];
+  return pauseOf(reload, GIVEN_UP, nowMs);
 }
+
+/** A refund of what another one has bought may have paused it while this one was open. */
+const pauseOf = ({ paused }: ReloadState, reason: string, nowMs: number): AccountEvent[] =>
+  paused === null ? [{ type: 'AutoReloadPaused', data: { reason, at: instant(nowMs) } }] : [];
 
 /**
  * From when on a period may be paid by another attempt because nobody has answered the newest: it is open still, or was given up with

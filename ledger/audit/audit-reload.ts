@@ -108,7 +108,9 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   reload.declines += 1;
   reload.retryAt = nextAttemptAt ?? '';
   if (waitMs !== undefined) return;
-  const what = { name: attemptId, told: 'failed for good, and auto-reload is not paused' };
+  // What is paused is not paused again; programs of before have.
+  const told = reload.isPaused ? null : 'failed for good, and auto-reload is not paused';
+  const what = { name: attemptId, told };
   books.following = { type: 'AutoReloadPaused', fields: { reason: code }, commandId: metadata?.commandId, ...what };
 }
 
@@ -129,7 +131,7 @@ export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata 
   if (provider === 'manual') reload.declines += 1;
   else reload.unanswered += 1;
   if (!mayPause) return;
-  const told = isLast ? 'given up once more, and auto-reload is not paused' : null;
+  const told = isLast && !reload.isPaused ? 'given up once more, and auto-reload is not paused' : null;
   books.following = {
     type: 'AutoReloadPaused',
     fields: { reason: 'given_up' },
@@ -146,7 +148,7 @@ export function takePaused(books: AccountBooks): void {
   books.following = null;
   if (reload === null) return void tell(books, 'auto-reload: paused, and was never configured');
   if (following === null) tell(books, 'auto-reload: paused, and no reload has failed for good');
-  if (reload.isPaused) tell(books, 'auto-reload: paused, and is paused already');
+  if (reload.isPaused && following === null) tell(books, 'auto-reload: paused, and is paused already');
   reload.isPaused = true;
 }
 

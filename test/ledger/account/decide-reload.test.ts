@@ -280,6 +280,29 @@ describe('auto-reload', () => {
     expect([off.at(-1)?.type, faultsOf(again), faultsOf(off)]).toEqual(['GrantRevoked', [], []]);
   });
 
+  test('is paused once: what is declined, or given up for the last time, while a refund has paused it pauses it no more', () => {
+    const bought = lifeWith(lived(low, reload('r0'), pay('r0', 15_000_000)), usageOf(1, 15_000_000));
+    const [said, amount] = [{ paymentId: paymentId('pi_r0'), actor: 'operator', nowMs: NOW }, usd(1_000_000)];
+    const refund: AccountCommand = { type: 'RecordRefund', refundId: 're_1', amount, refundedAtMs: NOW, ...said };
+    const declined = lived(bought, reload('r1'), refund, fail('r1', NOW, true));
+    let waited = bought;
+    for (const [id, agoMs] of GIVEN_UP)
+      waited = lived(waited, reload(id, NOW + agoMs, 'manual'), giveUp(id, NOW + agoMs));
+    const last = NOW + 7 * HOUR;
+    const givenUp = lived(waited, reload('r4', last, 'manual'), refund, giveUp('r4', last));
+    for (const [life, type, reason] of [
+      [declined, 'PaymentFailed', 'card_declined'],
+      [givenUp, 'PaymentAbandoned', 'given_up'],
+    ] as const) {
+      expect([life.at(-1)?.type, openAccount(life).billing.payments.reload?.paused]).toEqual([type, 'refunded']);
+      expect(faultsOf(life)).toEqual([]);
+      // Programs of before have paused it again, by that and nothing else.
+      const again: AccountEvent = { type: 'AutoReloadPaused', data: { reason, at: at(NOW) } };
+      expect(faultsOf([...life, again])).toEqual([]);
+      expect(faultsOf([...life, again, again])).toContainEqual('auto-reload: paused, and is paused already');
+    }
+  });
+
   test('is paused at once by a decline that no other try can mend, and a success makes the next decline the first', () => {
     expect(lived(low, reload('r1'), fail('r1', NOW, true)).at(-1)).toMatchObject({ type: 'AutoReloadPaused' });
     const once = lifeWith(
