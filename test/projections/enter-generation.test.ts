@@ -1,8 +1,11 @@
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { BASE_FORMS, formsBeyond, OWN_FORMS } from '../../contracts/event-forms.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { accountId, keyId, ledgerId, NO_STREAM, type Position, revision } from '../../contracts/ids.ts';
+import type { LedgerEvent } from '../../contracts/events.ts';
+import { accountId, keyId, LEDGER_STREAM, ledgerId, NO_STREAM, type Position, revision } from '../../contracts/ids.ts';
 import { loadAccount } from '../../ledger/account/load-account.ts';
 import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
@@ -24,9 +27,22 @@ async function ledger(): Promise<ProgramInProcess> {
   return endedLater(await programInProcess());
 }
 
+/** The folder's own ledger at its birth. */
+async function newborn(): Promise<ProgramInProcess> {
+  const program = await ledger();
+  const recording = recordingBy('test', Date.now());
+  const forms = formsBeyond(OWN_FORMS, BASE_FORMS);
+  const events: LedgerEvent[] = [
+    { type: 'LedgerIdentified', data: { ledgerId: LEDGER, generation: 1, identifiedAt: recording.recordedAt } },
+    { type: 'FormsAdopted', data: { forms, without: [], reason: 'a new ledger', actor: recording.actor } },
+  ];
+  await program.log.append(LEDGER_STREAM, NO_STREAM, encodeEvents(events, recording));
+  return program;
+}
+
 /** One with the account and its key, both in use: what a backup of before has. */
 async function backup(): Promise<{ readonly program: ProgramInProcess; readonly key: string }> {
-  const program = await ledger();
+  const program = await newborn();
   await program.run('account', 'open', '--email', 'ada@example.com', '--id', ADA);
   const { keyId: issued } = await program.json('key', 'issue', ADA);
   return { program, key: String(issued) };
@@ -95,7 +111,7 @@ it('what a generation lacks of those who are refused is done in a later one that
 
 it('a key is revoked in a later generation that has it, where one in between has its account without it', async () => {
   const { folder, key, putBack } = await folderWithRefusals();
-  const older = await ledger();
+  const older = await newborn();
   await older.run('account', 'open', '--email', 'ada@example.com', '--id', ADA);
   expect(await takeOver(older.log, folder, 2)).toMatchObject({ revokedKeys: [], suspended: [ADA] });
   await serve(older.log, folder, 2);
@@ -105,7 +121,7 @@ it('a key is revoked in a later generation that has it, where one in between has
 
 it('an account that was opened anew under its name meanwhile says nothing of the suspension of before', async () => {
   const { folder, key, putBack } = await folderWithRefusals();
-  const anew = await ledger();
+  const anew = await newborn();
   await takeOver(anew.log, folder, 2);
   await anew.run('account', 'open', '--email', 'ada@example.com', '--id', ADA);
   await serve(anew.log, folder, 2);

@@ -7,7 +7,7 @@ import { readClaims, readRelayClaim, type SeenClaim, standingOf } from '../../..
 import { type LedgerState, readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { nameArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
-import { show, type Terminal, table } from '../show.ts';
+import { show, type Terminal, table, wrapped } from '../show.ts';
 
 /** What of the forms of events an operator may want to know. */
 interface FormsView {
@@ -108,8 +108,14 @@ function textOf({ state, toAdopt, live, inTheWay }: FormsView, terminal: Termina
   ]);
   const waits = inTheWay.length === 0 ? 'nothing' : inTheWay.map(({ proxy }) => proxy).join(', ');
   return [
-    `adopted, beyond what every program reads: ${describeForms(beyondBase(state.adopted)) || 'nothing'}`,
-    `to be adopted: ${toAdopt === null ? 'nothing' : `${describeForms(toAdopt)}; in the way: ${waits}`}`,
+    wrapped(
+      `adopted, beyond what every program reads: ${describeForms(beyondBase(state.adopted)) || 'nothing'}`,
+      terminal,
+    ),
+    wrapped(
+      `to be adopted: ${toAdopt === null ? 'nothing' : `${describeForms(toAdopt)}; in the way: ${waits}`}`,
+      terminal,
+    ),
     table(['proxy', 'epoch', 'claimed at', 'reads beyond that', 'does not read'], rows, terminal),
   ].join('\n');
 }
