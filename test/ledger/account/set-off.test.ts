@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { grantId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
-import type { AccountCommand, CommandOf, MoneyOfRequest } from '../../../ledger/account/commands.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
@@ -12,61 +12,31 @@ import {
   ms,
   openAccount,
   opened,
-  requestOf,
   usageOf,
   usd,
 } from '../../fixtures/ledger/example-account.ts';
+import {
+  adjust,
+  END,
+  grant,
+  LATER,
+  lived,
+  NOW,
+  restore,
+  reverse,
+  revoke,
+  spent,
+} from '../../fixtures/ledger/owed-and-back.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 
 /** What is owed, and credits that the account has, gets or gets back: there are never both. */
 
-const NOW = ms('2026-11-20T10:00:00.000Z');
-const END = '2026-12-01T00:00:00.000Z';
-const LATER = '2026-11-25T00:00:00.000Z';
-const SAID = { reason: 'an operator says so', actor: 'operator' };
-
-const revoke = (grant: string, amount: number, change: Partial<CommandOf<'RevokeGrant'>> = {}): AccountCommand => ({
-  ...{ type: 'RevokeGrant', revocationId: `r ${grant}`, grantId: grantId(grant), amount: usd(amount), cause: 'refund' },
-  ...{ paymentId: null, ...SAID, nowMs: NOW },
-  ...change,
-});
-const restore = (of: string, amount: number | null = null): AccountCommand => ({
-  ...{ type: 'RestoreGrant', restorationId: `b ${of} ${amount}`, revocationId: `r ${of}` },
-  ...{ amount: amount === null ? null : usd(amount), ...SAID, nowMs: NOW },
-});
-const grant = (id: string, amount: number, change: Partial<CommandOf<'GrantCredits'>> = {}): AccountCommand => ({
-  ...{ type: 'GrantCredits', grantId: grantId(id), source: 'purchase', amount: usd(amount), costBasis: usd(amount) },
-  ...{ priority: 100, effectiveAtMs: NOW, expiresAtMs: null },
-  ...change,
-});
-const reverse = (life: readonly AccountEvent[], number: number, amount: number | null = null): AccountCommand => ({
-  ...{ type: 'ReverseDebit', reversalId: `x ${number} ${amount}`, requestId: requestOf(number) },
-  ...{ amount: amount === null ? null : usd(amount), debits: debitsOf(life, number), ...SAID, nowMs: NOW },
-});
-const adjust = (amount: number, direction: 'up' | 'down' = 'down'): AccountCommand => ({
-  ...{ type: 'AdjustBalance', adjustmentId: grantId(`${direction} ${amount}`), direction, amount: usd(amount) },
-  ...{ ...SAID, nowMs: NOW },
-});
-const debitsOf = (life: readonly AccountEvent[], number: number): MoneyOfRequest[] =>
-  life.flatMap((event) =>
-    (event.type === 'CreditsDebited' || event.type === 'DebitReversed') && event.data.requestId === requestOf(number)
-      ? [event]
-      : [],
-  );
-function lived(before: readonly AccountEvent[], ...commands: readonly AccountCommand[]): AccountEvent[] {
-  const life = [...before];
-  for (const command of commands) life.push(...given(...life).decided(command));
-  return life;
-}
 /** What is owed, the balance, and what of which grant is left; nothing in it is amiss. */
 function stands(life: readonly AccountEvent[]): unknown[] {
   expect(faultsOf(life)).toEqual([]);
   const { uncovered, balance, grants } = openAccount(life);
   return [uncovered, balance, grants.flatMap((one) => (one.remaining > 0n ? [[one.grantId, one.remaining]] : []))];
 }
-
-/** Of ten of `a` seven are spent. */
-const spent = lifeWith([opened, keyIssued(), granted('a', 10)], usageOf(1, 7));
 
 describe('what a revocation makes owed', () => {
   test('is paid at once by the account’s other credits in burn order, those that begin later last, and only the rest is owed', () => {

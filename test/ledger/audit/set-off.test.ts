@@ -1,47 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
 import { grantId } from '../../../contracts/ids.ts';
-import type { AccountCommand, MoneyOfRequest } from '../../../ledger/account/commands.ts';
-import { given } from '../../fixtures/ledger/decider-specification.ts';
-import {
-  granted,
-  keyIssued,
-  lifeWith,
-  ms,
-  openAccount,
-  opened,
-  requestOf,
-  usageOf,
-  usd,
-} from '../../fixtures/ledger/example-account.ts';
+import { granted, openAccount, usd } from '../../fixtures/ledger/example-account.ts';
+import { adjust, LATER, lived, NOW, restore, reverse, revoke, spent } from '../../fixtures/ledger/owed-and-back.ts';
 import { faultsOf } from './account-faults.ts';
 
-const NOW = ms('2026-11-20T10:00:00.000Z');
-const LATER = '2026-11-25T00:00:00.000Z';
-const SAID = { reason: 'an operator says so', actor: 'operator', nowMs: NOW };
-
-const revoke = (grant: string, amount: number): AccountCommand => ({
-  ...{ type: 'RevokeGrant', revocationId: `r ${grant}`, grantId: grantId(grant), amount: usd(amount), cause: 'refund' },
-  ...{ paymentId: null, ...SAID },
-});
-const restore = (grant: string): AccountCommand => ({
-  ...{ type: 'RestoreGrant', restorationId: `b ${grant}`, revocationId: `r ${grant}`, amount: null, ...SAID },
-});
-const adjust = (amount: number): AccountCommand => ({
-  ...{ type: 'AdjustBalance', adjustmentId: grantId('down'), direction: 'down', amount: usd(amount), ...SAID },
-});
-const debitsOf = (life: readonly AccountEvent[]): MoneyOfRequest[] =>
-  life.filter((event) => event.type === 'CreditsDebited');
-const reverse = (life: readonly AccountEvent[]): AccountCommand => ({
-  ...{ type: 'ReverseDebit', reversalId: 'x', requestId: requestOf(1), amount: null, debits: debitsOf(life), ...SAID },
-});
-const lived = (before: readonly AccountEvent[], command: AccountCommand): AccountEvent[] => [
-  ...before,
-  ...given(...before).decided(command),
-];
-
-/** Of ten of `a` seven are spent. */
-const spent = lifeWith([opened, keyIssued(), granted('a', 10)], usageOf(1, 7));
 const others = [...spent, granted('b', 2), granted('c', 3)];
 const refunded = lived(others, revoke('a', 10));
 const owed = lived(spent, revoke('a', 10));
@@ -49,7 +12,7 @@ const upcoming = [...spent, granted('z', 9, { effectiveAt: LATER })];
 const LIVES = {
   GrantRevoked: refunded,
   BalanceAdjusted: lived(upcoming, adjust(5)),
-  DebitReversed: lived(owed, reverse(owed)),
+  DebitReversed: lived(owed, reverse(owed, 1)),
   GrantRestored: lived(lived(lived(spent, revoke('a', 3)), adjust(2)), restore('a')),
 } as const satisfies Partial<Record<AccountEvent['type'], AccountEvent[]>>;
 
@@ -115,7 +78,7 @@ describe('what was written before credits that are there, or come back, paid oth
   });
 
   it('is right where it came back as it does today, as while another program still wrote it so', () => {
-    const filled = lived([...lived(spent, revoke('a', 8)), granted('b', 5)], reverse(spent));
+    const filled = lived([...lived(spent, revoke('a', 8)), granted('b', 5)], reverse(spent, 1));
     expect(setOffIn(filled)).toEqual([]);
     expect(openAccount(filled).grants.map(({ remaining }) => remaining)).toEqual([2n, 5n]);
     expect(faultsOf(filled)).toEqual([]);
@@ -126,7 +89,7 @@ describe('what was written before credits that are there, or come back, paid oth
   });
 
   it('is right where more of a grant was revoked than it gave, which is told of today', () => {
-    const filled = lived([...lived(spent, revoke('a', 8)), granted('b', 5)], reverse(spent));
+    const filled = lived([...lived(spent, revoke('a', 8)), granted('b', 5)], reverse(spent, 1));
     const over = without(filled, { reinstated: [{ grantId: 'a', amount: usd(7), expiresAt: null }] });
     const fraud: AccountEvent = {
       type: 'GrantRevoked',
