@@ -76,7 +76,7 @@ export type AccountCommand =
       readonly limit: MicroUsd | null;
       /** Hard where it is not said. */
       readonly mode?: 'hard' | 'soft';
-      /** The usual ones where it is not said. */
+      /** Those that the limit has where it is not said; of a new one the usual ones. */
       readonly thresholdsPercent?: readonly number[];
     }
   /** A finished request; the card is the one that the usage names, the lease what it was admitted under. */

@@ -203,7 +203,7 @@ export function adjustBalance(command: CommandOf<'AdjustBalance'>, state: OpenAc
   const known = state.billing.adjustments.find((one) => one.adjustmentId === adjustmentId);
   if (known !== undefined)
     return madeBefore(`adjustment ${adjustmentId}`, known.direction === direction && isOfAmount(known, command, 0n));
-  if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
+  if (amount <= 0n) return commandRefused('invalid_amount', `${direction}: must be more than 0`);
   if (direction === 'up' && state.grants.some(({ grantId }) => grantId === adjustmentId))
     return commandRefused('grant_exists', `grant ${adjustmentId} was already made`);
   if (

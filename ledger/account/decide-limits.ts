@@ -21,14 +21,16 @@ export function setSpendLimit(
   const member = asked === null ? null : emailOf(asked, state);
   if (asked !== null && member === null) return memberNotFound(asked);
   const scope = { keyId, member };
-  const { mode = 'hard', thresholdsPercent = USUAL_THRESHOLDS } = limit === null ? {} : command;
+  const before = limitOf(state.spend, scope);
+  const usual = limit === null ? USUAL_THRESHOLDS : (before?.thresholdsPercent ?? USUAL_THRESHOLDS);
+  const { mode = 'hard', thresholdsPercent = usual } = limit === null ? {} : command;
   if (!areThresholds(thresholdsPercent))
     return commandRefused(
       'invalid_thresholds',
       `thresholds: expected 1 to ${LIMITS.thresholdsMax} whole percents from 1 to 100, each once, in rising order`,
     );
   const asSet = limit === null ? null : { limit, mode, thresholdsPercent };
-  if (isDeepStrictEqual(limitOf(state.spend, scope), asSet)) return [];
+  if (isDeepStrictEqual(before, asSet)) return [];
   const terms = { mode, thresholdsPercent: [...thresholdsPercent] };
   return [{ type: 'SpendLimitSet', data: { scope: kindOf(scope), ...scope, limit, ...terms } }];
 }

@@ -88,6 +88,10 @@ it('a balance is adjusted either way, a grant revoked and restored, an account s
   expect(owed).toMatch(/downwards by 6\.000000 USD \(a1\), 1\.000400 USD of it owed; balance after it -1\.000400 USD/);
   expect(await program.run('balance', 'adjust', ADA, '--down', '6', '--id', 'a1', ...WHY)).toContain('was made before');
   await program.run('balance', 'adjust', ADA, '--up', '6', '--id', 'a2', ...WHY);
+  for (const way of ['--up', '--down'])
+    await expect(program.run('balance', 'adjust', ADA, way, '0', ...WHY)).rejects.toThrow(
+      `${ADA}: ${way}: must be more than 0`,
+    );
   for (const both of [[], ['--up', '1', '--down', '1']])
     await expect(program.run('balance', 'adjust', ADA, ...both, ...WHY)).rejects.toMatchObject({ exitCode: 2 });
   await program.run('credits', 'revoke', ADA, '--grant', 'a2', ...WHY);

@@ -41,6 +41,8 @@ it("gateway limit set sets a member's limit, hard or soft, with thresholds, whic
   expect(await set('--member', 'ben@EXAMPLE.com', '--usd', '2', '--thresholds', '90,60,60')).toMatch(
     /^ben@EXAMPLE\.com has a monthly limit of 2\.000000 USD, told at 60, 90%; nothing was set aside for requests before/,
   );
+  expect(await set('--member', 'ben@EXAMPLE.com', '--usd', '3')).toMatch(/of 3\.000000 USD, told at 60, 90%; nothing/);
+  await set('--member', 'ben@EXAMPLE.com', '--usd', '2');
   expect(await set('--usd', '1', '--soft')).toMatch(
     /^acct_org has a soft monthly limit, by which nothing is refused, of 1\.000000 USD\n/,
   );

@@ -156,11 +156,13 @@ it('gateway credits auto-reload is turned on with consent and off, and payment s
     refused(/--target-usd: must be at least 0\.50 USD above/),
   );
   expect(await program.run(...reload, ...terms, '--consent')).toMatch(
-    /auto-reload is on, at 5\.00 USD up to 20\.00 USD, at most 100\.00 USD a month\nwritten at /,
+    /auto-reload is on, at 5\.00 USD up to 20\.00 USD, at most 100\.00 USD a month; no payment method is saved, and nothing is bought before one is\n\nnext: gateway payment save-method acct_ada\nwritten at /,
   );
   const method = ['acct_ada', '--id', 'mandate-7', '--brand', 'sepa', '--last4', '3000'];
   expect(await program.run('payment', 'save-method', ...method)).toMatch(/sepa xxxx3000 may be charged\nwritten at /);
   expect(await program.run('payment', 'save-method', ...method)).toMatch(/nothing was written/);
+  expect(await program.run(...reload, ...terms.with(3, '21'), '--consent')).toMatch(/ a month\nwritten at /);
+  expect(await program.json(...reload, ...terms, '--consent')).toMatchObject({ isOn: true, lacksMethod: false });
   await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--price-usd', '18', '--id', 'invoice-1');
   const shown = await program.run('account', 'show', 'acct_ada');
   expect(shown).toMatch(/^pays by itself +sepa ending in 3000 \(manual\), by consent of \d{4}-\S+Z$/m);

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
+import { EXIT } from '../../proxy/program/command-context.ts';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
@@ -39,7 +40,9 @@ it('gateway plan list shows the plans of the catalog in force, and catalog show,
   expect(await program.run('catalog', 'publish', next)).toMatch(/nothing changes/);
   expect(await program.run('plan', 'list')).toMatch(/team.*Team.*200\.00.*260\.00.*20\.00.*14 d.*all.*gateway/);
   expect(await program.json('plan', 'list')).toMatchObject({ version: 2, plans: [{ id: 'starter' }, { id: 'team' }] });
-  expect(await program.json('plan', 'list', '--product', 'other')).toMatchObject({ plans: [] });
+  await expect(program.run('plan', 'list', '--product', 'other')).rejects.toMatchObject({
+    ...{ exitCode: EXIT.refused, message: '--product: the catalog has no plans of "other"; it has those of gateway' },
+  });
   expect(await program.run('catalog', 'show')).toMatch(/starter.*Starter/);
   await program.run('catalog', 'publish', fileOf({ ...STARTER, price: '21.00' }));
   const [, , third] = (await program.json('catalog', 'history')) as never as readonly object[];

@@ -310,6 +310,7 @@ it('gateway doctor says who takes the money, what of it is missing and that noth
     writeFileSync(secretKeyFile, key);
     const { of, findings, stderr } = await doctor(config);
     expect(`${JSON.stringify(findings)}${stderr}`).not.toContain(key);
+    expect(of('credentials')).toMatchObject({ says: 'none are needed; those of Stripe stand under payments' });
     return of('payments');
   };
   expect(await look(SECRET_KEY)).toMatchObject({

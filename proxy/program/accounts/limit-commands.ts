@@ -5,6 +5,7 @@ import { USUAL_THRESHOLDS } from '../../../contracts/limit-events.ts';
 import { formatUsd, groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { AccountState } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { evolve } from '../../../ledger/account/evolve.ts';
 import { type LimitScope, limitOf, type SpendLimit } from '../../../ledger/account/spend-limits.ts';
 import { accountArgument, emailArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
@@ -35,7 +36,11 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
     .option('--member <address>', "the member's limit, for all of the member's keys together", emailArgument)
     .option('--soft', 'one that only tells, and refuses nothing')
     .option('--lift-hard', 'with --soft: also where that lifts a hard limit, which refuses')
-    .option('--thresholds <percents>', 'at which it is told once a month, such as 60,90 (50,80,100)', percentsArgument)
+    .option(
+      '--thresholds <percents>',
+      'at which it is told once a month, such as 60,90; those that it has, or 50,80,100',
+      percentsArgument,
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  gateway limit set acct_demo --usd 100\n  gateway limit set acct_demo --key key_1a2b3c4d5e6f7081 --none\n' +
@@ -43,11 +48,11 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
     )
     .action(async (id: AccountId, options: LimitOptions, command: Command) => {
       const scope = scopeOf(options);
-      const { limit: limitMicroUsd, ...terms } = askedBy(options);
+      const { limit: limitMicroUsd, ...asked } = askedBy(options);
       await withEventLog(context, command, async (log, configuration) => {
         const nowMs = context.clock();
-        const setting: AccountCommand = { type: 'SetSpendLimit', ...scope, limit: limitMicroUsd, ...terms };
-        if (terms.mode === 'soft' && options.liftHard !== true) {
+        const setting: AccountCommand = { type: 'SetSpendLimit', ...scope, limit: limitMicroUsd, ...asked };
+        if (asked.mode === 'soft' && options.liftHard !== true) {
           const hard = hardLimitOf((await decideAccountCommand(context, log, id, setting)).before, scope);
           if (hard !== null)
             throw new CommandError(
@@ -56,6 +61,10 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
             );
         }
         const done = await runAccountCommand(context, log, id, setting);
+        const after = done.events.reduce<AccountState>(evolve, done.before);
+        const set = after.type === 'open' ? limitOf(after.spend, scope) : null;
+        const { mode } = asked;
+        const terms: Terms = { mode, thresholdsPercent: set?.thresholdsPercent ?? USUAL_THRESHOLDS };
         const hard = terms.mode === 'soft' ? hardLimitOf(done.before, scope) : null;
         const binds = limitMicroUsd !== null && terms.mode === 'hard';
         const beforeMicroUsd = binds
@@ -77,6 +86,12 @@ function hardLimitOf(state: AccountState, scope: LimitScope): MicroUsd | null {
 }
 
 type Terms = Pick<SpendLimit, 'mode' | 'thresholdsPercent'>;
+
+interface Asked extends Pick<SpendLimit, 'mode'> {
+  readonly limit: MicroUsd | null;
+  /** Absent where nobody says: those that the limit has are kept. */
+  readonly thresholdsPercent?: readonly number[];
+}
 
 function said(limit: MicroUsd | null, { mode, thresholdsPercent }: Terms): string {
   if (limit === null) return 'no monthly limit';
@@ -109,17 +124,12 @@ function sayBefore(before: MicroUsd | null): string {
     : 'nothing was set aside for requests before';
 }
 
-function askedBy({
-  usd,
-  none,
-  soft = false,
-  liftHard = false,
-  thresholds,
-}: LimitOptions): Terms & { readonly limit: MicroUsd | null } {
+function askedBy({ usd, none, soft = false, liftHard = false, thresholds }: LimitOptions): Asked {
   if ((usd === undefined) === (none !== true))
     throw new CommandError('say one of --usd <amount> and --none', EXIT.usage);
   if (liftHard && !soft) throw new CommandError('--lift-hard is of a soft limit: say --soft', EXIT.usage);
   if (usd === undefined && (soft || thresholds !== undefined))
     throw new CommandError('--soft and --thresholds are of a limit: say --usd <amount>', EXIT.usage);
-  return { limit: usd ?? null, mode: soft ? 'soft' : 'hard', thresholdsPercent: thresholds ?? USUAL_THRESHOLDS };
+  const told = thresholds === undefined ? {} : { thresholdsPercent: thresholds };
+  return { limit: usd ?? null, mode: soft ? 'soft' : 'hard', ...told };
 }

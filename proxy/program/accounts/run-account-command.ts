@@ -15,6 +15,9 @@ import { actorOf, type CommandContext, CommandError, EXIT, recordingOf } from '.
 /** By which option each value of an account's command is given, wherever it is. */
 const OPTIONS: ReadonlyMap<string, string> = new Map([
   ['amount', '--usd'],
+  ['up', '--up'],
+  ['down', '--down'],
+  ['price', '--price-usd'],
   ['expiresAt', '--expires'],
   ['id', '--id'],
   ['reason', '--reason'],

@@ -20,7 +20,8 @@ export const lookAtCredentials = ({ configuration, context, isServed, timeMs }: 
       for (const [name, provider] of providers) credentialOf(name, provider, context.environment, faults);
       if (faults.length === 0)
         return ok(
-          providers.map(([name, { apiKeyPlace }]) => `${apiKeyPlace} for ${name}`).join(', ') || 'none are needed',
+          (providers.map(([name, { apiKeyPlace }]) => `${apiKeyPlace} for ${name}`).join(', ') || 'none are needed') +
+            (configuration.payments.provider === 'stripe' ? '; those of Stripe stand under payments' : ''),
         );
       // A gateway that runs has found what it needs: its environment is another.
       return isServed

@@ -51,6 +51,7 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
         const consentedAtMs = options.off === true ? null : context.clock();
         const asked = { threshold, target, monthlyCap, consentedAtMs, by: recordingOf(context).actor };
         const { recordedAt } = await runAccountCommand(context, log, id, { type: 'ConfigureAutoReload', ...asked });
+        const lacksMethod = consentedAtMs !== null && state.billing.payments.method === null;
         const terms = `at ${formatUsd(threshold)} USD up to ${formatUsd(target)} USD, at most ${formatUsd(monthlyCap)} USD a month`;
         showWritten(context, command, recordedAt, {
           json: {
@@ -59,12 +60,16 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
             targetMicroUsd: target,
             monthlyCapMicroUsd: monthlyCap,
             isOn: consentedAtMs !== null,
+            lacksMethod,
           },
-          text: `${id}: auto-reload is ${consentedAtMs === null ? 'off' : `on, ${terms}`}`,
+          text: `${id}: auto-reload is ${consentedAtMs === null ? 'off' : `on, ${terms}`}${lacksMethod ? withoutMethod(id) : ''}`,
         });
       }),
     );
 }
+
+const withoutMethod = (id: AccountId): string =>
+  `; no payment method is saved, and nothing is bought before one is\n\nnext: gateway payment save-method ${id}`;
 
 const isWithoutTerms = ({ thresholdUsd, targetUsd, monthlyCapUsd }: ReloadOptions): boolean =>
   thresholdUsd === undefined && targetUsd === undefined && monthlyCapUsd === undefined;

@@ -72,11 +72,16 @@ describe('a monthly limit', () => {
     const asSet = memberLimitSet(100, 'Ben@example.com', { mode: 'soft', thresholdsPercent: [60, 90] });
     given(...begun).decides(set({ member: BEN, ...soft }), asSet);
     given(...begun, asSet).decides(set({ member: BEN, ...soft }));
-    given(...begun, asSet).decides(set({ member: BEN }), memberLimitSet(100, 'Ben@example.com'));
+    // What is not said of its thresholds stays: only a new limit has the usual ones.
+    const kept = { thresholdsPercent: [60, 90] };
+    given(...begun, asSet).decides(set({ member: BEN }), memberLimitSet(100, 'Ben@example.com', kept));
+    given(...begun, asSet).decides(set({ member: BEN, mode: 'soft' }));
     given(...begun, asSet).decides(
-      set({ member: BEN, mode: 'soft' }),
+      set({ member: BEN, mode: 'soft', thresholdsPercent: [50, 80, 100] }),
       memberLimitSet(100, 'Ben@example.com', { mode: 'soft' }),
     );
+    const lifted = [asSet, memberLimitSet(null, 'Ben@example.com')];
+    given(...begun, ...lifted).decides(set({ member: BEN }), memberLimitSet(100, 'Ben@example.com'));
     given(...begun, asSet).decides(set({ member: BEN, limit: null, ...soft }), memberLimitSet(null, 'Ben@example.com'));
     given(...begun).decides(set({ member: BEN, limit: null, ...soft }));
     for (const thresholdsPercent of [[], [0, 50], [50, 101], [1.5], [60, 60], [90, 60]])

@@ -57,7 +57,8 @@ export class PlainPeople {
     }
   }
 
-  #setLimit({ keyId, member = null, limit, mode = 'hard', thresholdsPercent = USUAL }: Of<'SetSpendLimit'>): Verdict {
+  /** Each limit of these histories says at which percents it is told. */
+  #setLimit({ keyId, member = null, limit, mode = 'hard', thresholdsPercent = [] }: Of<'SetSpendLimit'>): Verdict {
     if (keyId !== null && this.#keys[keyId] === undefined) return 'refused';
     if (member !== null && this.#members[member.toLowerCase()] === undefined) return 'refused';
     if (limit === null) return this.#limit(keyId ?? member?.toLowerCase() ?? '', 'none');
