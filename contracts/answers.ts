@@ -90,12 +90,13 @@ const limit = z.strictObject({
 });
 
 export const meSchema = z.strictObject({
+  /** The member's whose key it is. */
   email: z.string(),
   plan: z.string(),
   /** Credits that can be spent now, in micro-USD: granted, not expired, not spent. */
   available_credits: exactNumberSchema,
-  /** Of these, held for requests under way. */
-  held_credits: exactNumberSchema,
+  /** Of these, held for requests under way, whosever they are; absent where that member may not see the account. */
+  held_credits: exactNumberSchema.optional(),
   account: z.strictObject({ id: z.string(), kind: z.enum(['personal', 'organization']) }),
   key: z.strictObject({
     id: z.string(),
@@ -106,7 +107,8 @@ export const meSchema = z.strictObject({
   }),
   month: z.strictObject({
     month: z.string(),
-    account: limit,
+    /** Absent where the member whose key it is may not see the account. */
+    account: limit.optional(),
     key: limit,
     /** Of the member whose key it is, and of all of that member's keys; absent where the member has no limit. */
     member: limit.optional(),

@@ -1,7 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { MeAnswer } from '../../contracts/answers.ts';
 import { exactNumber } from '../../contracts/exact-number.ts';
+import { authorize } from '../../ledger/account/authorize.ts';
 import { spendable } from '../../ledger/account/leases.ts';
+import { memberOfKey } from '../../ledger/account/members.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
 import { answer, refuse } from '../answer.ts';
@@ -16,16 +18,22 @@ export function routeMe(app: FastifyInstance, parts: GatewayParts): void {
   });
 }
 
+/**
+ * What a key tells of itself, of its member, and of what it can spend; of the rest of the account what that member may see by
+ * the table of permissions (contracts/permissions.ts).
+ */
 function meOf({ accountId, account, key }: Caller, { projections, holds, clock }: GatewayParts): MeAnswer {
   const nowMs = clock();
   const month = monthOf(nowMs);
   const { spendLimits } = projections.accounts;
+  const email = memberOfKey(account, key);
+  const seesAccount = authorize({ type: 'member', email }, { type: 'ShowAccount' }, account) === null;
   const ofMember = spendLimits.ofMember(accountId, key.keyId, month);
   return {
-    email: account.email,
+    email,
     plan: account.plan,
     available_credits: exactNumber(spendable(account, nowMs)),
-    held_credits: exactNumber(holds.ofAccount(accountId)),
+    ...(seesAccount ? { held_credits: exactNumber(holds.ofAccount(accountId)) } : {}),
     account: { id: accountId, kind: account.kind },
     key: {
       id: key.keyId,
@@ -36,14 +44,14 @@ function meOf({ accountId, account, key }: Caller, { projections, holds, clock }
     },
     month: {
       month,
-      account: limitOf(spendLimits.ofAccount(accountId, month)),
+      ...(seesAccount ? { account: limitOf(spendLimits.ofAccount(accountId, month)) } : {}),
       key: limitOf(spendLimits.ofKey(accountId, key.keyId, month)),
       ...(ofMember === null ? {} : { member: limitOf(ofMember) }),
     },
   };
 }
 
-const limitOf = ({ limit, spent }: SpendAgainstLimit): MeAnswer['month']['account'] => ({
+const limitOf = ({ limit, spent }: SpendAgainstLimit): MeAnswer['month']['key'] => ({
   limit: limit === null ? null : exactNumber(limit),
   spent: exactNumber(spent),
 });

@@ -99,6 +99,20 @@ describe('GET /me', () => {
     expect(await at(NOW + 2_000)).toBe(3_010);
   });
 
+  it('tells a member with whose key it is asked nothing of the account but what the key can spend', async () => {
+    const caller = await openAccount(gateway, { nowMs: NOW, credits: 1_000n, kind: 'organization' });
+    const keyOf = async (email: string, role: 'admin' | 'member') => {
+      await gateway.command({ type: 'AddMember', email, role, by: 'test', nowMs: NOW }, caller.accountId);
+      return { ...caller, ...(await gateway.issueKey({ member: email }, caller.accountId)) };
+    };
+    const ben = await me(await keyOf('Ben@example.com', 'member'));
+    expect(ben).toMatchObject({ email: 'Ben@example.com', available_credits: 1_000, month: { key: { spent: 0 } } });
+    expect(ben).not.toHaveProperty('held_credits');
+    expect(ben.month).not.toHaveProperty('account');
+    for (const seen of [await me(await keyOf('eve@example.com', 'admin')), await me(caller)])
+      expect(seen).toMatchObject({ held_credits: 0, month: { account: { spent: 0 } } });
+  });
+
   it('follows a limit that is set and taken away', async () => {
     const caller = await openAccount(gateway, { nowMs: NOW, credits: 10n });
     const set = (id: string | null, limit: bigint | null, member: string | null = null) =>
