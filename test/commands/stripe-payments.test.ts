@@ -77,11 +77,14 @@ it('one of an account of another product is neither asked for nor made by the pr
   await program.run(...PURCHASE);
   const asked = server.asked.length;
   configure('stripe', 'other');
-  for (const command of [ASK, PURCHASE, ['payment', 'decline', 'acct_ada', '--reason', 'x']])
+  const list = ['payment', 'list'];
+  for (const command of [ASK, PURCHASE, ['payment', 'decline', 'acct_ada', '--reason', 'x'], [...list, 'acct_ada']])
     await expect(program.run(...command)).rejects.toThrow(
       'acct_ada: its product is gateway, and this configuration is of other: --config names the one that says who takes its money',
     );
-  expect(server.asked.length).toBe(asked);
+  expect([server.asked.length, await program.json(...list)]).toEqual([asked, []]);
+  configure('stripe', 'gateway');
+  expect(await program.json(...list)).toMatchObject([{ accountId: 'acct_ada', attemptId: 'p1' }]);
 });
 
 it('a purchase whose page has expired is over, and another may begin', async () => {

@@ -10,27 +10,30 @@ import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { assertMay, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
-import { actorOf, type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
+import { actorOf, type CommandContext, CommandError, configurationOf, EXIT, withEventLog } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { type ShownRow, showRows, showWritten } from '../show.ts';
 import { askProvider, findAttempt, type NamedAttempt, sayOutcome } from './ask-provider.ts';
 import { declinePayment } from './decline-payment.ts';
+import { assertOfProduct } from './read-payer.ts';
 
 /** `gateway payment list|confirm|decline|ask`. (`gateway credits purchase` begins one.) */
 export function addPaymentCommands(payment: Command, context: CommandContext): void {
   payment
     .command('list')
-    .description('list payments that are open; of one account all that there were')
+    .description("list payments that are open, of the configuration's product; of one account all that there were")
     .argument('[account]', 'account id', accountArgument)
     .addHelpText('after', '\nExamples:\n  gateway payment list\n  gateway payment list acct_demo')
     .action(async (only: AccountId | undefined, _options: unknown, command: Command) => {
       if (only === undefined && actorOf(context).type === 'member')
         throw new CommandError('--as: say the account', EXIT.refused);
+      const { product } = configurationOf(context, command);
       const rows = await withViews(context, command, async ({ balance }) => {
-        if (only === undefined) return [...openOf(balance.all())];
+        if (only === undefined) return [...openOf(product, balance.all())];
         const { state } = balance.read(only);
         assertMay(context, only, 'ListPayments', state);
         if (state.type === 'unopened') throw refusedAs(only, accountNotFound());
+        assertOfProduct(product, only, state);
         return allAttempts(state.billing.payments).map((attempt) => ({ accountId: only, attempt }));
       });
       await showRows(context, command, rows, ROW);
@@ -119,11 +122,12 @@ interface ListedPayment {
   readonly attempt: PaymentAttempt;
 }
 
-type Accounts = Iterable<readonly [AccountId, Pick<OpenAccount, 'billing'>]>;
+type Accounts = Iterable<readonly [AccountId, Pick<OpenAccount, 'billing' | 'organization'>]>;
 
-function* openOf(accounts: Accounts): Generator<ListedPayment> {
-  for (const [accountId, { billing }] of accounts)
-    for (const attempt of openAttempts(billing.payments)) yield { accountId, attempt };
+function* openOf(product: string, accounts: Accounts): Generator<ListedPayment> {
+  for (const [accountId, { billing, organization }] of accounts)
+    if (organization.product === product)
+      for (const attempt of openAttempts(billing.payments)) yield { accountId, attempt };
 }
 
 const ROW: ShownRow<ListedPayment> = {

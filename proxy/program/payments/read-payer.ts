@@ -23,7 +23,13 @@ export async function readPayer(
   action: Action,
 ): Promise<OpenAccount> {
   const { state } = await readAccount(context, log, accountId, action);
-  if (takesMoneyOf(product, state)) return state;
+  assertOfProduct(product, accountId, state);
+  return state;
+}
+
+/** @throws CommandError for an account of another product than the configuration's */
+export function assertOfProduct(product: string, accountId: AccountId, state: OpenAccount): void {
+  if (takesMoneyOf(product, state)) return;
   throw new CommandError(
     `${accountId}: its product is ${state.organization.product}, and this configuration is of ${product}: --config names the one that says who takes its money`,
     EXIT.refused,
