@@ -7,7 +7,7 @@ import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from 
 import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
 import { evolve } from './evolve.ts';
-import { creditsGone, creditsOf, disputedOf, isOfReturn, paidBy, refundedOf } from './payments.ts';
+import { allAttempts, creditsGone, creditsOf, disputedOf, isOfReturn, paidBy, refundedOf } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -29,6 +29,26 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   if ('type' in revoked) return revoked;
   return [{ type: 'PaymentRefunded', data: event }, ...revoked, ...pauseOf(attempt, state, 'refunded', command.nowMs)];
 }
+
+/**
+ * What was paid here and goes back takes its credits by itself, once, as it is written down: taken by hand for that, too, they
+ * would be taken twice. What was made before so is made.
+ */
+export function revokeByHand(command: CommandOf<'RevokeGrant'>, state: OpenAccount): Decision {
+  const { revocationId, grantId, cause, paymentId } = command;
+  const { payments, revocations } = state.billing;
+  const isForReturn = cause === 'refund' || cause === 'dispute';
+  if (!isForReturn || revocations.some((one) => one.revocationId === revocationId)) return revokeGrant(command, state);
+  const bought = allAttempts(payments).find(
+    (one) => one.state === 'paid' && (one.paymentId === paymentId || boughtBy(one) === grantId),
+  );
+  if (bought === undefined) return revokeGrant(command, state);
+  const { paymentId: paid, provider } = bought;
+  const how = provider === MANUAL ? `\`payment ${cause}\` writes it down` : `${provider} tells it itself`;
+  return commandRefused('paid_here', `cause: a ${cause} of ${paid} takes its credits by itself, once: ${how}`);
+}
+
+const boughtBy = ({ paymentId }: PaymentAttempt) => (paymentId === null ? null : grantOfPayment(paymentId));
 
 /** As with a refund, until it is decided. */
 export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAccount): Decision {

@@ -11,7 +11,7 @@ import {
   commandRefused,
   unreasoned,
 } from './commands.ts';
-import { adjustBalance, restoreGrant, reverseDebit, revokeGrant } from './decide-corrections.ts';
+import { adjustBalance, restoreGrant, reverseDebit } from './decide-corrections.ts';
 import { approveException, dropException, endExceptions, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
 import { issueKey, revokeKey, rotateKey } from './decide-keys.ts';
@@ -29,7 +29,7 @@ import {
   startPurchase,
 } from './decide-payments.ts';
 import { changePlan, endPlan, startRenewal } from './decide-plans.ts';
-import { closeDispute, recordDispute, recordRefund } from './decide-refunds.ts';
+import { closeDispute, recordDispute, recordRefund, revokeByHand } from './decide-refunds.ts';
 import { configureAutoReload, startAutoReload } from './decide-reload.ts';
 import { closeStatement } from './decide-statements.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
@@ -82,7 +82,7 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
     case 'ReinstateCredits':
       return reinstateCredits(command, state);
     case 'RevokeGrant':
-      return revokeGrant(command, state);
+      return revokeByHand(command, state);
     case 'RestoreGrant':
       return restoreGrant(command, state);
     case 'StartPurchase':

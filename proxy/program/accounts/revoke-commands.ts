@@ -37,12 +37,12 @@ export function addRevokeCommands(credits: Command, context: CommandContext): vo
         .choices(['refund', 'dispute', 'fraud', 'administration'] satisfies RevokeOptions['cause'][])
         .default('administration'),
     )
-    .option('--payment <id>', "the provider's payment that was refunded or disputed", nameArgument)
+    .option('--payment <id>', 'the payment that was refunded or disputed, made elsewhere', nameArgument)
     .option('--usd <amount>', 'how much, in USD; what is left of the grant otherwise', usdArgument)
     .option('--id <id>', 'the revocation is made once under it; `revocation_<grant>` otherwise', nameArgument)
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway credits revoke acct_demo --grant grant_1a2b --reason "granted to the wrong account"\n  gateway credits revoke acct_demo --grant grant_1a2b --usd 10 --cause refund --payment pi_123 --reason "refunded in full"',
+      '\nExamples:\n  gateway credits revoke acct_demo --grant grant_1a2b --reason "granted to the wrong account"\n  gateway credits revoke acct_demo --grant grant_1a2b --usd 10 --cause refund --payment "transfer 2027-0042" --reason "sent back by the bank"\n\nOf what was paid through the gateway a refund or a dispute takes the credits by itself: gateway payment refund, dispute.',
     )
     .action(async (id: AccountId, options: RevokeOptions, command: Command) => revoke(id, options, command, context));
 

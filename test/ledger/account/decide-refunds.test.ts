@@ -282,10 +282,30 @@ describe('an id of a refund or a dispute', () => {
     given(...gone).refuses(refund(20, { ...OTHER, refundId: 'dp_1' }), 'id_reused', /^id: dp_1 /);
   });
 
+  test('is taken by hand for no payment of here: by its grant or by its name, by whomever it was made', () => {
+    const revoke = (of: Partial<CommandOf<'RevokeGrant'>>): AccountCommand => ({
+      ...{ type: 'RevokeGrant', revocationId: 'rv', grantId: grantId('payment_pi_1'), amount: usd(5) },
+      ...{ cause: 'refund', paymentId: null, reason: 'by hand', ...SAID, ...of },
+    });
+    const ofOther = { grantId: grantId('grant_other'), paymentId: PAYMENT };
+    for (const one of [revoke({}), revoke({ cause: 'dispute' }), revoke(ofOther)])
+      given(...paid).refuses(one, 'paid_here', /^cause: a (refund|dispute) of pi_1 .*: stripe tells it itself$/);
+    given(...paidByHand).refuses(revoke({}), 'paid_here', /: `payment refund` writes it down$/);
+    given(...paid).refuses(
+      revoke({ grantId: grantId('grant_other'), paymentId: paymentId('pi_9') }),
+      'grant_not_found',
+    );
+    // It was possible once.
+    const [known] = given(...paid).decided(revoke({ cause: 'administration' }));
+    if (known?.type !== 'GrantRevoked') throw new Error('nothing was revoked');
+    const before: AccountEvent = { ...known, data: { ...known.data, cause: 'refund' } };
+    expect(given(...paid, before).decided(revoke({}))).toEqual([]);
+  });
+
   test('is not that of a revocation that was made without it', () => {
     const life = lived(paid, {
       ...{ type: 'RevokeGrant', revocationId: 're_5', grantId: grantId('payment_pi_1'), amount: usd(5) },
-      ...{ cause: 'refund', paymentId: PAYMENT, reason: 'by hand', ...SAID },
+      ...{ cause: 'fraud', paymentId: null, reason: 'by hand', ...SAID },
     });
     given(...life).refuses(refund(5), 'id_reused', /^id: re_5 /);
     given(...life).refuses(dispute(5, { disputeId: 're_5' }), 'id_reused', /^id: re_5 /);

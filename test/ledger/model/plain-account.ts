@@ -57,7 +57,7 @@ export class PlainAccount extends PlainMoney {
       case 'ReinstateCredits':
         return this.reinstate(command);
       case 'RevokeGrant':
-        return this.#revoke(command);
+        return this.#isTakenByItself(command) ? 'refused' : this.#revoke(command);
       case 'RestoreGrant':
         return this.#restore(command);
       case 'ReverseDebit':
@@ -100,6 +100,13 @@ export class PlainAccount extends PlainMoney {
     if (trial > 0n)
       this.add({ id: trialGrantId, amount: trial, isPaid: false, priority: 0, fromMs: nowMs, untilMs }, nowMs);
     return 'done';
+  }
+
+  /** A refund or a dispute of what was paid here. */
+  #isTakenByItself({ revocationId, grantId, cause, paymentId }: Of<'RevokeGrant'>): boolean {
+    if (this.#revocations[revocationId] !== undefined || (cause !== 'refund' && cause !== 'dispute')) return false;
+    const paid = [paymentId, grantId.replace(/^payment_/, '')];
+    return paid.some((id) => id !== null && this.payments.paidBy(id) !== undefined);
   }
 
   #revoke({ revocationId, grantId, amount, cause, paymentId, reason, nowMs }: Of<'RevokeGrant'>): Verdict {
