@@ -160,11 +160,13 @@ export class AccountViews implements AccountRepository {
   }
 
   #surveying(): Generator<void> {
-    return this.balance.survey((accountId, state, revision) => {
-      this.keys.addFrom(accountId, state);
-      this.paying.addFrom(accountId, state);
-      this.unclosed.addFrom(accountId, { state, revision });
-    });
+    return this.balance.survey(
+      (accountId, state, revision) => {
+        this.paying.addFrom(accountId, state);
+        this.unclosed.addFrom(accountId, { state, revision });
+      },
+      (accountId, key) => this.keys.addFrom(accountId, key),
+    );
   }
 
   #foldOrLeave(accountId: AccountId, recorded: RecordedEvent): AccountEvent | null {

@@ -1,7 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { MANUAL } from '../contracts/payments-configuration.ts';
-import { balancePages } from './known-views.ts';
+import { balancePages, type PagedState } from './known-views.ts';
+
+const attemptSchema = z.looseObject({
+  attemptId: z.string(),
+  kind: z.string(),
+  provider: z.string(),
+  startedAtMs: z.number(),
+  state: z.string(),
+  period: z.looseObject({ startMs: z.number() }).nullish(),
+});
 
 /** Of an account as any version of the balance view has it, what is to be paid. */
 const payingSchema = z.looseObject({
@@ -9,17 +18,8 @@ const payingSchema = z.looseObject({
     .looseObject({
       payments: z.looseObject({
         method: z.unknown().nullable(),
-        attempts: z.record(
-          z.string(),
-          z.looseObject({
-            attemptId: z.string(),
-            kind: z.string(),
-            provider: z.string(),
-            startedAtMs: z.number(),
-            state: z.string(),
-            period: z.looseObject({ startMs: z.number() }).nullish(),
-          }),
-        ),
+        /** Since version 18 those that are open. */
+        attempts: z.record(z.string(), attemptSchema),
         reload: z
           .looseObject({
             consentedAtMs: z.number().nullable(),
@@ -39,7 +39,7 @@ const payingSchema = z.looseObject({
 });
 
 type StoredBilling = NonNullable<z.infer<typeof payingSchema>['billing']>;
-type StoredAttempt = StoredBilling['payments']['attempts'][string];
+type StoredAttempt = z.infer<typeof attemptSchema>;
 
 const OPEN: ReadonlySet<string> = new Set(['open', 'action required']);
 /** In the text of every account of which there is anything to say. */
@@ -71,7 +71,7 @@ export async function awaitedPaymentsIn(path: string, nowMs: number, hasTime: ()
   const found: AwaitedPayments[] = [];
   let count = 0;
   for (const page of balancePages(path)) {
-    for (const { accountId, state } of page) if (TELLING.test(state)) found.push(awaitedOf(accountId, state, nowMs));
+    for (const account of page) if (TELLING.test(account.state)) found.push(awaitedOf(account, nowMs));
     count += page.length;
     await nextTurn();
     if (!hasTime()) return { found, count, isWhole: false };
@@ -79,22 +79,26 @@ export async function awaitedPaymentsIn(path: string, nowMs: number, hasTime: ()
   return { found, count, isWhole: true };
 }
 
-function awaitedOf(accountId: string, state: string, nowMs: number): AwaitedPayments {
+function awaitedOf({ accountId, state, parts }: PagedState, nowMs: number): AwaitedPayments {
   const { billing } = payingSchema.parse(JSON.parse(state));
   const { attempts = {}, reload = null, method = null } = billing?.payments ?? {};
   const { period = null, due = null } = billing?.plan ?? {};
   return {
     accountId,
     open: Object.values(attempts).filter((one) => OPEN.has(one.state)),
-    givenUp: billing === undefined ? [] : givenUpOf(billing),
+    givenUp: billing === undefined ? [] : givenUpOf(billing, parts),
     graceUntilMs: period !== null && due !== null && due.startMs <= nowMs ? due.graceUntilMs : null,
     lacksMethod: reload !== null && reload.consentedAtMs !== null && method === null,
   };
 }
 
 /** The newest of each kind, where it still matters. What an operator takes is an operator's to say. */
-function givenUpOf({ payments: { attempts, reload }, plan }: StoredBilling): AwaitedAttempt[] {
-  const all = Object.values(attempts);
+function givenUpOf(
+  { payments: { attempts, reload }, plan }: StoredBilling,
+  parts: PagedState['parts'],
+): AwaitedAttempt[] {
+  const ended = parts('attempt').map(([, value]) => attemptSchema.parse(JSON.parse(value)));
+  const all = [...Object.values(attempts), ...ended];
   // None in vain: it is off, or configured anew since. Earlier versions of the view count them among the declines.
   const isInVain = reload !== null && (reload.unanswered ?? reload.declines) > 0;
   const startMs = plan?.due?.startMs;

@@ -1,7 +1,12 @@
 import type { AccountEvent } from '../contracts/events.ts';
 import { type AccountId, accountId, type RequestId, type Revision } from '../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../contracts/money.ts';
-import { ACCOUNT_STATE_VERSION, type AccountState, type OpenAccount } from '../ledger/account/account-state.ts';
+import {
+  ACCOUNT_STATE_VERSION,
+  type AccountState,
+  type ApiKey,
+  type OpenAccount,
+} from '../ledger/account/account-state.ts';
 import { evolve } from '../ledger/account/evolve.ts';
 import { evolveOwn, OwnParts } from '../ledger/account/evolve-own.ts';
 import { type ExceptionsState, NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
@@ -9,11 +14,19 @@ import { type AccountSnapshot, UNOPENED } from '../ledger/account/load-account.t
 import {
   accountOfText,
   accountText,
-  accountTextUpcaster,
+  accountUpcaster,
   exceptionOfStored,
   storedException,
   withStoredExceptions,
 } from '../ledger/account/stored-account.ts';
+import {
+  type KeptParts,
+  keyOfText,
+  NO_PARTS,
+  partsOf,
+  STORED_PARTS,
+  type StoredPart,
+} from '../ledger/account/stored-parts.ts';
 import { ExpiryCalendar } from './expiry-calendar.ts';
 import {
   type ColumnValue,
@@ -42,8 +55,20 @@ const exceptionsTableOf = (version: number): ViewTable => ({
   keyColumns: 2,
 });
 
+const partsTableOf = ({ name }: StoredPart): ViewTable => ({
+  name: `${NAME}_v${ACCOUNT_STATE_VERSION}_${name}`,
+  columns: { account_id: 'TEXT', id: 'TEXT', value: 'TEXT' },
+  keyColumns: 2,
+});
+
 const ACCOUNTS = accountsOf(ACCOUNT_STATE_VERSION);
 const EXCEPTIONS = exceptionsTableOf(ACCOUNT_STATE_VERSION);
+
+/** Where the parts of each kind stand. */
+export const PART_TABLES: ReadonlyMap<StoredPart, ViewTable> = new Map(
+  Object.values(STORED_PARTS).map((part) => [part, partsTableOf(part)]),
+);
+export const KEYS = partsTableOf(STORED_PARTS.keys);
 
 /** More of them are read at the start: some milliseconds' worth. */
 const EXCEPTIONS_AT_ONCE = 100;
@@ -52,7 +77,7 @@ const EXCEPTIONS_AT_ONCE = 100;
 export class BalanceView implements View {
   readonly name = NAME;
   readonly version = ACCOUNT_STATE_VERSION;
-  readonly tables = [ACCOUNTS, EXCEPTIONS] as const;
+  readonly tables = [ACCOUNTS, EXCEPTIONS, ...PART_TABLES.values()] as const;
   readonly revisions = ACCOUNTS;
   #accounts = new Map<AccountId, Entry>();
   /** Found last: a request's events come together, and each is asked for several times. */
@@ -84,7 +109,7 @@ export class BalanceView implements View {
   }
 
   /** Also those that are in the file, which are not kept for it. Nothing may be folded meanwhile. */
-  *all(): Generator<readonly [AccountId, Omit<OpenAccount, 'exceptions'>]> {
+  *all(): Generator<readonly [AccountId, Omit<OpenAccount, 'exceptions' | 'keys' | 'spend'>]> {
     const others = new Map(this.#accounts);
     for (const { id, snapshot } of this.#stored?.all(ACCOUNTS, entryOf) ?? []) {
       const other = others.get(id);
@@ -114,16 +139,23 @@ export class BalanceView implements View {
   }
 
   /**
-   * One look at each account of the file, which each step takes one of, for what is asked of all at once, which `each` may
-   * add to. @throws Error where a row is not of its form
+   * One look at each account of the file, without its parts, and at each key, which each step takes one of, for what is asked of
+   * all at once, which `each` may add to. @throws Error where a row is not of its form
    */
-  *survey(each: (id: AccountId, state: OpenAccount, at: Revision) => void): Generator<void> {
+  *survey(
+    each: (id: AccountId, state: OpenAccount, at: Revision) => void,
+    eachKey: (id: AccountId, key: ApiKey) => void,
+  ): Generator<void> {
     for (const { id, snapshot } of this.#stored?.all(ACCOUNTS, entryOf) ?? []) {
       const { state } = snapshot;
       this.#count(NO_EXCEPTIONS, state.exceptions);
       this.#unreadExpiries.add(id, state.grants);
       if (Object.keys(state.leases).length > 0) this.#load(id);
       each(id, state, snapshot.revision);
+      yield;
+    }
+    for (const [id, key] of this.#stored?.all(KEYS, ofKeyRow) ?? []) {
+      eachKey(id, key);
       yield;
     }
     // The start has the time to read many exceptions, and the first request of their account has not.
@@ -156,6 +188,7 @@ export class BalanceView implements View {
     const entry = this.#find(id);
     const { state: before, revision } = entry?.snapshot ?? UNOPENED;
     if (!isNext(id, revision, at)) return false;
+    if (entry?.isChanged === false) entry.kept = partsOf(entry.snapshot.state);
     const after = entry === undefined ? evolve(before, event) : evolvedOwn(entry, event);
     this.#noteException(id, event, before, after);
     const changed = this.#set(id, entry, { state: after, revision: at });
@@ -181,11 +214,13 @@ export class BalanceView implements View {
       entry.isChanged = false;
       // Taken together, and changed by nobody: what is folded while they are written is not in them.
       entry.own = null;
-      const { id, snapshot } = entry;
+      const { id, snapshot, kept } = entry;
       const { state, revision } = snapshot;
+      entry.kept = NO_PARTS;
       const exceptions = this.#changedExceptions.get(id) ?? [];
       this.#changedExceptions.delete(id);
       yield { table: ACCOUNTS, values: [id, revision, state.email, state.balance.toString(), accountText(state)] };
+      yield* partRows(id, kept, partsOf(state));
       for (const requestId of exceptions) {
         const stored = storedException(state, requestId);
         yield { table: EXCEPTIONS, values: [id, requestId, stored.state, stored.text] };
@@ -199,10 +234,15 @@ export class BalanceView implements View {
 
   /** Exceptions are as they have been since they have had rows of their own. */
   olderTables(version: number): readonly OlderTable[] | null {
-    const upcast = accountTextUpcaster(version);
+    const upcast = accountUpcaster(version);
     if (upcast === null) return null;
+    const rowsOf = function* (row: readonly ColumnValue[]): Generator<ViewRow> {
+      const state = upcast(textOf(row.at(-1)));
+      yield { table: ACCOUNTS, values: [...row.slice(0, -1), accountText(state)] };
+      yield* partRows(accountId(textOf(row[0])), NO_PARTS, partsOf(state));
+    };
     return [
-      { from: accountsOf(version), to: ACCOUNTS, upcast: (row) => [...row.slice(0, -1), upcast(textOf(row.at(-1)))] },
+      { from: accountsOf(version), to: ACCOUNTS, upcast: rowsOf },
       { from: exceptionsTableOf(version), to: EXCEPTIONS },
     ];
   }
@@ -234,12 +274,13 @@ export class BalanceView implements View {
   #storedEntry(id: AccountId): Entry | undefined {
     const [entry] = this.#stored?.of(ACCOUNTS, id, entryOf) ?? [];
     if (entry === undefined) return undefined;
+    const { revision } = entry.snapshot;
+    let { state } = entry.snapshot;
+    for (const [part, table] of PART_TABLES) state = part.put(state, this.#stored?.of(table, id, partOf) ?? []);
     const exceptions = this.#stored?.of(EXCEPTIONS, id, exceptionOf) ?? [];
     // The sums of them are there.
-    if (exceptions.length > 0) {
-      const { state, revision } = entry.snapshot;
-      entry.snapshot = { state: withStoredExceptions(state, exceptions), revision };
-    }
+    if (exceptions.length > 0) state = withStoredExceptions(state, exceptions);
+    entry.snapshot = { state, revision };
     return entry;
   }
 
@@ -258,7 +299,7 @@ export class BalanceView implements View {
       entry.snapshot = snapshot;
       return entry;
     }
-    const added = { id, snapshot, isChanged: false, own: null };
+    const added = { id, snapshot, isChanged: false, own: null, kept: NO_PARTS };
     this.#accounts.set(id, added);
     return added;
   }
@@ -273,10 +314,10 @@ export class BalanceView implements View {
   }
 }
 
-/** Of a row; its exceptions have rows of their own. */
+/** Of a row; its exceptions and its parts have rows of their own. */
 function entryOf([id, at, _email, _balance, json]: readonly ColumnValue[]): Entry {
   const snapshot = { state: accountOfText(textOf(json)), revision: storedRevision(at) };
-  return { id: accountId(textOf(id)), snapshot, isChanged: false, own: null };
+  return { id: accountId(textOf(id)), snapshot, isChanged: false, own: null, kept: NO_PARTS };
 }
 
 /** From here on it stays as it is. */
@@ -290,6 +331,18 @@ function evolvedOwn(entry: Entry, event: AccountEvent): OpenAccount {
   return evolveOwn(entry.snapshot.state, event, entry.own);
 }
 
+function* partRows(id: AccountId, before: KeptParts, after: KeptParts): Generator<ViewRow> {
+  for (const [part, table] of PART_TABLES)
+    for (const [of, text] of part.changes(before, after))
+      yield text === null ? { table, values: [id, of, ''], isGone: true } : { table, values: [id, of, text] };
+}
+
+const partOf = ([_id, of, text]: readonly ColumnValue[]) => [textOf(of), textOf(text)] as const;
+
+/** Of a row of `KEYS`. */
+export const ofKeyRow = ([id, , text]: readonly ColumnValue[]) =>
+  [accountId(textOf(id)), keyOfText(textOf(text))] as const;
+
 const exceptionOf = ([_id, requestId, state, text]: readonly ColumnValue[]) =>
   [textOf(requestId), exceptionOfStored({ state: textOf(state), text: textOf(text) })] as const;
 
@@ -301,6 +354,8 @@ interface Entry {
   snapshot: OpenSnapshot;
   /** Since its rows were taken. */
   isChanged: boolean;
+  /** Where it is changed: its parts as its rows have them. */
+  kept: KeptParts;
   /** What of its state was made since somebody has read it, or its rows were taken, and nobody else has. */
   own: OwnParts | null;
 }

@@ -70,9 +70,8 @@ export class CatalogView implements StoredView {
   /** Publications of version 3 had no plans. */
   olderTables(version: number): readonly OlderTable[] | null {
     if (version !== VERSION - 1) return null;
-    const upcast = ([at = null, publication]: readonly ColumnValue[]): ColumnValue[] => [
-      at,
-      JSON.stringify({ ...JSON.parse(textOf(publication)), plans: [] }),
+    const upcast = ([at = null, publication]: readonly ColumnValue[]) => [
+      { table: TABLE, values: [at, JSON.stringify({ ...JSON.parse(textOf(publication)), plans: [] })] },
     ];
     return [{ from: tableOf(version), to: TABLE, upcast }];
   }

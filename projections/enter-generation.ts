@@ -7,6 +7,7 @@ import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
 import { isAsideReason, readOrReason } from '../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
 import { executeCommand } from '../ledger/account/execute-command.ts';
+import { entryOf } from '../ledger/account/keyed-tree.ts';
 import { loadAccount } from '../ledger/account/load-account.ts';
 import { readNote, writeNote } from '../ledger/identity/folder-note.ts';
 import type { UnsettleableRequest } from '../ledger/identity/unsettleable.ts';
@@ -15,7 +16,6 @@ import { recordingBy } from '../ledger/recording-by.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
 import { type InForce, isDoneSince } from './done-since.ts';
 import { type KeptLockout, readKeptLockouts, writeKeptLockouts } from './kept-lockouts.ts';
-
 import { setViewsAside } from './views-set-aside.ts';
 
 interface EnterGenerationOptions {
@@ -121,11 +121,11 @@ async function withOldSecret(
   rotated: NonNullable<KeptLockout['rotatedKeys']>,
 ): Promise<KeyId[]> {
   const { state } = await loadAccount(log, id);
-  const has = state.type === 'open' ? state.keys : {};
+  const has = state.type === 'open' ? state.keys : null;
   const found: KeyId[] = [];
   for (const { keyId: known, sha256, inForce } of rotated) {
     const key = keyId(known);
-    if (!Object.hasOwn(has, key) || has[key]?.sha256 === sha256) continue;
+    if ((entryOf(has, key)?.sha256 ?? sha256) === sha256) continue;
     const isRotated = (event: AccountEvent): boolean => event.type === 'ApiKeyRotated' && event.data.keyId === key;
     if (!(await isDoneSince(log, id, inForce, isRotated))) found.push(key);
   }
@@ -139,10 +139,10 @@ const keptUnseen = ({ dataFolder }: EnterGenerationOptions, { suspended }: Pick<
 /** Those that were not revoked yet. A revocation is for good: nothing in the ledger can have taken it back. */
 async function revokeAgain(options: EnterGenerationOptions, id: AccountId, keys: readonly KeyId[]): Promise<KeyId[]> {
   const { state } = await loadAccount(options.log, id);
-  const has = state.type === 'open' ? state.keys : {};
+  const has = state.type === 'open' ? state.keys : null;
   const revoked: KeyId[] = [];
   for (const key of keys) {
-    if (!Object.hasOwn(has, key) || has[key]?.revokedAtMs !== null) continue;
+    if (entryOf(has, key)?.revokedAtMs !== null) continue;
     const done = await execute(options, id, { type: 'RevokeKey', keyId: key, nowMs: options.nowMs });
     if (done !== null) revoked.push(key);
   }

@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId, KeyId } from '../contracts/ids.ts';
-import type { OpenAccount } from '../ledger/account/account-state.ts';
+import type { ApiKey } from '../ledger/account/account-state.ts';
 
 export interface KeyOwner {
   readonly accountId: AccountId;
@@ -19,13 +19,11 @@ export class KeyIndex {
     return this.#owners.get(sha256) ?? null;
   }
 
-  /** Of an account's row. @throws Error where another key has one of the secrets: whose it was first, only the log says */
-  addFrom(accountId: AccountId, { keys }: Pick<OpenAccount, 'keys'>): void {
-    for (const { sha256, previous, keyId } of Object.values(keys)) {
-      const owner = { accountId, keyId };
-      const isOwn = this.#add(sha256, owner) && (previous === null || this.#add(previous.sha256, owner));
-      if (!isOwn) throw new Error(`two keys have one secret: ${keyId} of account ${accountId}, and another one`);
-    }
+  /** Of a key's row. @throws Error where another key has one of the secrets: whose it was first, only the log says */
+  addFrom(accountId: AccountId, { sha256, previous, keyId }: Pick<ApiKey, 'sha256' | 'previous' | 'keyId'>): void {
+    const owner = { accountId, keyId };
+    const isOwn = this.#add(sha256, owner) && (previous === null || this.#add(previous.sha256, owner));
+    if (!isOwn) throw new Error(`two keys have one secret: ${keyId} of account ${accountId}, and another one`);
   }
 
   /** Of events in the order of the log. Why it cannot be, where it gives a key what another one has, which keeps it; else null. */

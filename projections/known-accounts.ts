@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readBalanceStates, readExceptionRows } from './known-views.ts';
+import { readBalanceStates, readExceptionRows, readPartRows } from './known-views.ts';
 
 const amount = z.string();
 
@@ -14,6 +14,8 @@ const grant = z.object({
 });
 
 const key = z.object({
+  /** Its place among those that were issued; before version 18 they stand in that order. */
+  number: z.int().default(0),
   name: z.string().default(''),
   last4: z.string().default(''),
   /** The models that it may use; null is all. */
@@ -25,6 +27,7 @@ const key = z.object({
 
 const spend = z.object({
   accountLimit: amount.nullable().default(null),
+  /** By key. Since version 18 each is a row of its own, as each key and each attempt that is not open. */
   keyLimits: z.record(z.string(), amount).default({}),
   /** Since version 9. */
   otherLimits: z
@@ -93,11 +96,31 @@ export type KnownAccount = Readonly<z.infer<typeof knownSchema>> & { readonly re
 /** The accounts of a views' file, in the order of their ids. @throws Error when it is no database, or a row is not of its form */
 export function readKnownAccounts(path: string): KnownAccount[] {
   const rows = Map.groupBy(readExceptionRows(path), ({ accountId }) => accountId);
+  const [keys, keyLimits, attempts] = ['key', 'key_limit', 'attempt'].map((part) =>
+    Map.groupBy(readPartRows(path, part), ({ accountId }) => accountId),
+  );
   return readBalanceStates(path).map(({ accountId, revision, state }) => {
     const known = knownSchema.parse(JSON.parse(state));
     for (const row of rows.get(accountId) ?? []) {
       if (row.state === 'open') known.exceptions.open[row.requestId] = exception.parse(JSON.parse(row.exception));
       else known.exceptions.ended[row.requestId] = row.state;
+    }
+    const inRows = (keys?.get(accountId) ?? []).map(({ id, value }) => [id, key.parse(JSON.parse(value))] as const);
+    for (const [id, of] of inRows.toSorted(([, one], [, other]) => one.number - other.number)) known.keys[id] = of;
+    const limits = new Map(
+      (keyLimits?.get(accountId) ?? []).map(({ id, value }) => [id, amount.parse(JSON.parse(value))]),
+    );
+    for (const id of new Set([...Object.keys(known.keys), ...limits.keys()])) {
+      const limit = limits.get(id);
+      if (limit !== undefined) known.spend.keyLimits[id] = limit;
+    }
+    const payments = known.billing?.payments;
+    if (payments !== undefined) {
+      const ended = (attempts?.get(accountId) ?? []).map(
+        ({ id, value }) => [id, attempt.parse(JSON.parse(value))] as const,
+      );
+      const all = [...Object.entries(payments.attempts), ...ended];
+      payments.attempts = Object.fromEntries(all.sort(([one], [other]) => (one < other ? -1 : 1)));
     }
     return { ...known, revision };
   });

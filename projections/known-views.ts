@@ -20,19 +20,17 @@ import { openRows } from './restored-rows.ts';
 import { TopicCheckpoint } from './topic-checkpoint.ts';
 import { UPCAST_FROM } from './view-file.ts';
 
+const keptKey = z.looseObject({
+  revokedAtMs: z.number().nullish(),
+  sha256: z.string().default(''),
+  previous: z.unknown().optional(),
+});
+
 /** What of an account must outlive a ledger that has forgotten it; read from views of any version. */
 const keptSchema = z.looseObject({
   suspended: z.string().nullish(),
-  keys: z
-    .record(
-      z.string(),
-      z.looseObject({
-        revokedAtMs: z.number().nullish(),
-        sha256: z.string().default(''),
-        previous: z.unknown().optional(),
-      }),
-    )
-    .default({}),
+  /** Since version 18 each is a row of its own. */
+  keys: z.record(z.string(), keptKey).default({}),
 });
 
 /** Of each account that views know, who is refused in it. */
@@ -99,17 +97,19 @@ export const readFoldedThrough = (path: string): FoldedThrough | null =>
 
 /** Null where there is no such file. @throws as `readKnownViews` */
 export const readLockouts = (path: string): KnownLockouts | null =>
-  reading(path, (database, tables) => ({
-    generation: (tables.has('of_ledger') ? identityIn(database) : null)?.generation ?? 1,
-    accounts: balanceStatesIn(database, tables).map(({ accountId, revision, state }) => {
+  reading(path, (database, tables) => {
+    const rows = Map.groupBy(partRowsIn(database, tables, 'key'), ({ accountId }) => accountId);
+    const accounts = balanceStatesIn(database, tables).map(({ accountId, revision, state }) => {
       const { suspended = null, keys } = keptSchema.parse(JSON.parse(state));
+      for (const { id, value } of rows.get(accountId) ?? []) keys[id] = keptKey.parse(JSON.parse(value));
       const revokedKeys = Object.entries(keys).flatMap(([key, { revokedAtMs }]) => (revokedAtMs == null ? [] : [key]));
       const rotatedKeys = Object.entries(keys).flatMap(([keyId, { revokedAtMs, previous, sha256 }]) =>
         revokedAtMs == null && previous != null ? [{ keyId, sha256 }] : [],
       );
       return { accountId, revision, suspended, revokedKeys, rotatedKeys };
-    }),
-  }));
+    });
+    return { generation: (tables.has('of_ledger') ? identityIn(database) : null)?.generation ?? 1, accounts };
+  });
 
 interface BalanceState {
   readonly accountId: string;
@@ -130,19 +130,32 @@ function balanceStatesIn(database: DatabaseSync, tables: ReadonlySet<string>): B
 
 const STATES_A_PAGE = 1_000;
 
+export interface PagedState extends BalanceState {
+  /** What of one kind stands in rows of their own, by id, as JSON text; to be asked for while the page is the last. */
+  readonly parts: (part: string) => readonly (readonly [id: string, value: string])[];
+}
+
 /** The same, so many at a time: a file may have a million. @throws as `readKnownViews` */
-export function* balancePages(path: string): Generator<BalanceState[]> {
+export function* balancePages(path: string): Generator<PagedState[]> {
   if (!existsSync(path)) return;
   const database = openRows(path);
   try {
-    const table = versioned('balance', database, tablesOf(database));
+    const tables = tablesOf(database);
+    const table = versioned('balance', database, tables);
     if (table === null) return;
+    const partsOf = (accountId: string) => (part: string) =>
+      tables.has(`${table}_${part}`)
+        ? database
+            .prepare(`SELECT id, value FROM ${table}_${part} WHERE account_id = ?`)
+            .all(accountId)
+            .map(({ id, value }) => [String(id), String(value)] as const)
+        : [];
     const page = database.prepare(
       `SELECT account_id, revision, state FROM ${table} WHERE account_id > ? ORDER BY account_id LIMIT ${STATES_A_PAGE}`,
     );
     let after = '';
     for (;;) {
-      const states = page.all(after).map(balanceStateOf);
+      const states = page.all(after).map((row) => ({ ...balanceStateOf(row), parts: partsOf(String(row.account_id)) }));
       if (states.length === 0) return;
       yield states;
       after = states.at(-1)?.accountId ?? '';
@@ -175,6 +188,26 @@ export const readExceptionRows = (path: string): StoredExceptionRow[] =>
       ...{ state: String(state), exception: String(exception) },
     }));
   }) ?? [];
+
+interface StoredPartRow {
+  readonly accountId: string;
+  readonly id: string;
+  /** JSON. */
+  readonly value: string;
+}
+
+/** Parts of accounts that stand in rows of their own, as they have since version 18; none of views from before. @throws as `readKnownViews` */
+export const readPartRows = (path: string, part: string): StoredPartRow[] =>
+  reading(path, (database, tables) => partRowsIn(database, tables, part)) ?? [];
+
+function partRowsIn(database: DatabaseSync, tables: ReadonlySet<string>, part: string): StoredPartRow[] {
+  const table = `${versioned('balance', database, tables)}_${part}`;
+  if (!tables.has(table)) return [];
+  const rows = database.prepare(`SELECT account_id, id, value FROM ${table}`).all();
+  return rows.map(({ account_id, id, value }) => ({
+    ...{ accountId: String(account_id), id: String(id), value: String(value) },
+  }));
+}
 
 /** The catalog's last event that was folded, as JSON text in whatever version the file holds it; null where there is none. @throws as `readKnownViews` */
 export const readNewestPublication = (path: string): { revision: number; publication: string } | null =>

@@ -1,5 +1,6 @@
 import type { AccountState } from '../ledger/account/account-state.ts';
-import { NO_PAYMENTS, paymentsSchema } from '../ledger/account/payments-state.ts';
+import { entriesOf } from '../ledger/account/keyed-tree.ts';
+import { attemptSchema, NO_PAYMENTS, paymentsSchema } from '../ledger/account/payments-state.ts';
 import type { KnownAccount, KnownPayments } from './known-accounts.ts';
 
 type KnownAttempt = KnownPayments['attempts'][string];
@@ -46,9 +47,13 @@ export function missingPayments(
   return isNothing ? null : { attempts, returned, method, reload };
 }
 
-/** As views have it. */
+/** As views have it, all attempts among it. */
 function paymentsIn(state: AccountState): KnownPayments {
-  return paymentsSchema.encode(state.type === 'open' ? state.billing.payments : NO_PAYMENTS);
+  const payments = state.type === 'open' ? state.billing.payments : NO_PAYMENTS;
+  const attempts = [...entriesOf(payments.attempts)].map(
+    ([id, attempt]) => [id, attemptSchema.encode(attempt)] as const,
+  );
+  return { ...paymentsSchema.encode(payments), attempts: Object.fromEntries(attempts) };
 }
 
 const methodOf = ({ method }: KnownPayments) =>

@@ -1,6 +1,7 @@
 import type { AccountId, KeyId } from '../contracts/ids.ts';
 import type { MicroUsd } from '../contracts/money.ts';
 import { INITIAL_SPEND, type SpendState } from '../ledger/account/account-state.ts';
+import { entryOf } from '../ledger/account/keyed-tree.ts';
 import { monthOfSpend, spentByKey, spentByMember } from '../ledger/account/spend.ts';
 import { memberLimitOf } from '../ledger/account/spend-limits.ts';
 import type { BalanceView } from './balance-view.ts';
@@ -26,7 +27,7 @@ export class SpendLimits {
 
   ofKey(id: AccountId, keyId: KeyId, month: string): SpendAgainstLimit {
     const spend = this.#spendOf(id);
-    return { limit: spend.keyLimits[keyId] ?? null, spent: spentByKey(monthOfSpend(spend, month), keyId) };
+    return { limit: entryOf(spend.keyLimits, keyId) ?? null, spent: spentByKey(monthOfSpend(spend, month), keyId) };
   }
 
   /** Of the member whose a key is; null where that has none. */

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventLog } from '../contracts/event-log.ts';
-import { accountId, type KeyId } from '../contracts/ids.ts';
+import { accountId } from '../contracts/ids.ts';
 import { USUAL_THRESHOLDS } from '../contracts/limit-events.ts';
 import { evolveAt } from '../ledger/account/account-event.ts';
 import { type AsideReason, isAsideReason, readOrReason } from '../ledger/account/account-repository.ts';
-import { type AccountState, INITIAL_ACCOUNT, INITIAL_SPEND, type SpendState } from '../ledger/account/account-state.ts';
+import { type AccountState, INITIAL_ACCOUNT, INITIAL_SPEND } from '../ledger/account/account-state.ts';
 import { endOfException, openException } from '../ledger/account/exceptions.ts';
 import { NO_EXCEPTIONS } from '../ledger/account/exceptions-state.ts';
+import { entryOf, recordOf } from '../ledger/account/keyed-tree.ts';
 import { readAccountEvents } from '../ledger/account/load-account.ts';
 import { monthOf } from '../ledger/account/month.ts';
 import { monthOfSpend } from '../ledger/account/spend.ts';
@@ -191,9 +192,9 @@ function missingGrants(state: AccountState, known: KnownAccount): KnownAccount['
 }
 
 function missingKeys(state: AccountState, known: KnownAccount): KeyToDoAgain[] {
-  const has = state.type === 'open' ? state.keys : {};
+  const has = state.type === 'open' ? state.keys : null;
   return Object.entries(known.keys).flatMap(([keyId, { name, last4, models, expiresAtMs, revokedAtMs }]) =>
-    revokedAtMs != null || Object.hasOwn(has, keyId) ? [] : [{ keyId, name, last4, models, expiresAtMs }],
+    revokedAtMs != null || entryOf(has, keyId) !== undefined ? [] : [{ keyId, name, last4, models, expiresAtMs }],
   );
 }
 
@@ -201,7 +202,7 @@ function missingKeys(state: AccountState, known: KnownAccount): KeyToDoAgain[] {
 const rotatedBefore = ({ now, then }: States, known: KnownAccount): KeyToDoAgain[] =>
   Object.entries(known.keys).flatMap(([keyId, { name, last4, models, expiresAtMs, revokedAtMs, sha256 }]) => {
     const [is, was] = [now, then].map((state) =>
-      state.type === 'open' ? state.keys[keyId as KeyId]?.sha256 : undefined,
+      state.type === 'open' ? entryOf(state.keys, keyId)?.sha256 : undefined,
     );
     const isLost = revokedAtMs == null && is !== undefined && is !== sha256 && is === was;
     return isLost ? [{ keyId, name, last4, models, expiresAtMs }] : [];
@@ -239,12 +240,10 @@ type Terms = Omit<LimitToDoAgain, 'keyId' | 'member'>;
 const NO_LIMIT: Terms = { limit: null, mode: 'hard', thresholdsPercent: USUAL_THRESHOLDS };
 const OF_MEMBER = 'member:';
 
+type Limits = Pick<KnownAccount['spend'] | ReturnType<typeof spendOf>, 'accountLimit' | 'keyLimits' | 'otherLimits'>;
+
 /** By scope, as the state calls it (ledger/account/spend-limits.ts); amounts of views are text. */
-function limitsIn({
-  accountLimit,
-  keyLimits,
-  otherLimits,
-}: Pick<KnownAccount['spend'] | SpendState, 'accountLimit' | 'keyLimits' | 'otherLimits'>): Map<string, Terms> {
+function limitsIn({ accountLimit, keyLimits, otherLimits }: Limits): Map<string, Terms> {
   const { members, soft, thresholds } = otherLimits ?? { members: {}, soft: {}, thresholds: {} };
   const termsOf = (scope: string, limit: string | bigint, mode: Terms['mode']): [string, Terms] => [
     scope,
@@ -258,7 +257,10 @@ function limitsIn({
   ]);
 }
 
-const spendOf = (state: AccountState) => (state.type === 'open' ? state.spend : INITIAL_SPEND);
+function spendOf(state: AccountState) {
+  const { keyLimits, ...spend } = state.type === 'open' ? state.spend : INITIAL_SPEND;
+  return { ...spend, keyLimits: recordOf(keyLimits) };
+}
 
 function missingExceptions(
   state: AccountState,

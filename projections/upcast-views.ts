@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { makeFolders } from '../ledger/folder-owner.ts';
 import { markClosed } from './closed-mark.ts';
 import { readLedgerOfViews, readUpcastFrom, writeLedgerOfViews } from './known-views.ts';
@@ -39,6 +39,7 @@ export function upcastViews(
     database.exec('BEGIN IMMEDIATE');
     database.exec('UPDATE main.written SET writes = (SELECT writes FROM older.written)');
     for (const table of plan.tables) copyRows(database, table);
+    for (const table of plan.views.flatMap(({ tables }) => tables)) restamp(database, table);
     for (const { name, version } of plan.views)
       database.prepare('INSERT INTO main.stored_view VALUES (?, ?)').run(name, version);
     for (const table of ['checkpoint', 'known_current'])
@@ -105,10 +106,18 @@ function copyRows(database: DatabaseSync, { from, to, upcast }: OlderTable): voi
   else {
     const rows = database.prepare(select);
     rows.setReturnArrays(true);
-    const places = [...Object.keys(to.columns), 'stamp'].map(() => '?').join(', ');
-    const insert = database.prepare(`INSERT INTO main.${to.name} VALUES (${places})`);
+    const inserts = new Map<ViewTable, StatementSync>();
+    const insertOf = (table: ViewTable): StatementSync => {
+      const insert = inserts.get(table) ?? insertInto(database, table);
+      inserts.set(table, insert);
+      return insert;
+    };
     for (const row of rows.iterate() as Iterable<unknown> as Iterable<ColumnValue[]>)
-      insert.run(...upcast(row.slice(0, -1)), row.at(-1) ?? 0);
+      for (const { table, values } of upcast(row.slice(0, -1))) insertOf(table).run(...values, row.at(-1) ?? 0);
   }
-  restamp(database, to);
+}
+
+function insertInto(database: DatabaseSync, { name, columns }: ViewTable): StatementSync {
+  const places = [...Object.keys(columns), 'stamp'].map(() => '?').join(', ');
+  return database.prepare(`INSERT INTO main.${name} VALUES (${places})`);
 }

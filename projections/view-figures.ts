@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { z } from 'zod';
 import { type AccountId, accountId } from '../contracts/ids.ts';
+import { STORED_PARTS, type StoredPart } from '../ledger/account/stored-parts.ts';
 import type { SeenFigures } from '../ledger/audit/audit-views.ts';
-import { BalanceView } from './balance-view.ts';
+import { BalanceView, PART_TABLES } from './balance-view.ts';
 import { MonthlyView } from './monthly-view.ts';
 
 const amounts = z.record(z.string(), z.string());
@@ -11,19 +12,19 @@ const stateSchema = z.looseObject({
   carry: z.string(),
   uncovered: z.string(),
   suspended: z.string().nullable(),
-  keys: z.record(z.string(), z.looseObject({ revokedAtMs: z.int().nullable() })),
   grants: z.array(z.looseObject({ grantId: z.string(), remaining: z.string() })),
   leases: z.record(z.string(), z.looseObject({ leaseId: z.string(), amount: z.string(), expiresAtMs: z.int() })),
   spend: z.looseObject({
     accountLimit: z.string().nullable(),
-    keyLimits: amounts,
     otherLimits: z
       .strictObject({ members: amounts, soft: amounts, thresholds: z.record(z.string(), z.array(z.int())) })
       .nullable(),
-    months: z.record(z.string(), z.looseObject({ account: z.string(), keys: amounts })),
+    months: z.record(z.string(), z.looseObject({ account: z.string() })),
   }),
   exceptions: z.looseObject({ openCount: z.int(), openAmount: z.string(), unlisted: z.int() }),
 });
+
+const keySchema = z.looseObject({ revokedAtMs: z.int().nullable() });
 
 /** A views' file for whoever compares it with something else: only read, account by account, its rows as they are. */
 export class ViewsToCompare {
@@ -32,6 +33,7 @@ export class ViewsToCompare {
   readonly #all: StatementSync;
   readonly #billedAt: StatementSync;
   readonly #billed: StatementSync;
+  readonly #parts: ReadonlyMap<StoredPart, StatementSync>;
 
   /** Null where there is no such file, or one of another program's views. @throws Error when it is no database */
   static open(path: string): ViewsToCompare | null {
@@ -52,6 +54,12 @@ export class ViewsToCompare {
     this.#all = database.prepare(`SELECT account_id, revision FROM ${balance}`);
     this.#billedAt = database.prepare(`SELECT revision FROM ${revisions} WHERE account_id = ?`);
     this.#billed = database.prepare(`SELECT amount_pico_usd FROM ${lines} WHERE account_id = ?`);
+    this.#parts = new Map(
+      [...PART_TABLES].map(([part, { name }]) => [
+        part,
+        database.prepare(`SELECT id, value FROM ${name} WHERE account_id = ?`),
+      ]),
+    );
   }
 
   /** Null where they do not know it. @throws Error where a row is not of its form */
@@ -61,18 +69,35 @@ export class ViewsToCompare {
     try {
       const row = this.#balance.get(accountId);
       if (row === undefined) return null;
-      const { grants, keys, leases, spend, exceptions, ...state } = stateSchema.parse(JSON.parse(String(row.state)));
+      const { grants, leases, spend, exceptions, ...state } = stateSchema.parse(JSON.parse(String(row.state)));
       const billed = this.#billed
         .all(accountId)
         .reduce((sum, { amount_pico_usd: amount }) => sum + BigInt(String(amount)), 0n);
+      const amountsOf = (part: StoredPart) => amounts.parse(Object.fromEntries(this.#partsOf(accountId, part)));
+      const keyLimits = amountsOf(STORED_PARTS.keyLimits);
+      const spent = Map.groupBy(Object.entries(amountsOf(STORED_PARTS.spentByKeys)), ([id]) =>
+        id.slice(0, id.indexOf(' ')),
+      );
+      const months = Object.fromEntries(
+        Object.entries(spend.months).map(([month, { account }]) => [
+          month,
+          {
+            account,
+            keys: Object.fromEntries((spent.get(month) ?? []).map(([id, of]) => [id.slice(month.length + 1), of])),
+          },
+        ]),
+      );
+      const keys = this.#partsOf(accountId, STORED_PARTS.keys).map(([keyId, key]) => ({
+        ...{ keyId, isRevoked: keySchema.parse(key).revokedAtMs !== null },
+      }));
       const isOfSame = this.#billedAt.get(accountId)?.revision === row.revision;
       return {
         ...{ revision: Number(row.revision), balance: String(row.balance_micro_usd) },
         ...{ carry: state.carry, uncovered: state.uncovered, isSuspended: state.suspended !== null, grants },
-        ...{ accountLimit: spend.accountLimit, keyLimits: spend.keyLimits, months: spend.months },
+        ...{ accountLimit: spend.accountLimit, keyLimits, months },
         otherLimits: spend.otherLimits,
         leases: Object.values(leases),
-        keys: Object.entries(keys).map(([keyId, { revokedAtMs }]) => ({ keyId, isRevoked: revokedAtMs !== null })),
+        keys,
         openExceptions: {
           ...{ count: exceptions.openCount, unlisted: exceptions.unlisted, amount: exceptions.openAmount },
         },
@@ -81,6 +106,11 @@ export class ViewsToCompare {
     } finally {
       this.#database.exec('COMMIT');
     }
+  }
+
+  #partsOf(accountId: string, part: StoredPart): [id: string, value: unknown][] {
+    const rows = this.#parts.get(part)?.all(accountId) ?? [];
+    return rows.map(({ id, value }) => [String(id), JSON.parse(String(value))]);
   }
 
   /** Every account that they know, and the revision that each has come to. */

@@ -33,8 +33,8 @@ export interface StoredRows {
 export interface OlderTable {
   readonly from: ViewTable;
   readonly to: ViewTable;
-  /** What a row of then is as one of now. Absent: what it was. @throws Error where it is not of its form */
-  readonly upcast?: (row: readonly ColumnValue[]) => readonly ColumnValue[];
+  /** What a row of then is as rows of now, of any table of the view. Absent: what it was. @throws Error where it is not of its form */
+  readonly upcast?: (row: readonly ColumnValue[]) => Iterable<Pick<ViewRow, 'table' | 'values'>>;
 }
 
 /** What the views' file keeps: rows that can be taken, and taken back at the next start. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Refusal, refusal } from '../contracts/errors.ts';
+import { entryOf } from '../ledger/account/keyed-tree.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import { refuseByKey, refuseSetAside } from './admission/standing.ts';
 import type { Caller } from './caller.ts';
@@ -33,7 +34,7 @@ export function authenticate(
   if (state.type === 'open' && state.organization.product !== product) return UNKNOWN_KEY;
   // Also of one that is refused.
   if (observed !== null) observed.owner = owner;
-  const key = state.type === 'open' ? state.keys[owner.keyId] : undefined;
+  const key = state.type === 'open' ? entryOf(state.keys, owner.keyId) : undefined;
   // Of a key that was issued behind an event that cannot be read nothing but its account is known.
   if (state.type !== 'open' || key === undefined) return refuseSetAside(owner.accountId, accounts) ?? UNKNOWN_KEY;
   // A secret of before the last but one rotation is in the index only where views were not read anew since.

@@ -8,9 +8,10 @@ import {
   picoUsdField,
   proxyIdField,
 } from '../../contracts/event-fields.ts';
-import { microUsd, picoUsd } from '../../contracts/money.ts';
+import { type MicroUsd, microUsd, picoUsd } from '../../contracts/money.ts';
 import { billingSchema } from './billing-state.ts';
 import { type ExceptionsState, exceptionsInSumSchema } from './exceptions-state.ts';
+import type { KeyedTree } from './keyed-tree.ts';
 import { organizationSchema } from './organization-state.ts';
 
 /**
@@ -23,9 +24,10 @@ import { organizationSchema } from './organization-state.ts';
  * payment method was removed; 12 keeps what was asked for before a dearer plan until that is paid; 13 counts reloads that
  * were given up among those that were declined; 14 the dearer plan that was asked for last; 15
  * why what a plan's period costs was declined last; 16 counts reloads that nobody has answered apart from those that were
- * declined; 17 which grants have paid for a revocation.
+ * declined; 17 which grants have paid for a revocation; 18 has of what there may be any number each in a row of its own, and in each
+ * key its place among those that were issued.
  */
-export const ACCOUNT_STATE_VERSION = 17;
+export const ACCOUNT_STATE_VERSION = 18;
 
 const ms = z.int();
 
@@ -44,8 +46,10 @@ const grant = z.strictObject({
 });
 export type Grant = z.infer<typeof grant>;
 
-const apiKey = z.strictObject({
+export const apiKeySchema = z.strictObject({
   keyId: keyIdField,
+  /** How many of the account's were issued before it. */
+  number: z.int().min(0),
   name: z.string(),
   sha256: z.string(),
   last4: z.string(),
@@ -58,7 +62,7 @@ const apiKey = z.strictObject({
   models: z.array(z.string()).nullable(),
   revokedAtMs: ms.nullable(),
 });
-export type ApiKey = z.infer<typeof apiKey>;
+export type ApiKey = z.infer<typeof apiKeySchema>;
 
 const lease = z.strictObject({
   leaseId: leaseIdField,
@@ -84,11 +88,13 @@ export type Lease = z.infer<typeof lease>;
 
 const spendOfMonth = z.strictObject({
   account: microUsdField,
-  keys: z.record(z.string(), microUsdField),
   /** Thresholds already told, as `<scope>:<percent>`. */
   crossed: z.array(z.string()),
 });
-export type SpendOfMonth = z.infer<typeof spendOfMonth>;
+export type SpendOfMonth = z.infer<typeof spendOfMonth> & {
+  /** By key, of those that have spent in it. */
+  keys: KeyedTree<MicroUsd>;
+};
 
 /** Limits that are not the account's or a key's hard one, told at the usual thresholds; scopes as `limitName` says them. */
 const otherLimits = z.strictObject({
@@ -101,18 +107,39 @@ const otherLimits = z.strictObject({
 });
 export type OtherLimits = z.infer<typeof otherLimits>;
 
-const spendStateSchema = z.strictObject({
-  /** Hard monthly limits in micro-USD: what does not fit is refused; an absent key or null account is without. */
+const storedSpend = z.strictObject({
+  /** A hard monthly limit in micro-USD: what does not fit is refused; null is without. */
   accountLimit: microUsdField.nullable(),
-  keyLimits: z.record(z.string(), microUsdField),
   /** Null where there is none: then none of it is looked at. */
   otherLimits: otherLimits.nullable(),
   /** Net debits by calendar month (UTC) of the request's start. */
   months: z.record(z.string(), spendOfMonth),
 });
-export type SpendState = z.infer<typeof spendStateSchema>;
+export type SpendState = Omit<z.infer<typeof storedSpend>, 'months'> & {
+  months: Record<string, SpendOfMonth>;
+  /** Those of keys, by key. */
+  keyLimits: KeyedTree<MicroUsd>;
+};
 
-/** All of an account but its exceptions, of which there may be any number: each is kept by itself. */
+const spendSchema = z.codec(storedSpend, z.custom<SpendState>(), {
+  decode: ({ months, ...kept }) => ({
+    ...kept,
+    keyLimits: null,
+    months: mapped(months, ({ account, crossed }) => ({ account, keys: null, crossed })),
+  }),
+  encode: ({ keyLimits: _each, months, ...kept }) => ({
+    ...kept,
+    months: mapped(months, ({ account, crossed }) => ({ account, crossed })),
+  }),
+});
+
+const mapped = <V, W>(record: Readonly<Record<string, V>>, change: (value: V) => W): Record<string, W> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+
+/**
+ * All of an account but what there may be any number of, each of which is kept by itself: its exceptions, and its parts
+ * (stored-parts.ts).
+ */
 export const openAccountSchema = z.strictObject({
   type: z.literal('open'),
   accountId: z.string(),
@@ -123,7 +150,8 @@ export const openAccountSchema = z.strictObject({
   openedAtMs: ms,
   /** Why the account is suspended; null when it is not. */
   suspended: z.string().nullable(),
-  keys: z.record(z.string(), apiKey),
+  /** How many keys have been issued. */
+  keysIssued: z.int().min(0),
   /** In burn order. */
   grants: z.array(grant),
   /** The part below one micro-USD that the next debit takes along. */
@@ -132,7 +160,7 @@ export const openAccountSchema = z.strictObject({
   uncovered: microUsdField,
   /** Granted less expired, revoked and debited. */
   balance: balanceField,
-  spend: spendStateSchema,
+  spend: spendSchema,
   billing: billingSchema,
   /** What proxies may admit requests against, by lease id; none where one proxy has all. */
   leases: z.record(z.string(), lease),
@@ -141,13 +169,15 @@ export const openAccountSchema = z.strictObject({
 export type OpenAccount = Omit<z.infer<typeof openAccountSchema>, 'exceptions'> & {
   /** What could not be debited as it came, until an operator has decided. */
   exceptions: ExceptionsState;
+  /** By id. Of revoked ones there may be any number: no event copies them. */
+  keys: KeyedTree<ApiKey>;
 };
 
 /** The state of a stream without events, or of an account. */
 export type AccountState = { readonly type: 'unopened' } | OpenAccount;
 
 export const INITIAL_ACCOUNT: AccountState = { type: 'unopened' };
-export const INITIAL_SPEND: SpendState = { accountLimit: null, keyLimits: {}, otherLimits: null, months: {} };
+export const INITIAL_SPEND: SpendState = { accountLimit: null, keyLimits: null, otherLimits: null, months: {} };
 export const NO_LEASES: OpenAccount['leases'] = Object.freeze({});
 export const NO_CARRY = picoUsd(0n);
 export const NOTHING = microUsd(0n);

@@ -4,7 +4,8 @@ import type { AccountState, ApiKey, OpenAccount } from './account-state.ts';
 import { type AccountCommand, accountNotFound, type CommandRefusal } from './commands.ts';
 import { decide } from './decide.ts';
 import { keyNotFound } from './decide-keys.ts';
-import { isSameMember, memberOfKey, roleOf } from './members.ts';
+import { entryOf } from './keyed-tree.ts';
+import { isSameMember, keysAsIssued, memberOfKey, roleOf } from './members.ts';
 
 /** What is asked of an account: a command, or a reading of it. */
 export type Asked = AccountCommand | { readonly type: Reading };
@@ -41,9 +42,9 @@ export function authorizeAction(actor: Actor, action: Action, state: AccountStat
 export const decideAs = (actor: Actor, command: AccountCommand, state: AccountState): AccountEvent[] | CommandRefusal =>
   authorize(actor, command, state) ?? decide(command, state);
 
-/** The keys that an actor may see, of an account that it may list the keys of. */
+/** The keys that an actor may see, of an account that it may list the keys of; in the order in which they were issued. */
 export function keysFor(actor: Actor, state: OpenAccount): ApiKey[] {
-  const keys = Object.values(state.keys);
+  const keys = keysAsIssued(state);
   const reach = actor.type === 'member' ? reachOf('ListKeys', roleOf(state, actor.email) ?? 'member') : 'any';
   return actor.type === 'member' && reach !== 'any' ? keys.filter((key) => isOf(actor.email, key, state)) : keys;
 }
@@ -65,7 +66,7 @@ function refuseOthers(asked: Asked, email: string, state: OpenAccount): CommandR
       ? null
       : refused("member may issue no keys but the member's own");
   if (asked.type !== 'RevokeKey' && asked.type !== 'RotateKey') return null;
-  const key = Object.hasOwn(state.keys, asked.keyId) ? state.keys[asked.keyId] : undefined;
+  const key = entryOf(state.keys, asked.keyId);
   return key !== undefined && isOf(email, key, state) ? null : keyNotFound(asked.keyId);
 }
 

@@ -4,6 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import type { ApiKey, OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { memberNotFound } from './decide-members.ts';
+import { entryOf, valuesOf } from './keyed-tree.ts';
 import { isSameMember, memberOfKey, roleOf } from './members.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -12,7 +13,7 @@ const instant = (ms: number): string => new Date(ms).toISOString();
 
 export function issueKey(command: CommandOf<'IssueKey'>, state: OpenAccount): Decision {
   const { keyId, name, sha256, last4, issuer, expiresAtMs, models, monthlyLimit, nowMs } = command;
-  if (Object.hasOwn(state.keys, keyId)) return commandRefused('key_exists', `key ${keyId} was already issued`);
+  if (entryOf(state.keys, keyId) !== undefined) return commandRefused('key_exists', `key ${keyId} was already issued`);
   if (expiresAtMs !== null && expiresAtMs <= nowMs)
     return commandRefused('invalid_period', 'expiresAt: must be in the future');
   const whose = memberOfKey(state, { member: command.member ?? null });
@@ -36,7 +37,7 @@ function whyFull(
   state: OpenAccount,
   { whose, nowMs }: { readonly whose: string | null; readonly nowMs: number },
 ): CommandRefusal | null {
-  const valid = Object.values(state.keys).filter(
+  const valid = [...valuesOf(state.keys)].filter(
     ({ revokedAtMs, expiresAtMs }) => revokedAtMs === null && (expiresAtMs === null || expiresAtMs > nowMs),
   );
   const own = whose === null ? [] : valid.filter((key) => isSameMember(memberOfKey(state, key), whose));
@@ -74,7 +75,7 @@ export const keyNotFound = (keyId: KeyId): CommandRefusal =>
   commandRefused('key_not_found', `the account has no key ${keyId}`);
 
 function keyInUse(keyId: KeyId, { keys }: OpenAccount): ApiKey | CommandRefusal {
-  const key = Object.hasOwn(keys, keyId) ? keys[keyId] : undefined;
+  const key = entryOf(keys, keyId);
   if (key === undefined) return keyNotFound(keyId);
   if (key.revokedAtMs !== null)
     return commandRefused('key_already_revoked', `key ${keyId} was revoked at ${instant(key.revokedAtMs)}`);

@@ -6,6 +6,7 @@ import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { keyNotFound } from './decide-keys.ts';
 import { memberNotFound } from './decide-members.ts';
+import { entryOf } from './keyed-tree.ts';
 import { memberKey } from './members.ts';
 import { kindOf, limitOf } from './spend-limits.ts';
 
@@ -16,7 +17,7 @@ export function setSpendLimit(
   const { keyId, member: asked = null, limit } = command;
   if (keyId !== null && asked !== null)
     return commandRefused('ambiguous_scope', 'a limit is of a key or of a member, not of both');
-  if (keyId !== null && !Object.hasOwn(state.keys, keyId)) return keyNotFound(keyId);
+  if (keyId !== null && entryOf(state.keys, keyId) === undefined) return keyNotFound(keyId);
   // As it was written down when the member came.
   const member = asked === null ? null : emailOf(asked, state);
   if (asked !== null && member === null) return memberNotFound(asked);

@@ -4,6 +4,7 @@ import { amountsAfter, evolve } from './evolve.ts';
 import { nextUsage, usageOfDebit } from './exceptions.ts';
 import type { ExceptionsState } from './exceptions-state.ts';
 import { remainingAfter } from './grants.ts';
+import { withEntry } from './keyed-tree.ts';
 import { withLeaseReduced } from './leases.ts';
 import { monthOfSpend, spentAfter } from './spend.ts';
 
@@ -19,7 +20,7 @@ export class OwnParts {
   grant: Grant | null = null;
   spend: SpendState | null = null;
   months: SpendState['months'] | null = null;
-  /** The one that was debited last, with its keys. */
+  /** The one that was debited last; its keys are a tree, which shares with those before it. */
   month: SpendOfMonth | null = null;
 }
 
@@ -58,7 +59,7 @@ function withDebit(state: OpenAccount, debit: CreditsDebited, own: OwnParts): Op
   if (remaining !== null) ownGrant(next, index, own).remaining = remaining;
   const month = ownMonth(next, debit, own);
   month.account = spent.account;
-  month.keys[debit.keyId] = spent.key;
+  month.keys = withEntry(month.keys, debit.keyId, spent.key);
   next.carry = carry;
   next.uncovered = uncovered;
   next.balance = balance;
@@ -82,6 +83,6 @@ function ownMonth(state: OpenAccount, { month: name }: Pick<EventData<'CreditsDe
   if (own.spend !== state.spend) own.spend = state.spend = { ...state.spend };
   if (own.months !== own.spend.months) own.months = own.spend.months = { ...own.spend.months };
   const month = monthOfSpend(own.spend, name);
-  if (own.month !== month) own.month = own.months[name] = { ...month, keys: { ...month.keys } };
+  if (own.month !== month) own.month = own.months[name] = { ...month };
   return own.month;
 }

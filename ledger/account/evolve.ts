@@ -23,6 +23,7 @@ import { evolveExceptions } from './exceptions.ts';
 import { NO_EXCEPTIONS } from './exceptions-state.ts';
 import { withExpired, withGrant, withoutShares, withReinstated } from './grants.ts';
 import { keptAmount, keptBalance } from './kept-amount.ts';
+import { entryOf, withEntry } from './keyed-tree.ts';
 import { withLease, withLeaseNarrowed, withLeaseReduced, withLimitSet } from './leases.ts';
 import { openedOrganization, withMember, withoutMember, withRole } from './members.ts';
 import { withPayments } from './payments.ts';
@@ -58,7 +59,8 @@ const opened = (data: EventData<'AccountOpened'>): OpenAccount => ({
   plan: 'trial',
   openedAtMs: Date.parse(data.openedAt),
   suspended: null,
-  keys: {},
+  keys: null,
+  keysIssued: 0,
   grants: [],
   carry: NO_CARRY,
   uncovered: NOTHING,
@@ -72,8 +74,7 @@ const opened = (data: EventData<'AccountOpened'>): OpenAccount => ({
 function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'AccountOpened' }>): OpenAccount {
   switch (event.type) {
     case 'ApiKeyIssued':
-      if (Object.hasOwn(state.keys, event.data.keyId)) throw new Error(`key ${event.data.keyId} is issued twice`);
-      return { ...state, keys: { ...state.keys, [event.data.keyId]: issued(event.data) } };
+      return withIssued(state, event.data);
     case 'ApiKeyRotated':
       return withKey(state, event.data.keyId, (key) => rotated(key, event.data));
     case 'ApiKeyRevoked':
@@ -169,18 +170,23 @@ const closedStatement = ({
 const lessBy = ({ balance }: OpenAccount, { amount }: { readonly amount: MicroUsd }): MicroUsd =>
   keptBalance(balance - amount);
 
-const issued = (data: EventData<'ApiKeyIssued'>): ApiKey => ({
-  keyId: data.keyId,
-  name: data.name,
-  sha256: data.sha256,
-  last4: data.last4,
-  member: data.member,
-  previous: null,
-  issuer: data.issuer,
-  expiresAtMs: data.expiresAt === null ? null : Date.parse(data.expiresAt),
-  models: data.models,
-  revokedAtMs: null,
-});
+function withIssued(state: OpenAccount, data: EventData<'ApiKeyIssued'>): OpenAccount {
+  if (entryOf(state.keys, data.keyId) !== undefined) throw new Error(`key ${data.keyId} is issued twice`);
+  const key: ApiKey = {
+    keyId: data.keyId,
+    number: state.keysIssued,
+    name: data.name,
+    sha256: data.sha256,
+    last4: data.last4,
+    member: data.member,
+    previous: null,
+    issuer: data.issuer,
+    expiresAtMs: data.expiresAt === null ? null : Date.parse(data.expiresAt),
+    models: data.models,
+    revokedAtMs: null,
+  };
+  return { ...state, keys: withEntry(state.keys, key.keyId, key), keysIssued: state.keysIssued + 1 };
+}
 
 const rotated = (key: ApiKey, { sha256, last4, previousUntil }: EventData<'ApiKeyRotated'>): ApiKey => ({
   ...key,
@@ -190,9 +196,9 @@ const rotated = (key: ApiKey, { sha256, last4, previousUntil }: EventData<'ApiKe
 });
 
 function withKey(state: OpenAccount, keyId: KeyId, change: (key: ApiKey) => ApiKey): OpenAccount {
-  const key = state.keys[keyId];
+  const key = entryOf(state.keys, keyId);
   if (key === undefined) throw new Error(`account ${state.accountId} has no key ${keyId}`);
-  return { ...state, keys: { ...state.keys, [keyId]: change(key) } };
+  return { ...state, keys: withEntry(state.keys, keyId, change(key)) };
 }
 
 type Debit = Pick<

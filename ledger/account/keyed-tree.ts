@@ -74,6 +74,57 @@ export function* valuesOf<V>(tree: KeyedTree<V>): Generator<V> {
   for (const [, value] of entriesOf(tree)) yield value;
 }
 
+/** The same of entries in whatever order. */
+export const treeOfSorted = <V>(entries: Iterable<readonly [key: string, value: V]>): KeyedTree<V> =>
+  treeOf([...entries].sort(([one], [other]) => (one < other ? -1 : Number(one > other))));
+
+interface EntryChange<V> {
+  readonly key: string;
+  /** Undefined where there was none, or is none any more. */
+  readonly was: V | undefined;
+  readonly is: V | undefined;
+}
+
+/** The entries of one tree that the other has otherwise, or not. What both share is not looked at. */
+export function* changesOf<V>(before: KeyedTree<V>, after: KeyedTree<V>): Generator<EntryChange<V>> {
+  if (before === after) return;
+  if (before === null || after === null) {
+    for (const [key, was] of entriesOf(before)) yield { key, was, is: undefined };
+    for (const [key, is] of entriesOf(after)) yield { key, was: undefined, is };
+    return;
+  }
+  // Of both the one that stands above is in the other at its top, or nowhere.
+  const top = before.key === after.key || isAbove(after, before) ? after : before;
+  const [was, is] = [atTop(before, top.key), atTop(after, top.key)];
+  yield* changesOf(was.left, is.left);
+  if (was.value !== is.value) yield { key: top.key, was: was.value, is: is.value };
+  yield* changesOf(was.right, is.right);
+}
+
+/** What stands before a key, at it, and behind it. */
+function atTop<V>(node: KeyedNode<V>, key: string): Pick<KeyedNode<V | undefined>, 'value'> & Sides<V> {
+  return node.key === key ? node : { value: undefined, ...sidesOf(node, key) };
+}
+
+interface Sides<V> {
+  readonly left: KeyedTree<V>;
+  readonly right: KeyedTree<V>;
+}
+
+/** A tree without the key, divided by it. */
+function sidesOf<V>(tree: KeyedTree<V>, key: string): Sides<V> {
+  if (tree === null) return { left: null, right: null };
+  if (tree.key < key) {
+    const { left, right } = sidesOf(tree.right, key);
+    return { left: { ...tree, right: left }, right };
+  }
+  const { left, right } = sidesOf(tree.left, key);
+  return { left, right: { ...tree, left: right } };
+}
+
+/** As an object by key, for people and files. */
+export const recordOf = <V>(tree: KeyedTree<V>): Record<string, V> => Object.fromEntries(entriesOf(tree));
+
 /** All keys of the one stand before all of the other. */
 function joined<V>(left: KeyedTree<V>, right: KeyedTree<V>): KeyedTree<V> {
   if (left === null) return right;

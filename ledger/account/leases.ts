@@ -4,6 +4,7 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type Grant, type Lease, NOTHING, type OpenAccount, type SpendState } from './account-state.ts';
 import { isUsable, usableCredits } from './grants.ts';
 import { keptAmount } from './kept-amount.ts';
+import { entryOf } from './keyed-tree.ts';
 import { keysOfMember } from './members.ts';
 import { monthOf } from './month.ts';
 import { paidByExpired, type StartedHold } from './paid-by-expired.ts';
@@ -15,7 +16,7 @@ type Leases = OpenAccount['leases'];
 
 /** A lease is for one key where a hard monthly limit is that key's or its member's, and for all other keys together. */
 export const leaseScope = (account: OpenAccount, keyId: KeyId): KeyId | null =>
-  account.spend.keyLimits[keyId] === undefined && memberLimitOf(account, keyId) === null ? null : keyId;
+  entryOf(account.spend.keyLimits, keyId) === undefined && memberLimitOf(account, keyId) === null ? null : keyId;
 
 /** What a lease is for: a key with a limit, or all others; requests that start before an instant; and whose they are. */
 export interface LeaseTerms extends Pick<Lease, 'keyId' | 'requestsBeforeMs' | 'proxy' | 'epoch'> {
@@ -154,7 +155,7 @@ export function leftBeside(
   const { accountLimit, keyLimits } = account.spend;
   const month = monthOfSpend(account.spend, monthOf(nowMs));
   const leased = sumOfLeases(leases);
-  const keyLimit = scope === null ? undefined : keyLimits[scope];
+  const keyLimit = scope === null ? undefined : entryOf(keyLimits, scope);
   const ofMember = scope === null ? null : memberLimitOf(account, scope);
   return {
     credit: microUsd(

@@ -2,6 +2,7 @@ import type { EventData } from '../../contracts/events.ts';
 import type { KeyId } from '../../contracts/ids.ts';
 import type { Role } from '../../contracts/permissions.ts';
 import type { ApiKey, OpenAccount } from './account-state.ts';
+import { valuesOf, withEntry } from './keyed-tree.ts';
 import type { Organization } from './organization-state.ts';
 
 /** E-mails are the same in capital letters. */
@@ -19,9 +20,13 @@ export function roleOf({ organization: { members } }: Pick<OpenAccount, 'organiz
 export const memberOfKey = ({ email }: Pick<OpenAccount, 'email'>, { member }: Pick<ApiKey, 'member'>): string =>
   member ?? email;
 
+/** All of an account's keys, in the order in which they were issued. */
+export const keysAsIssued = ({ keys }: Pick<OpenAccount, 'keys'>): ApiKey[] =>
+  [...valuesOf(keys)].sort((one, other) => one.number - other.number);
+
 /** Also those that were revoked: what they have spent, and hold, is the member's. */
 export const keysOfMember = (state: Pick<OpenAccount, 'keys' | 'email'>, email: string): KeyId[] =>
-  Object.values(state.keys).flatMap((key) => (isSameMember(memberOfKey(state, key), email) ? [key.keyId] : []));
+  [...valuesOf(state.keys)].flatMap((key) => (isSameMember(memberOfKey(state, key), email) ? [key.keyId] : []));
 
 export const ownersOf = ({ organization: { members } }: Pick<OpenAccount, 'organization'>): number =>
   Object.values(members).filter(({ role }) => role === 'owner').length;
@@ -52,9 +57,9 @@ export function withoutMember(
   const { [memberKey(email)]: removed, ...members } = state.organization.members;
   if (removed === undefined) throw new Error(`account ${state.accountId} has no member ${email}`);
   const revokedAtMs = Date.parse(removedAt);
-  const keys = Object.entries(state.keys).map(([id, key]): [string, ApiKey] => [
-    id,
-    key.revokedAtMs === null && isSameMember(memberOfKey(state, key), email) ? { ...key, revokedAtMs } : key,
-  ]);
-  return { organization: { ...state.organization, members }, keys: Object.fromEntries(keys) };
+  let { keys } = state;
+  for (const key of valuesOf(state.keys))
+    if (key.revokedAtMs === null && isSameMember(memberOfKey(state, key), email))
+      keys = withEntry(keys, key.keyId, { ...key, revokedAtMs });
+  return { organization: { ...state.organization, members }, keys };
 }

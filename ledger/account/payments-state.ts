@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { attemptIdField, microUsdField, paymentIdField } from '../../contracts/event-fields.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { entriesOf, entryOf, type KeyedTree, withEntry, withoutEntry } from './keyed-tree.ts';
+import { entryOf, type KeyedTree, recordOf, treeOfSorted, valuesOf, withEntry, withoutEntry } from './keyed-tree.ts';
 import { monthOf } from './month.ts';
 import { paidPeriodSchema } from './plan-state.ts';
 
@@ -16,7 +16,7 @@ const paymentMethod = z.strictObject({
   consentedAtMs: ms,
 });
 
-const attempt = z.strictObject({
+export const attemptSchema = z.strictObject({
   attemptId: attemptIdField,
   kind: z.enum(['purchase', 'reload', 'renewal', 'upgrade']),
   provider: z.string(),
@@ -34,7 +34,7 @@ const attempt = z.strictObject({
     z.strictObject({ disputeId: z.string(), amount: microUsdField, outcome: z.enum(['won', 'lost']).nullable() }),
   ),
 });
-export type PaymentAttempt = z.infer<typeof attempt>;
+export type PaymentAttempt = z.infer<typeof attemptSchema>;
 
 const reload = z.strictObject({
   threshold: microUsdField,
@@ -60,7 +60,8 @@ const storedPayments = z.strictObject({
   method: paymentMethod.nullable(),
   /** When the last one was removed: a consent of before is none any more, however often it is told. Null is never. */
   methodRemovedAtMs: ms.nullable(),
-  attempts: z.record(z.string(), attempt),
+  /** By id, those that are open; the others are kept each by itself (stored-parts.ts). */
+  attempts: z.record(z.string(), attemptSchema),
   /** Null where it was never configured. */
   reload: reload.nullable(),
 });
@@ -84,9 +85,9 @@ export const NO_PAYMENTS: PaymentsState = Object.freeze({
 export const paymentsSchema = z.codec(storedPayments, z.custom<PaymentsState>(), {
   decode: ({ attempts, ...others }) =>
     Object.values(attempts).reduce<PaymentsState>(withAttempt, { ...NO_PAYMENTS, ...others }),
-  encode: ({ attempts, open: _open, reloaded: _reloaded, ...kept }) => ({
+  encode: ({ attempts: _attempts, open, reloaded: _reloaded, ...kept }) => ({
     ...kept,
-    attempts: Object.fromEntries(entriesOf(attempts)),
+    attempts: recordOf(open),
   }),
 });
 
@@ -109,6 +110,21 @@ export function withAttempt(payments: PaymentsState, attempt: PaymentAttempt): P
       reloaded === 0n
         ? withoutEntry(payments.reloaded, month)
         : withEntry(payments.reloaded, month, microUsd(reloaded)),
+  };
+}
+
+/** With all that are not open, at once. */
+export function withEndedAttempts(payments: PaymentsState, ended: readonly PaymentAttempt[]): PaymentsState {
+  const all = [...valuesOf(payments.open), ...ended];
+  const reloaded = new Map<string, MicroUsd>();
+  for (const attempt of all) {
+    const [month, amount] = [monthOf(attempt.startedAtMs), reloadedBy(attempt)];
+    if (amount > 0n) reloaded.set(month, microUsd((reloaded.get(month) ?? 0n) + amount));
+  }
+  return {
+    ...payments,
+    attempts: treeOfSorted(all.map((attempt) => [attempt.attemptId, attempt])),
+    reloaded: treeOfSorted(reloaded),
   };
 }
 

@@ -4,6 +4,7 @@ import type { KeyId } from '../../contracts/ids.ts';
 import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
 import type { MicroUsd } from '../../contracts/money.ts';
 import type { OpenAccount, OtherLimits, SpendState } from './account-state.ts';
+import { entryOf, withEntry, withoutEntry } from './keyed-tree.ts';
 import { memberKey, memberOfKey } from './members.ts';
 
 /** Whose a monthly limit is: a key's, a member's, or where neither is named the account's. */
@@ -40,7 +41,7 @@ function hardLimitOf(
   { accountLimit, keyLimits, otherLimits }: SpendState,
   { keyId, member }: LimitScope,
 ): MicroUsd | null {
-  if (keyId !== null) return keyLimits[keyId] ?? null;
+  if (keyId !== null) return entryOf(keyLimits, keyId) ?? null;
   return member === null ? accountLimit : (otherLimits?.members[memberKey(member)] ?? null);
 }
 
@@ -50,7 +51,7 @@ export function memberLimitOf(
   keyId: KeyId,
 ): { readonly member: string; readonly limit: MicroUsd } | null {
   const { otherLimits } = account.spend;
-  const key = otherLimits === null ? undefined : account.keys[keyId];
+  const key = otherLimits === null ? undefined : entryOf(account.keys, keyId);
   if (otherLimits === null || key === undefined) return null;
   const member = memberOfKey(account, key);
   const limit = otherLimits.members[memberKey(member)];
@@ -78,7 +79,7 @@ export function withLimit(spend: SpendState, set: EventData<'SpendLimitSet'>): S
 
 export const withHardLimit = (spend: SpendState, keyId: KeyId, limit: MicroUsd | null): SpendState => ({
   ...spend,
-  keyLimits: withValue(spend.keyLimits, keyId, limit),
+  keyLimits: limit === null ? withoutEntry(spend.keyLimits, keyId) : withEntry(spend.keyLimits, keyId, limit),
 });
 
 /** Null takes it away. */

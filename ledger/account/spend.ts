@@ -3,10 +3,11 @@ import type { KeyId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { NOTHING, type OpenAccount, type SpendOfMonth, type SpendState } from './account-state.ts';
 import { keptAmount } from './kept-amount.ts';
+import { entryOf, withEntry } from './keyed-tree.ts';
 import { keysOfMember } from './members.ts';
 import { limitName, withHardLimit, withLimit } from './spend-limits.ts';
 
-const EMPTY_MONTH: SpendOfMonth = { account: NOTHING, keys: {}, crossed: [] };
+const EMPTY_MONTH: SpendOfMonth = { account: NOTHING, keys: null, crossed: [] };
 
 /**
  * Limits and what was spent against them, by calendar month of the request's start. There is no reset: a month is a
@@ -42,7 +43,7 @@ export function evolveSpend(spend: SpendState, event: AccountEvent): SpendState 
 
 export const monthOfSpend = (spend: SpendState, month: string): SpendOfMonth => spend.months[month] ?? EMPTY_MONTH;
 
-export const spentByKey = (month: SpendOfMonth, keyId: KeyId): MicroUsd => month.keys[keyId] ?? NOTHING;
+export const spentByKey = (month: SpendOfMonth, keyId: KeyId): MicroUsd => entryOf(month.keys, keyId) ?? NOTHING;
 
 /** A member's spending of a month is that of the member's keys. */
 export const spentByMember = (
@@ -53,12 +54,10 @@ export const spentByMember = (
 
 function withSpent(spend: SpendState, month: string, keyId: KeyId, amount: bigint): SpendState {
   const before = monthOfSpend(spend, month);
-  // Copied and then set: a name that is computed within the braces takes half as long again, for each debit of a replay.
-  const keys = { ...before.keys };
   const { account, key } = spentAfter(before, keyId, amount);
-  keys[keyId] = key;
+  // Copied and then set: a name that is computed within the braces takes half as long again, for each debit of a replay.
   const months = { ...spend.months };
-  months[month] = { ...before, account, keys };
+  months[month] = { ...before, account, keys: withEntry(before.keys, keyId, key) };
   return { ...spend, months };
 }
 

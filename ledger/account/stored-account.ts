@@ -4,27 +4,22 @@ import type { RequestId } from '../../contracts/ids.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import { textDecoderOf } from '../../contracts/schema-decoder.ts';
 import { encoderOf } from '../../contracts/schema-encoder.ts';
-import {
-  ACCOUNT_STATE_VERSION,
-  INITIAL_SPEND,
-  NO_LEASES,
-  type OpenAccount,
-  openAccountSchema,
-  type SpendState,
-} from './account-state.ts';
+import { INITIAL_SPEND, NO_LEASES, type OpenAccount, openAccountSchema, type SpendState } from './account-state.ts';
 import { NO_BILLING } from './billing-state.ts';
 import { openException } from './exceptions.ts';
 import { billingExceptionSchema, type ExceptionsState, exceptionEndSchema, NO_EXCEPTIONS } from './exceptions-state.ts';
 import { entryOf, treeOf } from './keyed-tree.ts';
 import { memberKey } from './members.ts';
+import { isOpen, type PaymentAttempt } from './payments-state.ts';
+import { STORED_PARTS, type StoredPart } from './stored-parts.ts';
 
 const encodeAccount = encoderOf(openAccountSchema);
 const decodeAccount = textDecoderOf(openAccountSchema);
 const encodeException = encoderOf(billingExceptionSchema);
 const decodeException = textDecoderOf(billingExceptionSchema);
 
-/** An account's state as text, without its exceptions: each is a text of its own, and changes by itself. */
-export function accountText({ exceptions, ...account }: OpenAccount): string {
+/** An account's state as text, without its exceptions and its parts: each is a text of its own, and changes by itself. */
+export function accountText({ exceptions, keys: _keys, ...account }: OpenAccount): string {
   const { open: _open, ended: _ended, ...inSum } = exceptions;
   return JSON.stringify(encodeAccount({ ...account, exceptions: inSum }));
 }
@@ -45,12 +40,13 @@ export function storedException({ exceptions }: OpenAccount, requestId: RequestI
   return { state, text: '' };
 }
 
-/** What `accountText` gave; its exceptions follow one by one. @throws Error where it is not of that form */
+/** What `accountText` gave; its exceptions and its parts follow one by one. @throws Error where it is not of that form */
 export function accountOfText(text: string): OpenAccount {
   const account = decodeAccount(text);
   const { billing, exceptions, leases, spend } = account;
   // What most accounts have nothing of stands in memory once.
   return Object.assign(account, {
+    keys: null,
     spend: isInitial(spend) ? INITIAL_SPEND : spend,
     billing: isDeepStrictEqual(billing, NO_BILLING) ? NO_BILLING : billing,
     leases: isEmpty(leases) ? NO_LEASES : leases,
@@ -97,7 +93,7 @@ function withUpgrade(billing: BillingJson): AccountJson {
   const plan = (billing.plan ?? null) as AccountJson | null;
   if (plan === null) return billing;
   const { unlessPaid, ...next } = (plan.next ?? {}) as AccountJson;
-  const attempt = (billing.payments.attempts as Attempts)[String(unlessPaid)];
+  const attempt = (billing.payments.attempts as Rows)[String(unlessPaid)];
   const upgrade = (attempt?.period as AccountJson | undefined)?.plan ?? null;
   return { ...billing, plan: { ...plan, next: plan.next === null ? null : next, upgrade } };
 }
@@ -113,7 +109,7 @@ function withDeclined({ plan: stored, ...billing }: BillingJson): AccountJson {
 function withUnanswered({ payments, ...billing }: BillingJson): AccountJson {
   const reload = (payments.reload ?? null) as AccountJson | null;
   if (reload === null) return { ...billing, payments };
-  const counted = Object.values(payments.attempts as Attempts)
+  const counted = Object.values(payments.attempts as Rows)
     .filter(({ kind, state }) => kind === 'reload' && (state === 'failed' || state === 'abandoned'))
     .toSorted((one, other) => Number(other.startedAtMs) - Number(one.startedAtMs))
     .slice(0, Number(reload.declines));
@@ -130,13 +126,13 @@ const withoutSetOff = ({ revocations, ...billing }: BillingJson): AccountJson =>
 
 const withoutPlan = ({ payments, ...billing }: BillingJson): AccountJson => ({
   ...billing,
-  payments: { ...payments, attempts: mapped(payments.attempts as Attempts, (one) => ({ ...one, period: null })) },
+  payments: { ...payments, attempts: mapped(payments.attempts as Rows, (one) => ({ ...one, period: null })) },
   ...{ plan: null, endedPlan: null },
 });
 
-type Attempts = Readonly<Record<string, AccountJson>>;
+type Rows = Readonly<Record<string, AccountJson>>;
 
-const mapped = (rows: Attempts, change: (row: AccountJson) => AccountJson): Attempts =>
+const mapped = (rows: Rows, change: (row: AccountJson) => AccountJson): Rows =>
   Object.fromEntries(Object.entries(rows).map(([id, row]) => [id, change(row)]));
 
 /** Of one person, who has all of its keys, none of them rotated. */
@@ -149,21 +145,54 @@ function withoutMembers({ email, openedAtMs, keys }: AccountJson): AccountJson {
   };
 }
 
-/** What makes a text of an earlier version what `accountText` gives now; null where nothing can. */
-export function accountTextUpcaster(version: number): ((text: string) => string) | null {
-  const steps = Array.from(
-    { length: Math.max(0, ACCOUNT_STATE_VERSION - version) },
-    (_, at) => UPCASTERS[version + at],
+/** What makes of a text of an earlier version the account, without its exceptions; null where nothing can. */
+export function accountUpcaster(version: number): ((text: string) => OpenAccount) | null {
+  const steps = Array.from({ length: Math.max(0, WITH_PARTS - version) }, (_, at) => UPCASTERS[version + at]);
+  if (version > WITH_PARTS || !steps.every((step) => step !== undefined)) return null;
+  return (text) => ofOneText(steps.reduce((before, step) => step(before), JSON.parse(text) as AccountJson));
+}
+
+/** The last version that has an account's parts in its own text. */
+const WITH_PARTS = 17;
+
+/** Keys stood in it in the order in which they were issued. */
+function ofOneText({ keys, spend, billing, ...others }: AccountJson): OpenAccount {
+  const numbered = Object.entries(keys as Rows).map(([id, key], number): [string, object] => [id, { ...key, number }]);
+  const { keyLimits, months, ...ofSpend } = spend as AccountJson & { readonly months: Rows };
+  const { payments, ...ofBilling } = billing as BillingJson;
+  const [open, ended] = [true, false].map((isIt) =>
+    Object.entries(payments.attempts as Rows).filter(
+      ([, attempt]) => isOpen(attempt as Pick<PaymentAttempt, 'state'>) === isIt,
+    ),
   );
-  if (steps.length === 0 || !steps.every((step) => step !== undefined)) return null;
-  return (text) => {
-    const account = steps.reduce((before, step) => step(before), JSON.parse(text) as AccountJson);
-    return accountText(accountOfText(JSON.stringify(account)));
-  };
+  const alone = accountOfText(
+    JSON.stringify({
+      ...{ ...others, keysIssued: numbered.length },
+      spend: { ...ofSpend, months: mapped(months, ({ keys: _keys, ...month }) => month) },
+      billing: { ...ofBilling, payments: { ...payments, attempts: Object.fromEntries(open ?? []) } },
+    }),
+  );
+  const spent = Object.entries(months).flatMap(([month, of]) =>
+    Object.entries(of.keys as object).map(([key, amount]): [string, unknown] => [`${month} ${key}`, amount]),
+  );
+  const parts: [StoredPart, Iterable<readonly [string, unknown]>][] = [
+    [STORED_PARTS.keys, numbered],
+    [STORED_PARTS.keyLimits, Object.entries(keyLimits as object)],
+    [STORED_PARTS.spentByKeys, spent],
+    [STORED_PARTS.endedAttempts, ended ?? []],
+  ];
+  return parts.reduce(
+    (account, [part, rows]) =>
+      part.put(
+        account,
+        [...rows].map(([id, value]) => [id, JSON.stringify(value)]),
+      ),
+    alone,
+  );
 }
 
 const isInitial = ({ accountLimit, keyLimits, otherLimits, months }: SpendState): boolean =>
-  accountLimit === null && isEmpty(keyLimits) && otherLimits === null && isEmpty(months);
+  accountLimit === null && keyLimits === null && otherLimits === null && isEmpty(months);
 
 type InSum = Omit<ExceptionsState, 'open' | 'ended'>;
 

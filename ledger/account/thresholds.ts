@@ -1,6 +1,7 @@
 import type { AccountEvent, CreditsDebited } from '../../contracts/events.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
+import { entryOf } from './keyed-tree.ts';
 import { memberKey, memberOfKey } from './members.ts';
 import { monthOfSpend, spentByMember } from './spend.ts';
 import { kindOf, type LimitScope, limitName, limitOf } from './spend-limits.ts';
@@ -16,14 +17,14 @@ export function thresholdsCrossed(state: OpenAccount, debit: Spent): AccountEven
   const { accountLimit, keyLimits, otherLimits } = state.spend;
   const { keyId } = debit;
   // Most accounts have none.
-  if (accountLimit === null && otherLimits === null && keyLimits[keyId] === undefined) return [];
+  if (accountLimit === null && otherLimits === null && entryOf(keyLimits, keyId) === undefined) return [];
   const ofAccount = crossedIn(state, debit, { keyId: null, member: null }, debit.monthToDateAfter);
   const ofKey = crossedIn(state, debit, { keyId, member: null }, debit.keyMonthToDateAfter);
   return [...ofAccount, ...(otherLimits === null ? [] : crossedByMember(state, debit)), ...ofKey];
 }
 
 function crossedByMember(state: OpenAccount, debit: Spent): AccountEvent[] {
-  const key = state.keys[debit.keyId];
+  const key = entryOf(state.keys, debit.keyId);
   if (key === undefined) return [];
   const whose = memberOfKey(state, key);
   // As it was written down when the member came; who has left is called as the key says it.

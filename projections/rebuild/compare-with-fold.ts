@@ -3,7 +3,6 @@ import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import {
   type AccountId,
-  accountId,
   accountOfStream,
   accountStream,
   CATALOG_STREAM,
@@ -12,16 +11,15 @@ import {
   type Revision,
 } from '../../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf, cannotFollow } from '../../ledger/account/account-event.ts';
-import { accountOfText } from '../../ledger/account/stored-account.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
-import { BalanceView } from '../balance-view.ts';
+import { BalanceView, KEYS, ofKeyRow } from '../balance-view.ts';
 import { CatalogView } from '../catalog-view.ts';
 import { KeyIndex } from '../key-index.ts';
 import { readFoldedThrough } from '../known-views.ts';
 import { reachedIn } from '../log-view-source.ts';
 import { MonthlyView } from '../monthly-view.ts';
 import { lacking } from '../take-back.ts';
-import { type ColumnValue, numberOf, type StoredView, textOf, type View, type ViewTable } from '../view.ts';
+import { type ColumnValue, numberOf, type StoredView, type View, type ViewTable } from '../view.ts';
 import { ViewGapError } from '../view-gap-error.ts';
 import { LiveRows } from './live-rows.ts';
 import { differencesOf, type RowDifference } from './row-difference.ts';
@@ -111,9 +109,10 @@ class FoldAsFar {
 
   /** Also by the file's rows: of an account's own the fold tells. */
   takeKeysOfOthers(id: AccountId): void {
-    const [table] = new BalanceView().tables;
-    for (const [other, , , , state] of this.#live.rows(table))
-      if (other !== id) this.#keys.addFrom(accountId(textOf(other)), accountOfText(textOf(state)));
+    for (const row of this.#live.rows(KEYS)) {
+      const [other, key] = ofKeyRow(row);
+      if (other !== id) this.#keys.addFrom(other, key);
+    }
   }
 
   /** @throws Error for an event of the catalog that cannot be read */

@@ -1,6 +1,7 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import type { ApiKey } from '../../ledger/account/account-state.ts';
+import { entryOf } from '../../ledger/account/keyed-tree.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { Caller } from '../caller.ts';
 
@@ -27,7 +28,7 @@ export function refuseByKeyNow(
   nowMs: number,
 ): Refusal | null {
   const { state } = accounts.read(accountId);
-  const current = state.type === 'open' ? state.keys[key.keyId] : undefined;
+  const current = state.type === 'open' ? entryOf(state.keys, key.keyId) : undefined;
   // No key is ever forgotten, but views that turn out to be another ledger's are cleared under a request.
   return current === undefined
     ? refusal('not_ready', 'the gateway is catching up with its ledger', 1)

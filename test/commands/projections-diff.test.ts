@@ -51,7 +51,7 @@ describe('gateway projections status', () => {
       files: [{ ...file, state: 'stopped' }],
     });
     const { stdout } = await runHere('projections', 'status', '--data', whole);
-    expect(stdout).toMatch(/^balance +\d+ +stopped +\d+ +0 +0 s +- +1 +[1-9]\d* KiB$/m);
+    expect(stdout).toMatch(/^balance +\d+ +stopped +\d+ +0 +0 s +- +5 +[1-9]\d* KiB$/m);
     expect(stdout).toMatch(/views\.db: \d+ KiB, fed from the log\nno account is set aside\n$/);
   });
 

@@ -207,6 +207,8 @@ describe('tells of what views have and the ledger does not', () => {
   const set = (path: string, value: string): string =>
     `UPDATE accounts SET state = json_set(state, '$.${path}', ${value}) WHERE account_id = 'acct_ada'`;
 
+  const gone = (part: string): string => `DELETE FROM accounts_${part} WHERE account_id = 'acct_ada'`;
+
   it('an account that is in them alone', async () => {
     const verify = await withViews(ALONE);
     const { stdout, exitCode } = await verify('--all');
@@ -225,7 +227,13 @@ describe('tells of what views have and the ledger does not', () => {
     ['a lease', set('leases', "json('{}')"), /^account-acct_ada 64: the views' leases is , should be lease_/m],
     ['a limit', set('spend.accountLimit', "'77'"), /^account-acct_ada 64: the views' limits is account 0\.000077 USD/m],
     ["a key's month", set('spend.months', "json('{}')"), /^account-acct_ada 64: the views' months is , should be 20/m],
-    ['a revoked key', set('keys', "json('{}')"), /^account-acct_ada 64: the views' keys is , should be key_/m],
+    [
+      'what a key has spent',
+      gone('spent'),
+      /^account-acct_ada 64: the views' months is 20\d\d-\d\d [^;]*, should be 20/m,
+    ],
+    ["a key's limit", gone('key_limit'), /^account-acct_ada 64: the views' limits is /m],
+    ['a revoked key', gone('key'), /^account-acct_ada 64: the views' keys is , should be key_/m],
     [
       'a suspension',
       set('suspended', "'x'"),

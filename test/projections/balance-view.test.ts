@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../contracts/events.ts';
-import { revision } from '../../contracts/ids.ts';
+import { attemptId, keyId, paymentId, revision } from '../../contracts/ids.ts';
 import { evolve } from '../../ledger/account/evolve.ts';
 import { BalanceView } from '../../projections/balance-view.ts';
 import type { ViewRow } from '../../projections/view.ts';
@@ -8,15 +8,22 @@ import { given } from '../fixtures/ledger/decider-specification.ts';
 import {
   ACCOUNT,
   granted,
+  KEY,
   keyIssued,
   lifeWith,
+  limitSet,
+  ms,
+  OPENED_AT,
   openAccount,
   opened,
   record,
   requestOf,
   usageOf,
+  usd,
 } from '../fixtures/ledger/example-account.ts';
+import { attempted } from '../fixtures/ledger/many-attempts.ts';
 import { BEYOND_EACH, beyond, lifeWithExceptions } from '../fixtures/ledger/many-exceptions.ts';
+import { lifeWithKeys } from '../fixtures/ledger/many-keys.ts';
 import { storedRows } from './stored-rows.ts';
 
 const EACH = 500;
@@ -33,9 +40,16 @@ const follow = (view: BalanceView, event: AccountEvent) =>
 function restored(rows: readonly ViewRow[]): BalanceView {
   const view = new BalanceView();
   view.restore(storedRows(rows));
-  Array.from(view.survey(() => undefined));
+  Array.from(
+    view.survey(
+      () => undefined,
+      () => undefined,
+    ),
+  );
   return view;
 }
+
+const inText = (_name: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
 
 const dropped: AccountEvent = {
   type: 'ExceptionDropped',
@@ -57,11 +71,14 @@ describe('the balance view', () => {
 
   test('writes of thousands of exceptions those that have changed, whatever else has', () => {
     const view = viewOf(life);
-    expect([...view.takeChanges()]).toHaveLength(1 + 2 * EACH);
+    // And its key, with what it has spent.
+    expect([...view.takeChanges()]).toHaveLength(1 + 2 * EACH + 2);
     const next = given(...life).decided(record(beyond(2 * EACH + 1)));
     for (const event of next) follow(view, event);
     const rows = [...view.takeChanges()];
-    expect(rows.map(({ values }) => values[1])).toEqual([view.revisionOf(ACCOUNT), requestOf(2 * EACH + 1)]);
+    expect(rows.map(({ values }) => values[1])).toEqual([
+      ...[view.revisionOf(ACCOUNT), `2026-11 ${KEY}`, requestOf(2 * EACH + 1)],
+    ]);
     expect(JSON.stringify(rows.map(({ values }) => values)).length).toBeLessThan(3_000);
     follow(view, dropped);
     expect([...view.takeChanges()].map(({ values }) => values.slice(1, 3))).toEqual([
@@ -88,6 +105,65 @@ describe('the balance view', () => {
       view.clear();
       expect(view.read(ACCOUNT).state.type).toBe('unopened');
     }
+  });
+
+  describe('of an account with thousands of keys, each with a limit and spending, and of attempts', () => {
+    const lifeOf = [...lifeWithKeys(2_000), ...Array.from({ length: 2_000 }, (_, number) => attempted(number)).flat()];
+    const reopened = (id: string): AccountEvent => ({
+      type: 'PaymentActionRequired',
+      data: { attemptId: attemptId(id), paymentId: paymentId(`of ${id}`), at: OPENED_AT },
+    });
+
+    test('gives back all from its rows, one by one and together', () => {
+      const view = viewOf(lifeOf);
+      const rows = [...view.takeChanges()];
+      const again = restored(rows);
+      expect(again.read(ACCOUNT)).toEqual(view.read(ACCOUNT));
+      expect([...again.takeChanges()]).toEqual([]);
+      // None of these stands in the account's own row, but the attempts that are open.
+      expect(String(rows[0]?.values[4]).length).toBeLessThan(5_000);
+      expect([...Map.groupBy(rows, ({ table }) => table.name).values()].map((of) => of.length)).toEqual([
+        ...[1, 2_000, 2_000, 2_000, 1_999],
+      ]);
+    });
+
+    test('writes those that have changed, whether they were restored, read or folded', () => {
+      const made = viewOf(lifeOf);
+      const rows = [...made.takeChanges()];
+      for (const view of [made, restored(rows)])
+        for (const isRead of [false, true]) {
+          let last: AccountEvent[] = lifeOf;
+          const written = (...events: readonly AccountEvent[]) => {
+            const before = isRead ? view.read(ACCOUNT) : null;
+            const text = JSON.stringify(before, inText);
+            for (const event of events) follow(view, event);
+            expect(JSON.stringify(before, inText)).toBe(text);
+            last = [...last, ...events];
+            return [...view.takeChanges()]
+              .slice(1)
+              .map(({ table, values, isGone }) => [
+                ...[table.name.replace(/^balance_v\d+_/, ''), values[1], isGone === true ? 'gone' : values[2]],
+              ]);
+          };
+          const id = keyId('key_1900');
+          const spent = (amount: string) => [['spent', '2026-11 key_1900', amount]];
+          const usages = [1, 2].map((number) => usageOf(number, 7, { keyId: id }));
+          if (!isRead) expect(written(...lifeWith(last, ...usages).slice(last.length))).toEqual(spent('"21"'));
+          expect(written(limitSet(5, id))).toEqual([['key_limit', id, '"5"']]);
+          expect(written(limitSet(null, id))).toEqual([['key_limit', id, 'gone']]);
+          const revoked: AccountEvent = { type: 'ApiKeyRevoked', data: { keyId: id, revokedAt: OPENED_AT } };
+          expect(written(revoked)).toEqual([['key', id, expect.stringContaining(`"revokedAtMs":${ms(OPENED_AT)}`)]]);
+          const purchase = isRead ? 'purchase_7' : 'purchase_8';
+          expect(written(reopened(purchase))).toEqual([['attempt', purchase, 'gone']]);
+          const paid = { attemptId: attemptId(purchase), provider: 'manual', paymentId: paymentId(`of ${purchase}`) };
+          expect(written({ type: 'PaymentSucceeded', data: { ...paid, amount: usd(1), paidAt: OPENED_AT } })).toEqual([
+            ['attempt', purchase, expect.stringContaining('"state":"paid"')],
+          ]);
+          expect(written(keyIssued({ keyId: keyId(`key_new_${isRead}`) }))).toEqual([
+            ['key', `key_new_${isRead}`, expect.stringContaining('"number":200')],
+          ]);
+        }
+    });
   });
 
   test('writes an account and its exceptions as of one revision, whatever is folded between two of its rows', () => {

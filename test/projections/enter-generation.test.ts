@@ -6,6 +6,7 @@ import { BASE_FORMS, formsBeyond, OWN_FORMS } from '../../contracts/event-forms.
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { LedgerEvent } from '../../contracts/events.ts';
 import { accountId, keyId, LEDGER_STREAM, ledgerId, NO_STREAM, type Position, revision } from '../../contracts/ids.ts';
+import { entryOf } from '../../ledger/account/keyed-tree.ts';
 import { loadAccount } from '../../ledger/account/load-account.ts';
 import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
@@ -88,7 +89,7 @@ async function folderWithRefusals() {
 async function refusedIn({ log }: ProgramInProcess, key: string) {
   const { state } = await loadAccount(log, accountId(ADA));
   if (state.type === 'unopened') return null;
-  return { isRevoked: state.keys[keyId(key)]?.revokedAtMs != null, suspended: state.suspended };
+  return { isRevoked: entryOf(state.keys, keyId(key))?.revokedAtMs != null, suspended: state.suspended };
 }
 
 it('what a generation lacks of those who are refused is done in a later one that has them again', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { accountId, keyId, ledgerId } from '../../contracts/ids.ts';
+import { entryOf } from '../../ledger/account/keyed-tree.ts';
 import { loadAccount } from '../../ledger/account/load-account.ts';
 import { describeToDoAgain } from '../../projections/describe-to-do-again.ts';
 import { enterGeneration } from '../../projections/enter-generation.ts';
@@ -49,7 +50,7 @@ async function rotatedTwice() {
 
 async function isRevoked(log: EventLog, key: string): Promise<boolean | null> {
   const { state } = await loadAccount(log, accountId(ADA));
-  return state.type === 'unopened' ? null : state.keys[keyId(key)]?.revokedAtMs != null;
+  return state.type === 'unopened' ? null : entryOf(state.keys, keyId(key))?.revokedAtMs != null;
 }
 
 it('a key whose rotation is lost is revoked: its secret of before does not work again', async () => {

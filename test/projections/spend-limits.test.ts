@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { revision } from '../../contracts/ids.ts';
+import { entryOf } from '../../ledger/account/keyed-tree.ts';
 import { BalanceView } from '../../projections/balance-view.ts';
 import { SpendLimits } from '../../projections/spend-limits.ts';
 import {
@@ -35,8 +36,8 @@ describe('limits and what was spent', () => {
           });
           for (const key of [KEY, OTHER_KEY])
             expect(view.ofKey(ACCOUNT, key, month)).toEqual({
-              limit: spend.keyLimits[key] ?? null,
-              spent: spend.months[month]?.keys[key] ?? 0n,
+              limit: entryOf(spend.keyLimits, key) ?? null,
+              spent: entryOf(spend.months[month]?.keys ?? null, key) ?? 0n,
             });
         }
       }),

@@ -23,8 +23,9 @@ import { type AccountEvent, EVENT_SCHEMAS } from '../../contracts/events.ts';
 import { type AccountId, ledgerId } from '../../contracts/ids.ts';
 import { ACCOUNT_STATE_VERSION } from '../../ledger/account/account-state.ts';
 import { NO_BILLING } from '../../ledger/account/billing-state.ts';
-import { accountTextUpcaster } from '../../ledger/account/stored-account.ts';
+import { accountUpcaster } from '../../ledger/account/stored-account.ts';
 import { AccountViews } from '../../projections/account-views.ts';
+import { damageOfRows } from '../../projections/damaged-rows.ts';
 import {
   readFoldedThrough,
   readLedgerOfViews,
@@ -134,6 +135,7 @@ describe('views of an earlier version', () => {
     expect(await prepare(files)).toEqual({ type: 'upcast', from: new Map([['balance', 6]]) });
     expect(rowsOf(files.live)).toEqual(folded);
     expect(readUpcastFrom(files.live)).toEqual(new Map([['balance', 6]]));
+    expect(damageOfRows(files.live)).toBe(null);
     // For the program that has written them, and its start.
     expect(dump(files.previous)).toEqual(before);
     const { projections, stopped, close } = await caughtUp(log, files.live);
@@ -175,7 +177,7 @@ describe('views of an earlier version', () => {
     await tried('UPDATE balance_v6 SET stamp = stamp + 1');
     expect(told).toEqual([expect.stringContaining('plan'), expect.stringContaining('not of one moment')]);
     for (const version of [5, ACCOUNT_STATE_VERSION, ACCOUNT_STATE_VERSION + 1])
-      expect(accountTextUpcaster(version)).toBe(null);
+      expect(accountUpcaster(version)).toBe(null);
   });
 
   it('give way to views that were folded beforehand only where nothing can be made of them, to those first that had come to the end of the log and were served from, or verified', async () => {
@@ -306,7 +308,11 @@ describe('a view that was upcast once', () => {
   const viewOf = (version: number): StoredView => ({
     ...{ name: 'small', version, tables: [tableOf(version)] },
     olderTables: (from) => [
-      { from: tableOf(from), to: tableOf(version), upcast: ([id = '', text]) => [id, `${text} ${version}`] },
+      {
+        from: tableOf(from),
+        to: tableOf(version),
+        upcast: ([id = '', text]) => [{ table: tableOf(version), values: [id, `${text} ${version}`] }],
+      },
     ],
     *takeChanges() {},
     restore: () => undefined,

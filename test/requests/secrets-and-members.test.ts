@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { accountId, grantId, keyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { entryOf } from '../../ledger/account/keyed-tree.ts';
 import { newKey } from '../../ledger/account/new-key.ts';
 import { asking, type Callable, call, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
@@ -67,7 +68,7 @@ describe('a key that was rotated', () => {
       expect(usages).toEqual([id, id]);
       const { state } = gateway.gateway.process.projections.accounts.read(gateway.accountId);
       const months = state.type === 'open' ? Object.values(state.spend.months) : [];
-      expect(months.map(({ keys, account }) => keys[id] === account)).toEqual([true]);
+      expect(months.map(({ keys, account }) => entryOf(keys, id) === account)).toEqual([true]);
     });
   });
 

@@ -1,5 +1,5 @@
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
-import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
+import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 
 /**
@@ -13,15 +13,25 @@ export function accountJson(state: OpenAccount, keys: readonly UsedKey[], seesPa
   return {
     ...{ type, accountId, kind, email, organization, plan, openedAtMs, suspended },
     keys: Object.fromEntries(keys.map((key) => [key.keyId, keyJson(key)])),
-    ...{ grants, carry, uncovered, balance, spend, leases },
+    ...{ grants, carry, uncovered, balance, spend: spendJson(spend), leases },
     billing: billingJson(billing, seesPayments),
     exceptions: { openCount, openAmount, withoutCost, unlisted },
   };
 }
 
-const keyJson = ({ sha256: _hash, previous, ...key }: UsedKey): object => ({
+const keyJson = ({ sha256: _hash, number: _number, previous, ...key }: UsedKey): object => ({
   ...key,
   previous: previous === null ? null : { last4: previous.last4, untilMs: previous.untilMs },
+});
+
+const spendJson = ({ accountLimit, keyLimits, otherLimits, months }: OpenAccount['spend']): object => ({
+  ...{ accountLimit, keyLimits: recordOf(keyLimits), otherLimits },
+  months: Object.fromEntries(
+    Object.entries(months).map(([month, { account, keys, crossed }]) => [
+      month,
+      { account, keys: recordOf(keys), crossed },
+    ]),
+  ),
 });
 
 function billingJson(billing: OpenAccount['billing'], seesPayments: boolean): object {
@@ -29,6 +39,6 @@ function billingJson(billing: OpenAccount['billing'], seesPayments: boolean): ob
   const { method, reload, attempts } = payments;
   return {
     ...{ revocations, reversals, adjustments, plan, endedPlan, statement },
-    ...(seesPayments ? { payments: { method, reload, attempts: Object.fromEntries(entriesOf(attempts)) } } : {}),
+    ...(seesPayments ? { payments: { method, reload, attempts: recordOf(attempts) } } : {}),
   };
 }

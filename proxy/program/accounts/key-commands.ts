@@ -216,7 +216,7 @@ async function list(id: AccountId, command: Command, context: CommandContext): P
     ]);
     const head = ['key', 'name', 'ends in', 'whose', 'state', 'expires', 'models', 'USD a month', 'last used'];
     show(context, command, {
-      json: keys.map(({ sha256: _hash, ...key }) => key),
+      json: keys.map(({ sha256: _hash, number: _number, ...key }) => key),
       text: () => table(head, rows, context),
     });
   });

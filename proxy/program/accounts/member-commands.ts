@@ -2,7 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { ROLES, type Role } from '../../../contracts/permissions.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { isSameMember, memberOfKey } from '../../../ledger/account/members.ts';
+import { isSameMember, keysAsIssued, memberOfKey } from '../../../ledger/account/members.ts';
 import { accountArgument, emailArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
 import { show, showWritten, table } from '../show.ts';
@@ -84,7 +84,7 @@ async function run(
 }
 
 const keysInUse = (state: Parameters<typeof memberOfKey>[0] & { readonly keys: OpenKeys }, email: string): string[] =>
-  Object.values(state.keys)
+  keysAsIssued(state)
     .filter((key) => key.revokedAtMs === null && isSameMember(memberOfKey(state, key), email))
     .map(({ keyId }) => keyId);
 

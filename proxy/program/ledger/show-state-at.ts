@@ -4,9 +4,11 @@ import { groupedExactUsd, groupedUsd, picoUsd } from '../../../contracts/money.t
 import { AccountUnreadableError } from '../../../ledger/account/account-event.ts';
 import type { Grant, SpendState } from '../../../ledger/account/account-state.ts';
 import { isUsable } from '../../../ledger/account/grants.ts';
+import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import { activeLeases, spendable } from '../../../ledger/account/leases.ts';
+import { keysAsIssued } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
-import { monthOfSpend } from '../../../ledger/account/spend.ts';
+import { monthOfSpend, spentByKey } from '../../../ledger/account/spend.ts';
 import { type LimitScope, limitOf } from '../../../ledger/account/spend-limits.ts';
 import { toTheSecond } from '../../../ledger/statement/sentences.ts';
 import { type AccountAt, stateAt } from '../../../ledger/statement/state-at.ts';
@@ -70,11 +72,11 @@ function jsonOf(
       ...{ effectiveAt: instant(effectiveAtMs), expiresAt: expiresAtMs === null ? null : instant(expiresAtMs) },
     })),
     limits: {
-      ...{ accountMicroUsd: state.spend.accountLimit, keysMicroUsd: state.spend.keyLimits },
+      ...{ accountMicroUsd: state.spend.accountLimit, keysMicroUsd: recordOf(state.spend.keyLimits) },
       others: state.spend.otherLimits,
     },
-    month: { month, accountMicroUsd: spent.account, keysMicroUsd: spent.keys },
-    keys: Object.values(state.keys).map(({ keyId, name, last4, revokedAtMs }) => ({
+    month: { month, accountMicroUsd: spent.account, keysMicroUsd: recordOf(spent.keys) },
+    keys: keysAsIssued(state).map(({ keyId, name, last4, revokedAtMs }) => ({
       ...{ keyId, name, last4, revokedAt: revokedAtMs === null ? null : instant(revokedAtMs) },
     })),
     leases: activeLeases(state, atMs).map(({ leaseId, proxy, keyId, amount, expiresAtMs }) => ({
@@ -115,9 +117,9 @@ function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt, c
   );
   const keys = fittingTable(
     [LEFT('key'), LEFT('name'), LEFT('state'), RIGHT(`spent ${month} (USD)`), LEFT('monthly limit')],
-    Object.values(state.keys).map(({ keyId, name, revokedAtMs }) => [
+    keysAsIssued(state).map(({ keyId, name, revokedAtMs }) => [
       ...[keyId, name, revokedAtMs === null ? 'in use' : `revoked ${toTheSecond(instant(revokedAtMs))}`],
-      ...[groupedUsd(spent.keys[keyId] ?? 0n), limitIn(spend, { keyId, member: null })],
+      ...[groupedUsd(spentByKey(spent, keyId)), limitIn(spend, { keyId, member: null })],
     ]),
     context,
   );

@@ -2,6 +2,7 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, accountId, grantId, keyId } from '../../../contracts/ids.ts';
 import type { MicroUsd } from '../../../contracts/money.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { newKey } from '../../../ledger/account/new-key.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import type { CommandContext } from '../command-context.ts';
@@ -44,7 +45,7 @@ export async function openDemoAccount(
   }
   const account = read();
   if (account.type === 'unopened' || account.email !== DEMO.email) return null;
-  const keys = Object.values(account.keys);
+  const keys = [...valuesOf(account.keys)];
   if (keys.length === 0) {
     const { secret, keyId: id, ...issued } = newKey();
     const unbounded = { expiresAtMs: null, models: null, monthlyLimit: null, nowMs: context.clock() };

@@ -128,6 +128,12 @@ describe('keys of others', () => {
     for (const actor of [OPERATOR, member(OWNER), member(EMAILS.admin)]) expect(seen(actor)).toEqual(ROLES.map(keyOf));
   });
 
+  it('are seen in the order in which they were issued', () => {
+    const ids = ['key_c', 'key_a', 'key_b'].map(keyId);
+    const own = openAccount([organization, ...ids.map((id) => keyIssued({ keyId: id }))]);
+    expect(keysFor(OPERATOR, own).map(({ keyId: id }) => id)).toEqual(ids);
+  });
+
   it('of the first owner are those that name nobody', () => {
     const own = openAccount([organization, memberAdded(OWNER.replace('owner', 'x'), 'owner'), keyIssued()]);
     expect(keysFor(member(OWNER), own).map(({ keyId: id }) => id)).toEqual([KEY]);

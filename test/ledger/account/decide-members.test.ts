@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { downcast, upcast } from '../../../contracts/event-upcasters.ts';
 import { keyId } from '../../../contracts/ids.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
+import { entryOf, valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { memberOfKey, roleOf } from '../../../ledger/account/members.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { KEY, keyIssued, ms, OTHER_KEY, openAccount, opened } from '../../fixtures/ledger/example-account.ts';
@@ -68,7 +69,7 @@ describe('the keys of a member', () => {
 
   it('are of whom they name, and of the first owner where they name nobody', () => {
     const { keys, ...account } = openAccount(life);
-    const whose = [KEY, OTHER_KEY].map((id) => memberOfKey(account, keys[id] ?? { member: 'nobody' }));
+    const whose = [KEY, OTHER_KEY].map((id) => memberOfKey(account, entryOf(keys, id) ?? { member: 'nobody' }));
     expect(whose).toEqual([OWNER, BEN]);
     given(organization, memberAdded()).decides(issue(BEN), issued(BEN));
     given(organization).refuses(issue(BEN), 'member_not_found');
@@ -81,13 +82,13 @@ describe('the keys of a member', () => {
 
   it('end as the member leaves, those of others go on, and who comes again needs new ones', () => {
     const ended = (events: Parameters<typeof openAccount>[0]) =>
-      Object.values(openAccount(events).keys).flatMap(({ keyId: id, revokedAtMs }) =>
+      [...valuesOf(openAccount(events).keys)].flatMap(({ keyId: id, revokedAtMs }) =>
         revokedAtMs === null ? [] : [id],
       );
     expect(ended([...life, memberRemoved('BEN@example.com')])).toEqual([OTHER_KEY]);
     expect(ended([...life, memberRemoved(), memberAdded()])).toEqual([OTHER_KEY]);
     expect(ended([...life, roleChanged(BEN, 'owner'), memberRemoved(OWNER)])).toEqual([KEY]);
-    expect(openAccount([...life, memberRemoved()]).keys[OTHER_KEY]?.revokedAtMs).toBe(NOW);
+    expect(entryOf(openAccount([...life, memberRemoved()]).keys, OTHER_KEY)?.revokedAtMs).toBe(NOW);
   });
 
   it('that were revoked before keep their end', () => {
@@ -97,7 +98,7 @@ describe('the keys of a member', () => {
       { type: 'ApiKeyRevoked', data: { keyId: OTHER_KEY, revokedAt } },
       memberRemoved(),
     ]);
-    expect(keys[OTHER_KEY]?.revokedAtMs).toBe(ms(revokedAt));
+    expect(entryOf(keys, OTHER_KEY)?.revokedAtMs).toBe(ms(revokedAt));
   });
 });
 
@@ -109,7 +110,7 @@ describe('a key that is rotated', () => {
   it('has its new secret, and the one before until the overlap is over', () => {
     given(organization, keyIssued()).decides(rotate, keyRotated());
     given(organization, keyIssued()).decides({ ...rotate, overlapMs: 0 }, keyRotated({ previousUntil: AT }));
-    expect(openAccount([organization, keyIssued(), keyRotated()]).keys[KEY]).toMatchObject({
+    expect(entryOf(openAccount([organization, keyIssued(), keyRotated()]).keys, KEY)).toMatchObject({
       ...{ sha256: 'b7'.repeat(32), last4: 'new1', name: 'ci' },
       previous: { sha256: 'a3'.repeat(32), last4: 'wxyz', untilMs: NOW + 24 * 3_600_000 },
     });
@@ -117,7 +118,7 @@ describe('a key that is rotated', () => {
 
   it('again keeps of its old secrets the newest alone', () => {
     const again = keyRotated({ sha256: 'c'.repeat(64), last4: 'new2' });
-    expect(openAccount([organization, keyIssued(), keyRotated(), again]).keys[KEY]).toMatchObject({
+    expect(entryOf(openAccount([organization, keyIssued(), keyRotated(), again]).keys, KEY)).toMatchObject({
       ...{ sha256: 'c'.repeat(64), previous: { sha256: 'b7'.repeat(32), last4: 'new1' } },
     });
   });

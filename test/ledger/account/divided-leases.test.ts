@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { leaseId, proxyId } from '../../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
-import type { Grant, Lease, OpenAccount } from '../../../ledger/account/account-state.ts';
+import { type Grant, INITIAL_SPEND, type Lease, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { NO_BILLING } from '../../../ledger/account/billing-state.ts';
 import { leaseCredits } from '../../../ledger/account/decide-leases.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
@@ -36,7 +36,7 @@ const accountOf = (grants: readonly Grant[], leases: OpenAccount['leases'] = {})
     leases,
     uncovered: 0n,
     billing: NO_BILLING,
-    spend: { accountLimit: null, keyLimits: {}, otherLimits: null, months: {} },
+    spend: INITIAL_SPEND,
   }) as unknown as OpenAccount;
 const lease = (amount: number, change: Partial<Lease> = {}): Lease => ({
   leaseId: leaseId('lease_1'),

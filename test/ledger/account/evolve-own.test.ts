@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
+import { keyId } from '../../../contracts/ids.ts';
 import { picoUsd } from '../../../contracts/money.ts';
 import { type AccountState, INITIAL_ACCOUNT, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { evolveOwn, OwnParts } from '../../../ledger/account/evolve-own.ts';
+import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import { deepFrozen } from '../../fixtures/deep-frozen.ts';
 import {
   debitIn,
@@ -16,6 +18,8 @@ import {
   usageOf,
   usd,
 } from '../../fixtures/ledger/example-account.ts';
+import { fieldsCopied } from '../../fixtures/ledger/many-exceptions.ts';
+import { lifeWithKeys } from '../../fixtures/ledger/many-keys.ts';
 import { live, lives } from '../../fixtures/ledger/random-life.ts';
 import { type Commands, fleetHistories, lived } from '../model/histories.ts';
 
@@ -56,6 +60,21 @@ describe('a state that its fold alone has', () => {
       { numRuns: 60 },
     );
     expect(debits).toBeGreaterThan(0);
+  });
+
+  test('shares the spending of its keys with what was shown of it, which stays as it was', () => {
+    const events = lifeWithKeys(1_010);
+    const shown = deepFrozen(openAccount(events));
+    const before = recordOf(shown.spend.months['2026-11']?.keys ?? null);
+    const own = new OwnParts();
+    const fold = (from: OpenAccount, event: AccountEvent) => evolveOwn(from, event, own);
+    const usages = [1, 2, 3].map((number) => usageOf(number, 7, { keyId: keyId(`key_${number + 5}`) }));
+    const life = lifeWith(events, ...usages);
+    const more = life.slice(events.length);
+    const after = more.reduce(fold, shown);
+    expect(after).toEqual(openAccount(life));
+    expect(fieldsCopied(shown, after)).toBeLessThan(more.length * 500);
+    expect(recordOf(shown.spend.months['2026-11']?.keys ?? null)).toEqual(before);
   });
 
   test('is one object from request to request', () => {

@@ -4,6 +4,7 @@ import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { INITIAL_ACCOUNT } from '../../../ledger/account/account-state.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
+import { entryOf } from '../../../ledger/account/keyed-tree.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   granted,
@@ -43,8 +44,8 @@ describe('an account', () => {
       type: 'ApiKeyRevoked',
       data: { keyId: KEY, revokedAt: '2026-11-06T00:00:00.000Z' },
     };
-    expect(openAccount([opened, keyIssued()]).keys[KEY]?.revokedAtMs).toBeNull();
-    expect(openAccount([opened, keyIssued(), revoked]).keys[KEY]?.revokedAtMs).toBe(Date.UTC(2026, 10, 6));
+    expect(entryOf(openAccount([opened, keyIssued()]).keys, KEY)?.revokedAtMs).toBeNull();
+    expect(entryOf(openAccount([opened, keyIssued(), revoked]).keys, KEY)?.revokedAtMs).toBe(Date.UTC(2026, 10, 6));
   });
 });
 

@@ -196,7 +196,7 @@ describe('an exception that is approved', () => {
     const after = openAccount([...life, { type: 'ExceptionApproved', data }]);
     expect(after).toMatchObject({ balance: 930n, exceptions: { ...NONE_OPEN } });
     expect(endOfException(after.exceptions, requestOf(1))).toBe('approved');
-    expect(after.spend.months['2026-11']).toMatchObject({ account: 70n, keys: { [KEY]: 70n } });
+    expect(after.spend.months['2026-11']).toMatchObject({ account: 70n, keys: { key: KEY, value: 70n } });
   });
 
   test("takes the account's carry along", () => {

@@ -1,11 +1,22 @@
 import { expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
+import { keyId } from '../../../contracts/ids.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
-import { CARD, granted, limitSet, openAccount, requestOf, usageOf } from '../../fixtures/ledger/example-account.ts';
+import {
+  CARD,
+  granted,
+  keyIssued,
+  limitSet,
+  openAccount,
+  requestOf,
+  usageOf,
+  usd,
+} from '../../fixtures/ledger/example-account.ts';
 import { beyond, fieldsCopied, lifeWithExceptions } from '../../fixtures/ledger/many-exceptions.ts';
+import { lifeWithKeys } from '../../fixtures/ledger/many-keys.ts';
 
 const EACH = 3_000;
 const NEXT = 2 * EACH + 1;
@@ -41,6 +52,32 @@ test.each<[string, OpenAccount, AccountEvent[]]>([
     ],
   ],
 ])('%s copies little of an account with thousands of exceptions, open and ended', (_what, before, events) => {
+  expectLittleCopied(before, events);
+});
+
+const withKeys = openAccount(lifeWithKeys(4_000));
+const [OLD, NEWEST] = [keyId('key_7'), keyId('key_3999')];
+const ofKey = (usage: ReturnType<typeof usageOf>): AccountEvent[] =>
+  eventsOf(withKeys, { type: 'RecordUsage', usage: { ...usage, keyId: NEWEST }, card: CARD });
+
+test.each<[string, AccountEvent[]]>([
+  ['a request', ofKey(usageOf(1, 7))],
+  ['a request beyond its hold', ofKey(beyond(1))],
+  ['a new key', [keyIssued({ keyId: keyId('key_another'), monthlyLimit: usd(7) })]],
+  [
+    'a rotation',
+    eventsOf(withKeys, {
+      ...{ type: 'RotateKey', keyId: NEWEST, sha256: 'b7'.repeat(32), last4: 'new1', overlapMs: 0, by: 'x', nowMs: 1 },
+    }),
+  ],
+  ['a revocation', eventsOf(withKeys, { type: 'RevokeKey', keyId: NEWEST, nowMs: 1 })],
+  ["a key's limit", [limitSet(100, OLD)]],
+  ["the end of a key's limit", [limitSet(null, OLD)]],
+])('%s copies little of an account with thousands of keys, each with a limit and spending', (_what, events) => {
+  expectLittleCopied(withKeys, events);
+});
+
+function expectLittleCopied(before: OpenAccount, events: readonly AccountEvent[]): void {
   expect(events.length).toBeGreaterThan(0);
   let state = before;
   for (const event of events) {
@@ -48,4 +85,4 @@ test.each<[string, OpenAccount, AccountEvent[]]>([
     expect(fieldsCopied(state, after)).toBeLessThan(FIELDS_MAX);
     state = after;
   }
-});
+}

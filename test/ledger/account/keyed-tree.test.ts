@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  changesOf,
   entriesOf,
   entryOf,
   type KeyedTree,
@@ -54,6 +55,33 @@ describe('a keyed tree', () => {
         for (const [before, entries] of earlier) expect([...entriesOf(before)]).toEqual(entries);
       }),
     );
+  });
+
+  test('tells what another one has otherwise, and looks at nothing that both share', () => {
+    const of = (map: ReadonlyMap<string, number>) => (one: string) => map.get(one);
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 40 }), fc.array(change, { maxLength: 12 }), (first, then) => {
+        const made = (changes: typeof first, tree: KeyedTree<number>) =>
+          changes.reduce(
+            (made, { key, value }) => (value === null ? withoutEntry(made, key) : withEntry(made, key, value)),
+            tree,
+          );
+        const before = made(first, null);
+        const now = made(then, before);
+        const [was, is] = [of(new Map(entriesOf(before))), of(new Map(entriesOf(now)))];
+        const keys = [...new Set([...entriesOf(before), ...entriesOf(now)].map(([one]) => one))];
+        const differing = keys.filter((one) => was(one) !== is(one)).sort((one, other) => (one < other ? -1 : 1));
+        const expected = differing.map((key) => ({ key, was: was(key), is: is(key) }));
+        expect([...changesOf(before, now)]).toEqual(expected);
+        // Of two that share nothing, too.
+        expect([...changesOf(oneByOne(entriesOf(before)), oneByOne(entriesOf(now)))]).toEqual(expected);
+      }),
+    );
+    const many = oneByOne(Array.from({ length: 20_000 }, (_, index) => [`${index}`, index]));
+    const trapped = new Proxy({}, { get: () => expect.fail('it is looked at') }) as never;
+    const top = many ?? expect.fail('it is not empty');
+    const [one, other] = [0, 1].map((value) => ({ ...top, value, left: trapped }));
+    expect([...changesOf(one ?? null, other ?? null)]).toEqual([{ key: top.key, was: 0, is: 1 }]);
   });
 
   test('has one shape, whatever came and went before', () => {

@@ -8,7 +8,6 @@ import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { activeLeases, freeCredit, setAsideForMember } from '../../../ledger/account/leases.ts';
 import { recordUsage } from '../../../ledger/account/record-usage.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
-import { accountOfText, accountText } from '../../../ledger/account/stored-account.ts';
 import { inAdoptedForms } from '../../../ledger/forms/in-adopted-forms.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
 import {
@@ -26,6 +25,7 @@ import {
 } from '../../fixtures/ledger/example-account.ts';
 import { BEN, memberAdded, memberRemoved, OWNER, organization } from '../../fixtures/ledger/example-organization.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { ofWholeText, wholeText } from '../../fixtures/ledger/whole-account.ts';
 import { ANY, L1, L2, leaseCommand, leased, NOW, P1 } from './example-leases.ts';
 
 /** Ben has two keys, the owner another one. */
@@ -102,7 +102,7 @@ describe('a monthly limit', () => {
     const spent = openAccount([...begun, event(70, { mode: 'soft', thresholdsPercent: [9] }), event(null)]).spend;
     expect(spent.otherLimits).toBeNull();
     const kept = openAccount([...begun, event(70, { mode: 'soft', thresholdsPercent: [9] })]);
-    expect(accountOfText(accountText(kept))).toStrictEqual(kept);
+    expect(ofWholeText(wholeText(kept))).toStrictEqual(kept);
   });
 
   it('says nothing new in its first form, and what is new only in the second', () => {

@@ -5,8 +5,10 @@ import { microUsd } from '../../../contracts/money.ts';
 import { INITIAL_SPEND, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { NO_EXCEPTIONS } from '../../../ledger/account/exceptions-state.ts';
+import { withEntry } from '../../../ledger/account/keyed-tree.ts';
+import { keysAsIssued } from '../../../ledger/account/members.ts';
 import { allAttempts } from '../../../ledger/account/payments.ts';
-import { accountOfText, accountText, accountTextUpcaster } from '../../../ledger/account/stored-account.ts';
+import { accountUpcaster } from '../../../ledger/account/stored-account.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   granted,
@@ -19,6 +21,7 @@ import {
   usd,
 } from '../../fixtures/ledger/example-account.ts';
 import { catalogOf, subscribed, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
+import { ofWholeText, textWithParts, wholeText } from '../../fixtures/ledger/whole-account.ts';
 
 const ONE = microUsd(1n);
 const LEASE: OpenAccount['leases'][string] = {
@@ -31,8 +34,14 @@ const ONE_MORE: readonly Partial<OpenAccount>[] = [
   {},
   { leases: { l: LEASE } },
   { spend: { ...INITIAL_SPEND, accountLimit: ONE } },
-  { spend: { ...INITIAL_SPEND, keyLimits: { [keyId('k')]: ONE } } },
-  { spend: { ...INITIAL_SPEND, months: { '2026-11': { account: ONE, keys: {}, crossed: [] } } } },
+  { spend: { ...INITIAL_SPEND, keyLimits: withEntry(null, 'k', ONE) } },
+  {
+    spend: {
+      ...INITIAL_SPEND,
+      months: { '2026-10': { account: ONE, keys: withEntry(null, 'k', ONE), crossed: ['k:50'] } },
+    },
+  },
+  { spend: { ...INITIAL_SPEND, months: { '2026-11': { account: ONE, keys: null, crossed: [] } } } },
   { exceptions: { ...NO_EXCEPTIONS, openCount: 1 } },
   { exceptions: { ...NO_EXCEPTIONS, openAmount: ONE } },
   { exceptions: { ...NO_EXCEPTIONS, withoutCost: 1 } },
@@ -42,25 +51,25 @@ const ONE_MORE: readonly Partial<OpenAccount>[] = [
 
 test.each(ONE_MORE)('an account with %o is what its text says', (more) => {
   const state = { ...account, ...more };
-  expect(accountOfText(accountText(state))).toStrictEqual(state);
+  expect(ofWholeText(wholeText(state))).toStrictEqual(state);
 });
 
 test('an account with a plan is what its text says, and one of before there were any has none', () => {
   const state = openAccount([opened, ...subscribed('team')]);
-  expect(accountOfText(accountText(state))).toStrictEqual(state);
-  const { billing, ...others } = JSON.parse(accountText(state));
+  expect(ofWholeText(wholeText(state))).toStrictEqual(state);
+  const { billing, ...others } = JSON.parse(textWithParts(state));
   const { plan: _plan, endedPlan: _ended, payments, ...kept } = billing;
   const rows = Object.entries<Record<string, unknown>>(payments.attempts);
   const attempts = Object.fromEntries(rows.map(([id, { period: _period, ...attempt }]) => [id, attempt]));
-  const before = accountTextUpcaster(8)?.(
+  const before = accountUpcaster(8)?.(
     JSON.stringify({ ...others, billing: { ...kept, payments: { ...payments, attempts } } }),
   );
-  const { billing: read } = accountOfText(before ?? '');
+  const read = before?.billing ?? expect.fail('it is not read');
   expect([read.plan, read.endedPlan]).toEqual([null, null]);
   expect(allAttempts(read.payments)).toMatchObject([{ kind: 'renewal', state: 'paid', period: null }]);
 });
 
-test('attempts are read in whatever order they are stored', () => {
+test('attempts are read in whatever order they are stored, those that are open and the others', () => {
   const begun = (id: string): AccountEvent => ({
     type: 'PurchaseStarted',
     data: {
@@ -68,19 +77,39 @@ test('attempts are read in whatever order they are stored', () => {
       startedAt: OPENED_AT,
     },
   });
-  const state = openAccount([opened, ...['b', 'c', 'a'].map(begun)]);
-  const stored = JSON.parse(accountText(state));
-  expect(Object.keys(stored.billing.payments.attempts)).toEqual(['a', 'b', 'c']);
-  const { a, b, c } = stored.billing.payments.attempts;
-  stored.billing.payments.attempts = { b, c, a };
-  expect(accountOfText(JSON.stringify(stored))).toStrictEqual(state);
+  const failed = (id: string): AccountEvent => ({
+    type: 'PaymentFailed',
+    data: { attemptId: attemptId(id), code: 'x', isTerminal: false, failedAt: OPENED_AT, nextAttemptAt: null },
+  });
+  const state = openAccount([opened, ...['b', 'c', 'a', 'e', 'd'].map(begun), ...['b', 'e'].map(failed)]);
+  const [text, parts] = JSON.parse(wholeText(state));
+  const stored = JSON.parse(text);
+  expect(Object.keys(stored.billing.payments.attempts)).toEqual(['a', 'c', 'd']);
+  const { a, c, d } = stored.billing.payments.attempts;
+  stored.billing.payments.attempts = { d, c, a };
+  const other = parts.map((part: unknown[]) => part.toReversed());
+  expect(ofWholeText(JSON.stringify([JSON.stringify(stored), other]))).toStrictEqual(state);
+});
+
+test('keys have numbers in the order in which they were issued, also those of before they had any', () => {
+  const issuedLater = ['key_c', 'key_b'].map((id) => keyIssued({ keyId: keyId(id), monthlyLimit: ONE }));
+  const state = openAccount([opened, ...issuedLater, keyIssued()]);
+  expect(keysAsIssued(state).map((key) => [key.keyId, key.number])).toEqual([
+    ['key_c', 0],
+    ['key_b', 1],
+    ['key_a', 2],
+  ]);
+  expect(ofWholeText(wholeText(state))).toStrictEqual(state);
+  const text = textWithParts(state);
+  expect(Object.keys(JSON.parse(text).keys)).toEqual(['key_c', 'key_b', 'key_a']);
+  expect(accountUpcaster(17)?.(text)).toStrictEqual(state);
 });
 
 test('an account of before removals of payment methods were kept has none', () => {
-  const { billing, ...others } = JSON.parse(accountText(account));
+  const { billing, ...others } = JSON.parse(textWithParts(account));
   const { methodRemovedAtMs: _removed, ...payments } = billing.payments;
-  const before = accountTextUpcaster(10)?.(JSON.stringify({ ...others, billing: { ...billing, payments } }));
-  expect(accountOfText(before ?? '')).toStrictEqual(account);
+  const before = accountUpcaster(10)?.(JSON.stringify({ ...others, billing: { ...billing, payments } }));
+  expect(before).toStrictEqual(account);
 });
 
 test('what an account of before has asked for as its period ends is over with nothing else', () => {
@@ -88,17 +117,17 @@ test('what an account of before has asked for as its period ends is over with no
   const events = [opened, ...subscribed('team')];
   const asked = given(...events).decided({ ...end, reason: 'x', by: 'x', nowMs: ms('2026-11-21T00:00:00.000Z') });
   const after = openAccount([...events, ...asked]);
-  const { billing, ...others } = JSON.parse(accountText(after));
+  const { billing, ...others } = JSON.parse(textWithParts(after));
   const { upgrade: _, ...plan } = billing.plan;
   const before = (next: unknown): string =>
     JSON.stringify({ ...others, billing: { ...billing, plan: { ...plan, next } } });
-  expect(accountTextUpcaster(11)?.(before(plan.next))).toBe(accountText(after));
+  expect(accountUpcaster(11)?.(before(plan.next))).toStrictEqual(after);
   // Any attempt of a plan says which.
   const [unlessPaid] = Object.keys(billing.payments.attempts);
-  const dearer = accountOfText(accountTextUpcaster(13)?.(before({ ...plan.next, unlessPaid })) ?? '');
-  expect(dearer.billing.plan).toMatchObject({ next: plan.next, upgrade: 'team' });
+  const dearer = accountUpcaster(13)?.(before({ ...plan.next, unlessPaid }));
+  expect(dearer?.billing.plan).toMatchObject({ next: plan.next, upgrade: 'team' });
   for (const one of [openAccount(events), account])
-    expect(accountTextUpcaster(11)?.(accountText(one))).toBe(accountText(one));
+    expect(accountUpcaster(11)?.(textWithParts(one))).toStrictEqual(one);
 });
 
 test('an account of before knows not why what its plan costs was declined', () => {
@@ -111,16 +140,16 @@ test('an account of before knows not why what its plan costs was declined', () =
   });
   const after = openAccount([...events, ...begun, ...declined]);
   expect(after.billing.plan?.due?.declined).toBe('insufficient_funds');
-  expect(accountOfText(accountText(after))).toStrictEqual(after);
-  const { billing, ...others } = JSON.parse(accountText(after));
+  expect(ofWholeText(wholeText(after))).toStrictEqual(after);
+  const { billing, ...others } = JSON.parse(textWithParts(after));
   const { declined: _, ...due } = billing.plan.due;
   const before = JSON.stringify({ ...others, billing: { ...billing, plan: { ...billing.plan, due } } });
-  expect(accountOfText(accountTextUpcaster(14)?.(before) ?? '').billing.plan).toEqual({
+  expect(accountUpcaster(14)?.(before)?.billing.plan).toEqual({
     ...after.billing.plan,
     due: { ...after.billing.plan?.due, declined: null },
   });
   for (const one of [openAccount(events), account])
-    expect(accountTextUpcaster(14)?.(accountText(one))).toBe(accountText(one));
+    expect(accountUpcaster(14)?.(textWithParts(one))).toStrictEqual(one);
 });
 
 test('reloads that nobody has answered are counted apart in an account of before, as a fold of its events has them', () => {
@@ -141,12 +170,12 @@ test('reloads that nobody has answered are counted apart in an account of before
   const checked = (count: { readonly declines: number; readonly unanswered: number }): void => {
     const after = openAccount(events);
     expect(after.billing.payments.reload).toMatchObject(count);
-    const { billing, ...others } = JSON.parse(accountText(after));
+    const { billing, ...others } = JSON.parse(textWithParts(after));
     const { unanswered, ...reload } = billing.payments.reload;
     const together = { ...reload, declines: reload.declines + unanswered };
     const payments = { ...billing.payments, reload: together };
     const before = JSON.stringify({ ...others, billing: { ...billing, payments } });
-    expect(accountOfText(accountTextUpcaster(15)?.(before) ?? '')).toStrictEqual(after);
+    expect(accountUpcaster(15)?.(before)).toStrictEqual(after);
   };
   const inVain = (id: string, hours: number, provider: string, isDeclined: boolean): void => {
     const nowMs = startMs + hours * HOUR;
@@ -170,7 +199,7 @@ test('reloads that nobody has answered are counted apart in an account of before
   checked({ declines: 0, unanswered: 0 });
   inVain('e', 40, 'stripe', false);
   checked({ declines: 0, unanswered: 1 });
-  expect(accountTextUpcaster(15)?.(accountText(account))).toBe(accountText(account));
+  expect(accountUpcaster(15)?.(textWithParts(account))).toStrictEqual(account);
 });
 
 test('of a revocation of before others paid at once for one nobody has', () => {
@@ -184,17 +213,15 @@ test('of a revocation of before others paid at once for one nobody has', () => {
   const amounts = { amount: ONE, taken: microUsd(0n), restored: microUsd(0n) };
   const revocations = [{ ...revocation, ...amounts, setOff: [{ grantId: grantId('h'), amount: ONE }] }];
   const state = { ...account, billing: { ...account.billing, revocations } };
-  expect(accountOfText(accountText(state))).toStrictEqual(state);
-  const { billing, ...others } = JSON.parse(accountText(state));
+  expect(ofWholeText(wholeText(state))).toStrictEqual(state);
+  const { billing, ...others } = JSON.parse(textWithParts(state));
   const { setOff: _, ...before } = billing.revocations[0];
   const text = JSON.stringify({ ...others, billing: { ...billing, revocations: [before] } });
-  expect(accountOfText(accountTextUpcaster(16)?.(text) ?? '').billing.revocations).toEqual([
-    { ...revocation, ...amounts, setOff: [] },
-  ]);
+  expect(accountUpcaster(16)?.(text)?.billing.revocations).toEqual([{ ...revocation, ...amounts, setOff: [] }]);
 });
 
 test('accounts that have nothing of it share what stands for that', () => {
-  const [one, other] = [accountOfText(accountText(account)), accountOfText(accountText(account))];
+  const [one, other] = [ofWholeText(wholeText(account)), ofWholeText(wholeText(account))];
   expect(one.grants).not.toBe(other.grants);
   for (const part of ['spend', 'leases', 'exceptions'] as const) expect(one[part]).toBe(other[part]);
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
 import { AccountAudit } from '../../../ledger/audit/account-audit.ts';
 import type { SeenFigures } from '../../../ledger/audit/audit-views.ts';
 import { describeFault } from '../../../ledger/audit/fault.ts';
@@ -36,7 +37,7 @@ const monthOf = (by: bigint) =>
       month,
       {
         account: String(account + by),
-        keys: Object.fromEntries(Object.entries(keys).map(([id, of]) => [id, String(of)])),
+        keys: Object.fromEntries([...entriesOf(keys)].map(([id, of]) => [id, String(of)])),
       },
     ]),
   );

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
-import { accountOfText, accountText } from '../../../ledger/account/stored-account.ts';
+import { ofWholeText, wholeText } from '../../fixtures/ledger/whole-account.ts';
 import { payingHistories, planHistories } from '../model/histories.ts';
 import { eachEvent, inAnyHistory, sum } from './in-any-history.ts';
 
@@ -106,7 +106,7 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
           .toSorted()
           .map(([month, ofMonth = []]) => [month, sum(ofMonth.map(({ price }) => price))]),
       );
-      expect(accountOfText(accountText(account.open)).billing).toStrictEqual(account.open.billing);
+      expect(ofWholeText(wholeText(account.open)).billing).toStrictEqual(account.open.billing);
     },
     payingHistories,
   );

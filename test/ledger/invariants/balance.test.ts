@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { UsageRecorded } from '../../../contracts/events.ts';
 import { revision } from '../../../contracts/ids.ts';
 import type { Grant } from '../../../ledger/account/account-state.ts';
-import { accountText } from '../../../ledger/account/stored-account.ts';
 import { Bookkeeper } from '../../../ledger/postings/bookkeeper.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { ACCOUNT } from '../../fixtures/ledger/example-account.ts';
 import { PlainLedger } from '../../fixtures/ledger/plain-ledger.ts';
 import { PRICE } from '../../fixtures/ledger/random-life.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
+import { wholeText } from '../../fixtures/ledger/whole-account.ts';
 import { fleetHistories, planHistories } from '../model/histories.ts';
 import { eachEvent, inAnyHistory, movedBy, sum } from './in-any-history.ts';
 
@@ -168,7 +168,7 @@ describe('in any history, at every revision', () => {
         views.fold(ACCOUNT, revision(at), event);
         const { state } = views.balance.read(ACCOUNT);
         if (state.type === 'unopened') throw new Error('it is open');
-        expect(accountText(state)).toBe(accountText(after));
+        expect(wholeText(state)).toBe(wholeText(after));
       }
     });
   });

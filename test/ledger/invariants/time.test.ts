@@ -5,6 +5,7 @@ import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
+import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import { usageOf } from '../../fixtures/ledger/example-account.ts';
 import { PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
 import { type Commands, histories, lived, monthlyHistories } from '../model/histories.ts';
@@ -226,7 +227,7 @@ const whose = ({ keyId, member }: EventData<'SpendThresholdCrossed'> | EventData
   keyId ?? member?.toLowerCase() ?? '';
 
 function limitsIn({ spend: { accountLimit, keyLimits, otherLimits } }: OpenAccount): Map<string, string> {
-  const hard = Object.entries({ ...keyLimits, ...otherLimits?.members });
+  const hard = Object.entries({ ...recordOf(keyLimits), ...otherLimits?.members });
   const soft = Object.entries(otherLimits?.soft ?? {});
   return new Map([
     ...(accountLimit === null ? [] : [['', `hard ${accountLimit}`] as const]),

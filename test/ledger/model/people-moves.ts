@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { keyId, leaseId, proxyId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
+import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { nextExpiry } from '../../../ledger/account/leases.ts';
 import { move, oneOf } from './step.ts';
 
@@ -52,12 +53,12 @@ export const peopleMoves = [
     },
   ),
   move(1, 'rotate a key', { which, overlapMs: fc.constantFrom(0, DAY_MS, 31 * DAY_MS) }, (of, account) => {
-    const id = oneOf(Object.values(account.open.keys), of.which)?.keyId ?? keyId('unknown');
+    const id = oneOf([...valuesOf(account.open.keys)], of.which)?.keyId ?? keyId('unknown');
     const secret = { sha256: sha256Of(account.open.accountId, `${id}${account.next()}`), last4: 'abcd' };
     return [{ type: 'RotateKey', keyId: id, ...secret, overlapMs: of.overlapMs, by: 'operator', nowMs: account.nowMs }];
   }),
   move(1, 'revoke a key', { which }, (of, account) => {
-    const id = oneOf(Object.values(account.open.keys), of.which)?.keyId ?? keyId('unknown');
+    const id = oneOf([...valuesOf(account.open.keys)], of.which)?.keyId ?? keyId('unknown');
     return [{ type: 'RevokeKey', keyId: id, nowMs: account.nowMs }];
   }),
   move(
@@ -69,7 +70,7 @@ export const peopleMoves = [
       percents: fc.constantFrom([50, 80, 100], [50, 80, 100], [1, 60, 99], [60, 60]),
     },
     (of, account) => {
-      const keys = [null, ...Object.values(account.open.keys).map((key) => key.keyId), keyId('unknown')];
+      const keys = [null, ...[...valuesOf(account.open.keys)].map((key) => key.keyId), keyId('unknown')];
       const scope = of.member === null ? { keyId: oneOf(keys, of.which) ?? null } : { keyId: null, member: of.member };
       const limit = of.limit === null ? null : microUsd(BigInt(of.limit));
       return [{ type: 'SetSpendLimit', ...scope, limit, mode: of.mode, thresholdsPercent: of.percents }];

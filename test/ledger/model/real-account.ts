@@ -4,6 +4,7 @@ import { type AccountState, INITIAL_ACCOUNT, type OpenAccount } from '../../../l
 import type { AccountCommand, CommandRefusal, MoneyOfRequest } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
+import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { allAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { OpenMonths } from '../../../ledger/statement/open-months.ts';
@@ -76,7 +77,7 @@ export class RealAccount {
 
   /** What could begin a request then, as far as it is known now. */
   keysAt(atMs: number): KeyId[] {
-    const keys = Object.values(this.open.keys).filter(({ revokedAtMs }) => revokedAtMs === null);
+    const keys = [...valuesOf(this.open.keys)].filter(({ revokedAtMs }) => revokedAtMs === null);
     return keys.flatMap(({ keyId, expiresAtMs }) => (expiresAtMs === null || expiresAtMs > atMs ? [keyId] : []));
   }
 

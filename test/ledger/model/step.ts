@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { entriesOf } from '../../../ledger/account/keyed-tree.ts';
 import type { PlainAccount } from './plain-account.ts';
 import type { RealAccount } from './real-account.ts';
 
@@ -67,7 +68,7 @@ function compare(
   const { grants, uncovered, balance, spend, billing, suspended } = real.open;
   const spent = Object.entries(spend.months).flatMap(([month, { account, keys }]) => [
     [month, account] as const,
-    ...Object.entries(keys).map(([key, amount]) => [`${month} ${key}`, amount] as const),
+    ...[...entriesOf(keys)].map(([key, amount]) => [`${month} ${key}`, amount] as const),
   ]);
   const looked = events.map(({ type, data }) =>
     type === 'AutoReloadStarted' ? `starts ${data.amount}` : type === 'AutoReloadSkipped' ? data.reason : '',

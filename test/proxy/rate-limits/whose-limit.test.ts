@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { rateLimitsSchema } from '../../../contracts/rate-limits.ts';
+import { entryOf } from '../../../ledger/account/keyed-tree.ts';
 import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import type { Caller } from '../../../proxy/caller.ts';
@@ -16,7 +17,7 @@ it('of key and account the one is told that is in the way for longest', () => {
   ]);
   if (account.type !== 'open') throw new Error('it was opened');
   const callerBy = (keyId: typeof KEY): Caller => {
-    const key = account.keys[keyId];
+    const key = entryOf(account.keys, keyId);
     if (key === undefined) throw new Error('it was issued');
     return { type: 'caller', accountId: ACCOUNT, account, key, sha256: key.sha256 };
   };
