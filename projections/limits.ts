@@ -35,6 +35,8 @@ export const VIEW_LIMITS = Object.freeze({
   /** How often the log is asked whether the topic that feeds the views lags behind it, and how much it shows at once. */
   lagLookMs: 2_000,
   lagPageEvents: 10_000,
+  /** So much of the log that was not compared with them yet a command compares with such views: some seconds at most. */
+  comparedForStatus: 100_000,
 });
 
 assert(

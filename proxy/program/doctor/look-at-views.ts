@@ -4,11 +4,10 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
 import { readFoldedThrough, readUpcastFrom, VIEWS_FILE } from '../../../projections/known-views.ts';
-import { reachedIn } from '../../../projections/log-view-source.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { describeDamage } from '../ledger/proven-ledger.ts';
-import { lagBehind, lagInWords } from '../projections/views-lag.ts';
+import { howFar, lagInWords } from '../projections/views-lag.ts';
 import { type Examined, type Found, fault, ok, warn } from './finding.ts';
 
 /** How far the views' file lags behind the log, and whether its rows are those of this program's own fold. */
@@ -32,10 +31,10 @@ async function lookAtLag(log: EventLog, { context, configuration, isServed }: Ex
   if (!existsSync(file)) return warn('there are none yet', 'the next start makes them from the log');
   const looked = readUndamaged(file, () => readFoldedThrough(file));
   if (looked.damage !== null) return warn(describeDamage(data, looked.damage));
-  const through = looked.read === null ? null : await reachedIn(log, looked.read);
-  if (through === null)
+  const { position: through, lag } =
+    looked.read === null ? { position: null, lag: null } : await howFar(log, file, looked.read);
+  if (through === null || lag === null)
     return isServed ? ok('nothing of them is written yet') : warn('they hold nothing yet', 'the next start makes them');
-  const lag = await lagBehind(log, through);
   if (lag.events === 0) return ok(`up to position ${through}, the newest`);
   const agoMs = lag.sinceMs === null ? 0 : Math.max(0, context.clock() - lag.sinceMs);
   const says = `up to position ${through}; ${lagInWords(lag)} events behind, the first of them ${lengthOf(agoMs)} old`;

@@ -6,14 +6,13 @@ import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
-import { reachedIn } from '../../../projections/log-view-source.ts';
 import { type AsideFacts, readViewsFacts, type ViewsFacts } from '../../../projections/rebuild/views-facts.ts';
 import { areVerified } from '../../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { type CommandContext, withReadLog } from '../command-context.ts';
 import { fittingTable, show } from '../show.ts';
-import { lagBehind, lagInWords, type ViewsLag } from './views-lag.ts';
+import { howFar, lagInWords, type ViewsLag } from './views-lag.ts';
 
 /** `gateway projections status`: what the files of views say, beside a gateway that runs or without one. */
 export function addStatusCommand(projections: Command, context: CommandContext): void {
@@ -80,8 +79,7 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
   for (const one of found) {
     if (one.damage !== null || one.read === null) continue;
     const { last: _, currentAtMs, foldedLately, views, ...facts } = one.read;
-    const position = await reachedIn(log, one.read);
-    const lag = position === null ? null : await lagBehind(log, position);
+    const { position, lag } = await howFar(log, one.file, one.read);
     const state = stateOf(one.file, one.read, lag);
     const isServing = one.file === live && isServed;
     files.push({

@@ -1,6 +1,9 @@
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import type { Position } from '../../../contracts/ids.ts';
 import { groupedCount } from '../../../contracts/money.ts';
+import type { FoldedThrough } from '../../../projections/known-views.ts';
+import { LOG_SOURCE, reachedIn } from '../../../projections/log-view-source.ts';
+import { topicViewsReached } from '../../../projections/topic-views-reached.ts';
 import { timeOf } from '../../clock/newest-event.ts';
 
 /** With more the number says no more. */
@@ -13,8 +16,29 @@ export interface ViewsLag {
   readonly sinceMs: number | null;
 }
 
+interface HowFar {
+  /** They hold every event of the log up to here; null where that cannot be told. */
+  readonly position: Position | null;
+  readonly lag: ViewsLag | null;
+}
+
+/** How far views of a file have come in the log. @throws EventLogError; Error when it is no database */
+export async function howFar(log: ReadableLog, file: string, folded: FoldedThrough): Promise<HowFar> {
+  const reached = folded.feed === LOG_SOURCE ? null : await topicViewsReached(log, file, folded.position);
+  if (reached === null) {
+    const position = await reachedIn(log, folded);
+    return { position, lag: position === null ? null : await lagBehind(log, position) };
+  }
+  const { position, lacking: events, first } = reached;
+  let sinceMs: number | null = null;
+  if (first !== null)
+    for await (const event of log.readStream(first.stream, { from: first.revision, limit: 1 }))
+      sinceMs = timeOf(event).atMs;
+  return { position, lag: { events, sinceMs } };
+}
+
 /** What the log has behind a position. @throws EventLogError */
-export async function lagBehind(log: ReadableLog, after: Position | null): Promise<ViewsLag> {
+async function lagBehind(log: ReadableLog, after: Position | null): Promise<ViewsLag> {
   let sinceMs: number | null = null;
   let events = 0;
   for await (const event of log.readAll({ after, limit: 1 })) {
