@@ -2,7 +2,6 @@ import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountStream, type Revision } from '../../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf, evolveAt } from '../account/account-event.ts';
 import { type AccountState, INITIAL_ACCOUNT, type OpenAccount } from '../account/account-state.ts';
-import { RunningBalance } from './running-balance.ts';
 import { behind, type Disorder, Division, gapBefore, recordedAtOf, type StreamPlace } from './stream-range.ts';
 
 /** What an account was after one of its events. */
@@ -19,8 +18,6 @@ export interface AccountAt {
   /** Null where it was not opened up to there. */
   readonly found: StateAt | null;
   readonly disorder: Disorder | null;
-  /** Events up to there of which the balance that they say is not what those before them make. */
-  readonly faults: readonly { readonly revision: Revision; readonly problem: string }[];
 }
 
 /**
@@ -30,8 +27,6 @@ export interface AccountAt {
  */
 export async function stateAt(log: ReadableLog, accountId: AccountId, place: StreamPlace): Promise<AccountAt> {
   const division = new Division(behind(place));
-  const balance = new RunningBalance();
-  const faults: { revision: Revision; problem: string }[] = [];
   let state: AccountState = INITIAL_ACCOUNT;
   let last: { readonly revision: Revision; readonly recordedAt: string } | null = null;
   for await (const recorded of log.readStream(accountStream(accountId))) {
@@ -43,14 +38,11 @@ export async function stateAt(log: ReadableLog, accountId: AccountId, place: Str
     const { stream, revision } = recorded;
     const gap = gapBefore(last === null ? 0 : last.revision + 1, recorded);
     if (gap !== null) throw new AccountUnreadableError(accountId, revision, `${stream}: ${gap}`);
-    const event = accountEventOf(accountId, recorded);
-    state = evolveAt(accountId, state, revision, event);
-    const { fault } = balance.take(event);
-    if (fault !== null) faults.push({ revision, problem: fault });
+    state = evolveAt(accountId, state, revision, accountEventOf(accountId, recorded));
     last = { revision, recordedAt: recordedAt ?? '' };
   }
   const { disorder } = division;
-  if (state.type === 'unopened' || last === null) return { found: null, disorder, faults };
+  if (state.type === 'unopened' || last === null) return { found: null, disorder };
   const atMs = place.type === 'instant' ? place.atMs : Date.parse(last.recordedAt);
-  return { found: { state, ...last, atMs }, disorder, faults };
+  return { found: { state, ...last, atMs }, disorder };
 }

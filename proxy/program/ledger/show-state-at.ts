@@ -17,8 +17,8 @@ import { type CommandCall, type CommandContext, CommandError, EXIT } from '../co
 import { fittingTable, paintedFacts, show } from '../show.ts';
 
 /**
- * `gateway ledger replay --at`: what an account was at a place of its stream. @throws CommandError where it was none yet; where
- * events up to there disagree, once it was shown
+ * `gateway ledger replay --at`: what an account was at a place of its stream. @throws CommandError where it was none yet, or where
+ * an event up to there cannot follow those before it
  */
 export async function showStateAt(
   id: AccountId,
@@ -26,10 +26,11 @@ export async function showStateAt(
   log: ReadableLog,
   { context, command }: CommandCall,
 ): Promise<void> {
-  const { found, disorder, faults } = await stateAt(log, id, place).catch((error: unknown) => {
-    throw error instanceof AccountUnreadableError ? notToBeReliedOn(id, error.message) : error;
+  const { found, disorder } = await stateAt(log, id, place).catch((error: unknown) => {
+    if (!(error instanceof AccountUnreadableError)) throw error;
+    throw new CommandError(`${id}: not all of its stream can be relied on: ${error.message}`, EXIT.faults);
   });
-  context.whenUnread?.(faults.length === 0 ? null : EXIT.faults);
+  context.whenUnread?.(null);
   if (disorder !== null) context.warn(`warning: ${id}: ${describeDisorder(disorder)}\n`);
   if (found === null) throw new CommandError(`${id}: there was no such account at that time`, EXIT.refused);
   if (place.type === 'revision' && found.revision < place.revision)
@@ -38,18 +39,11 @@ export async function showStateAt(
       EXIT.refused,
     );
   show(context, command, {
-    json: { ...jsonOf(id, found, disorder), faults },
+    json: jsonOf(id, found, disorder),
     text: () => textOf(id, found, context),
     isPainted: true,
   });
-  const [first] = faults;
-  if (first === undefined) return;
-  const more = faults.length === 1 ? '' : `; ${faults.length - 1} more, which \`gateway ledger replay ${id}\` shows`;
-  throw notToBeReliedOn(id, `revision ${first.revision}: ${first.problem}${more}`);
 }
-
-const notToBeReliedOn = (id: AccountId, why: string): CommandError =>
-  new CommandError(`${id}: not all of its stream can be relied on: ${why}`, EXIT.faults);
 
 type StateAt = NonNullable<AccountAt['found']>;
 
