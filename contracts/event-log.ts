@@ -18,6 +18,8 @@ export interface EventLog {
    *                                                      written, answers with the old last revision and its position
    *   expected < C, any id differs or runs past the end   conflict
    *
+   * Of appends to several streams that are under way at once none is promised to stand before another.
+   *
    * @throws EventLogError `unavailable`: nothing was written; `ambiguous`: it may have been written, and the same call
    *   again (same ids, same expected revision) finds out; `invalid`: empty append, or one over the limits; `closed`.
    */

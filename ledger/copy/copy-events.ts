@@ -8,7 +8,7 @@ import { COPY_LIMITS } from './limits.ts';
 interface CopyOptions {
   /** Of the source, exclusive: what the target has already; null is nothing. */
   readonly after: Position | null;
-  /** Appends that the target is given together: more than one only where it writes all of them or none. */
+  /** Appends that the target is given together: more than one only where it writes all of them or none, in their order. */
   readonly atOnce: number;
   readonly onCopied: (events: number, last: Position) => void;
 }

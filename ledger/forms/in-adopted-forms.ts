@@ -24,7 +24,9 @@ interface AdoptedFormsOptions {
  * is put into the adopted one, as everybody reads it. Where this program has no form beyond those that every program reads
  * it is the log itself.
  *
- * Its appends are as the log's; `invalid` also for what the adopted form cannot say.
+ * Its appends are as the log's; `invalid` also for what the adopted form cannot say. For what is made here: what is stored
+ * already, and is copied, goes to the log itself, or it would be another event, and of appends that are sent at once one that
+ * has to ask what is adopted would stand behind the next.
  */
 export function inAdoptedForms(log: EventLog, options: AdoptedFormsOptions): EventLog {
   const { own = OWN_FORMS, steps = FORM_STEPS, beginsLedger = false, passedMs } = options;

@@ -3,13 +3,18 @@ import type { Configuration, EventLogConfiguration } from '../../contracts/confi
 import type { EventLog } from '../../contracts/event-log.ts';
 import { LEDGER_FILE } from '../../ledger/event-log/ledger-place.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { inAdoptedForms } from '../../ledger/forms/in-adopted-forms.ts';
 import type { LogUse } from './command-context.ts';
 
 /** The embedded log's; null where the log is another. */
 export const ledgerFile = ({ eventLog, data }: Configuration): string | null =>
   eventLog.kind === 'sqlite' ? join(data, LEDGER_FILE) : null;
 
-/** The only place that builds adapters. A command waits for the start check. @throws as `CommandContext` says */
+/** The log as the program writes to it. @throws as `CommandContext` says */
+export const openInAdoptedForms = async (configuration: Configuration, use?: LogUse): Promise<EventLog> =>
+  inAdoptedForms(await openEventLog(configuration, use), { passedMs: () => performance.now(), beginsLedger: true });
+
+/** The log itself, which takes events as they stand. The only place that builds adapters. A command waits for the start check. @throws as `CommandContext` says */
 export async function openEventLog({ eventLog, data }: Configuration, use?: LogUse): Promise<EventLog> {
   const follower = typeof use === 'object' ? use : undefined;
   // A command looks at little, and is soon done; what is served from has to be whole.

@@ -1,10 +1,9 @@
 import { userInfo } from 'node:os';
 import { LIMITS } from '../../contracts/limits.ts';
-import { inAdoptedForms } from '../../ledger/forms/in-adopted-forms.ts';
 import { compareCommandClock } from '../clock/command-clock.ts';
 import type { CommandContext } from './command-context.ts';
 import { proveLedger } from './ledger/proven-ledger.ts';
-import { openEventLog } from './open-event-log.ts';
+import { openInAdoptedForms } from './open-event-log.ts';
 import { runGatewayProgram } from './run-gateway-program.ts';
 
 /** One command line of this process, to its exit code: the one place where the environment is read. */
@@ -15,12 +14,9 @@ export async function runProcess(): Promise<void> {
   let isUnread = false;
 
   const context: CommandContext = {
-    openEventLog: async (configuration, use) => {
+    openEventLog: (configuration, use) => {
       isFollowing = typeof use === 'object';
-      return inAdoptedForms(await openEventLog(configuration, use), {
-        passedMs: () => performance.now(),
-        beginsLedger: true,
-      });
+      return openInAdoptedForms(configuration, use);
     },
     proveLedger: (log, configuration) => proveLedger(log, configuration, Date.now),
     compareClock: (log, { clock: bounds }) =>

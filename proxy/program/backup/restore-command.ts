@@ -15,7 +15,7 @@ import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seal
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
-import { ledgerFile } from '../open-event-log.ts';
+import { ledgerFile, openEventLog } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { isWithin } from './is-within.ts';
@@ -74,14 +74,14 @@ interface Restoring {
 
 /** @throws CommandError, BackupFault, NotRestorableError, CopyError, EventLogError, JournalError */
 async function restore(backup: string, survivors: Survivors, restoring: Restoring): Promise<Restored> {
-  const { configuration, context } = restoring;
+  const { configuration } = restoring;
   const { data } = configuration;
   const manifest = { ...(await checkBackup(backup)), restoredWith: flagsOf(survivors) };
   assertFitting(backup, manifest, survivors, configuration);
   const folder = RestoreFolder.begin(data, manifest);
   if (folder === null) {
     finishRestore(data);
-    const proved = await onLog(configuration, context, async (log) => ({
+    const proved = await onLog(configuration, async (log) => ({
       comparison: await proveRestored(log, { data, survivors: dataFoldersOf(survivors), ...restoring }),
       sealed: await sealedIn(log, manifest),
     }));
@@ -117,7 +117,7 @@ async function make(
   progress.end();
   const dataFolders = dataFoldersOf(survivors);
   await takeNotes(dataFolders, path);
-  const made = await onLog({ ...configuration, data: path }, context, async (log) => {
+  const made = await onLog({ ...configuration, data: path }, async (log) => {
     const refilled = await refill(log, survivors, { to: path, configuration, context });
     const comparison = await proveRestored(log, { data: path, survivors: dataFolders, configuration, context });
     if (comparison.type === 'other ledger') throw comparison.error;
@@ -137,12 +137,9 @@ async function sealedIn(log: EventLog, { eventLog }: BackupManifest): Promise<Se
   return eventLog === 'sqlite' ? verifySeals(log, { keys: null, anchors: [], leaves: null }) : null;
 }
 
-async function onLog<T>(
-  configuration: Configuration,
-  context: CommandContext,
-  work: (log: EventLog) => Promise<T>,
-): Promise<T> {
-  const log = await context.openEventLog(configuration);
+/** The log itself: what is put back is written as it stands, and not in the forms that the backup had adopted. */
+async function onLog<T>(configuration: Configuration, work: (log: EventLog) => Promise<T>): Promise<T> {
+  const log = await openEventLog(configuration);
   try {
     return await work(log);
   } finally {
