@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { ledgerId } from '../../contracts/ids.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
@@ -117,6 +118,22 @@ it('there is a way back only to views of the ledger as it is', async () => {
   writeLedgerOfViews(files.previous, { ledgerId: ledgerId('ledger_019a5b3c00007000800000000000000b'), generation: 1 });
   expect(await back()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('rebuild instead') });
   expect(emailIn(files.live)).toBe('ada@example.com');
+});
+
+it('where a publication in the views of before is damaged, that is said of them, and not of the ledger', async () => {
+  const { data, files } = folder();
+  const catalog = fileURLToPath(new URL('../../contracts/example-catalog.yaml', import.meta.url));
+  expect(await runHere('catalog', 'publish', catalog, '--data', data)).toMatchObject({ exitCode: 0 });
+  expect(await rebuild(data, '--all')).toMatchObject({ exitCode: 0 });
+  cpSync(files.live, files.previous);
+  change(
+    files.previous,
+    `UPDATE catalog_v4 SET publication = json_set(publication, '$.models[0].rateCard.version', 99)`,
+  );
+  expect(await runHere('projections', 'rollback', '--data', data)).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringMatching(/views\.previous\.db, the views that are kept .* \(.*\): rebuild instead\n$/),
+  });
 });
 
 const GARBAGE = Buffer.alloc(8_192, 'no database');

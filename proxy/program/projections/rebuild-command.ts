@@ -11,7 +11,7 @@ import { JournalError } from '../../../ledger/journal/journal-error.ts';
 import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { damageOfRows } from '../../../projections/damaged-rows.ts';
-import { damageOf } from '../../../projections/damaged-views.ts';
+import { damageOf, readUndamaged } from '../../../projections/damaged-views.ts';
 import { readFoldedThrough, readUpcastFrom } from '../../../projections/known-views.ts';
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
 import { bringUp, holdsViews } from '../../../projections/rebuild/bring-up.ts';
@@ -243,7 +243,15 @@ async function rolledBack(context: CommandContext, log: EventLog, configuration:
       EXIT.refused,
     );
   const { identity } = await readLedgerState(log);
-  if ((damageOf(previous) ?? damageOfRows(previous)) !== null || !holdsViews(previous, identity))
+  // What a start reads of them at once has to be of its form, too: else it would be told as a fault of the ledger.
+  const held = readUndamaged(previous, () => holdsViews(previous, identity));
+  const damageOfPrevious = damageOf(previous) ?? damageOfRows(previous) ?? held.damage;
+  if (damageOfPrevious !== null)
+    throw new CommandError(
+      `${previous}, the views that are kept to go back to, cannot be read as views (${damageOfPrevious}): rebuild instead`,
+      EXIT.refused,
+    );
+  if (held.damage === null && !held.read)
     throw new CommandError(`${previous} holds no views of this program and ledger: rebuild instead`, EXIT.refused);
   const { events } = await broughtUp(context, log, { path: previous, data });
   const switched = await switchViews(context, configuration, { to: 'previous', isLiveDamaged: damage !== null });
