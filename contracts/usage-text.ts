@@ -120,8 +120,8 @@ function usageOf(match: UsageMatch | null): Usage | null {
   return {
     requestId: own(requestId),
     keyId,
-    model: known(model),
-    upstream: { provider: known(provider), model: known(upstreamModel), requestId: upstreamId ?? null },
+    model: own(model),
+    upstream: { provider, model: upstreamModel, requestId: upstreamId ?? null },
     tokens: {
       input: wholeOf(input),
       output: wholeOf(output),
@@ -137,7 +137,7 @@ function usageOf(match: UsageMatch | null): Usage | null {
     billable: billable === 'true',
     startedAt,
     finishedAt,
-    rateCard: { id: known(card), version: wholeOf(version), hash },
+    rateCard: { id: card, version: wholeOf(version), hash },
     hold: hold === undefined ? null : microUsd(amountOf(hold)),
   };
 }
@@ -174,7 +174,7 @@ function debitOf(match: DebitMatch | null): Debit | null {
   const debit = {
     requestId: own(requestId),
     keyId,
-    model: known(model),
+    model: own(model),
     lane,
     cost: picoUsd(amountOf(cost)),
     carryBefore: picoUsd(amountOf(carryBefore)),
@@ -205,7 +205,7 @@ function linesIn(text: string): Line[] {
     const costAt = rateEnd + TO_COST;
     const costEnd = text.indexOf('"', costAt);
     lines.push({
-      tokenClass: known(text.slice(classAt, classEnd)) as Line['tokenClass'],
+      tokenClass: text.slice(classAt, classEnd) as Line['tokenClass'],
       tokens: wholeOf(text.slice(tokensAt, tokensEnd)),
       rate: rate(amountOf(text.slice(rateAt, rateEnd))),
       cost: picoUsd(amountOf(text.slice(costAt, costEnd))),
@@ -262,17 +262,9 @@ function amountOf(digits: string): bigint {
  * than this is copied by V8.
  */
 const COPIED = 12;
-const own = (id: RequestId): RequestId =>
-  `${id.slice(0, COPIED)}${id.slice(COPIED, 2 * COPIED)}${id.slice(2 * COPIED)}` as RequestId;
-
-/** What stands in one event after another, in memory once. */
-const KNOWN_MAX = 1_000;
-const words = new Map<string, string>();
-
-function known(text: string): string {
-  const word = words.get(text);
-  if (word !== undefined) return word;
-  if (words.size >= KNOWN_MAX) words.clear();
-  words.set(text, text);
-  return text;
+function own<T extends string>(text: T): T {
+  if (text.length <= COPIED) return text;
+  let copy = '';
+  for (let at = 0; at < text.length; at += COPIED) copy += text.slice(at, at + COPIED);
+  return copy as T;
 }
