@@ -32,6 +32,15 @@ function encodeOne(event: DomainEvent): ProposedEvent {
   return proposed;
 }
 
+test('an event of an earlier form is read in that form, though its text is as one of today', () => {
+  const usage = exampleOf('UsageRecorded');
+  const today = encodeOne({ ...usage, data: { ...usage.data, hold: microUsd(5n), uses: {}, unpriced: [] } });
+  const earlier = today.metadata.replace('"schemaVersion":2', '"schemaVersion":1');
+  expect(decodeEvent(recorded(today)).data).toMatchObject({ hold: 5n });
+  // Before, no usage had said what was held.
+  expect(decodeEvent(recorded(today, { metadata: earlier })).data).toMatchObject({ hold: null });
+});
+
 test('what is amiss with an event is said in a few words, with nothing raw in them, whatever somebody else has put into it', () => {
   const foreign = [
     recorded(encodeOne(exampleOf('CreditsGranted')), { type: `Conjured\u001b[2J\u202e${'x'.repeat(1_000_000)}` }),
