@@ -20,6 +20,7 @@ export const LONGEST: readonly string[] = [
   'test/projections/views-from-kafka.test.ts',
   'test/ledger/event-log/eventstoredb/appends.test.ts',
   'test/outage/outage.test.ts',
+  'test/ledger/event-log/eventstoredb/contract.test.ts',
   'test/attacks/attacks.test.ts',
 ];
 
