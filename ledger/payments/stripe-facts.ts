@@ -10,7 +10,6 @@ import {
   type LedgerId,
 } from '../../contracts/ids.ts';
 import { formatUsd } from '../../contracts/money.ts';
-import { grantOfPayment } from '../account/decide-payments.ts';
 import {
   type AccountFacts,
   type Notice,
@@ -160,8 +159,8 @@ function disputedAbove(accountId: AccountId, { id, amount_received: paid }: Inte
   const usd = formatUsd(paid);
   return (
     `Stripe lists with ${id} that ${formatUsd(amount)} USD are disputed (${dispute}) of ${usd} USD that were paid: nothing of it is written down. ` +
-    `Where a bank counts by another rate of exchange, take the credits by hand, so much of them as was bought for that: ` +
-    `gateway credits revoke ${accountId} --grant ${grantOfPayment(id)} --cause dispute --payment ${id} --usd ${usd} --reason ${dispute}`
+    `Where a bank counts by another rate of exchange, take so much as was bought for that by hand, once under this id: ` +
+    `gateway balance adjust ${accountId} --down ${usd} --id ${dispute} --reason ${id}`
   );
 }
 
