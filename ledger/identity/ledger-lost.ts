@@ -81,8 +81,8 @@ export function missingLedger(file: string, known: LedgerIdentity | null): Ledge
 export const replacedLedger = (what: string) =>
   new LedgerLostError(
     `${what}; nothing more is read from it or written to it.\n` +
-      'What was not in the ledger yet stands in the journal of its gateway. Start it again: it compares the ledger that is\n' +
-      'there now with what it knows, and serves from it or says what is missing.',
+      'What was not in the ledger yet stands in the journal of its gateway. Start it again:\n' +
+      'it compares the ledger that is there now with what it knows, and serves from it or says what is missing.',
     'the ledger was replaced while it was open',
   );
 
@@ -95,8 +95,8 @@ export const unidentified = (where: string, source: string, known: LedgerIdentit
 export const movedLedger = (where: string, { to, movedAt }: { readonly to: string; readonly movedAt: string }) =>
   new LedgerElsewhereError(
     `the ledger (${where}) has moved to ${to} at ${movedAt}: nothing more is written here, and nothing is served from here.\n` +
-      'Name that place in eventLog of the configuration, and start again; where it is said there that the ledger is not whole\n' +
-      'yet, run the same `gateway ledger copy` again first.',
+      'Name that place in eventLog of the configuration, and start again; where it is said there that the ledger is not whole yet,\n' +
+      'run the same `gateway ledger copy` again first.',
     'the ledger has moved',
   );
 

@@ -4,7 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { requestId } from '../../contracts/ids.ts';
+import { accountId, accountStream, requestId } from '../../contracts/ids.ts';
+import { type LedgerLostError, ledgerLost, movedLedger } from '../../ledger/identity/ledger-lost.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { openJournal } from '../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
@@ -125,6 +126,57 @@ it('a clock that disagrees with the log is a fault, and what the folder itself s
   const of = (name: string) => findings.find(({ check }) => check === name);
   expect(of('clock')).toMatchObject({ state: 'fault', says: expect.stringContaining('40 days behind') });
   expect(of('ledger')).toMatchObject({ state: 'warn', says: 'its views cannot be read' });
+});
+
+it('what no start goes on without is a fault before there is a ledger: the file of its catalog, the key and the copy of its seals', async () => {
+  const { config, configure } = configured();
+  const [folder, none] = [temporaryFolder(), join(temporaryFolder(), 'none')];
+  const found = async (settings: object) => {
+    configure(settings);
+    return doctor(config);
+  };
+  const whole = await found({ seals: { copyTo: folder } });
+  expect([whole.exitCode, whole.of('catalog')?.state, whole.of('seals')?.state]).toEqual([0, 'warn', 'warn']);
+  const says = expect.stringContaining(none);
+  expect((await found({ catalog: none })).of('catalog')).toMatchObject({ state: 'fault', says });
+  expect((await found({ seals: { keyFile: none } })).of('seals')).toMatchObject({ state: 'fault', says });
+  const copyTo = join(none, 'seals.jsonl');
+  expect((await found({ seals: { copyTo } })).of('seals')).toMatchObject({ state: 'fault', says });
+  await open(config);
+  expect((await found({ seals: { copyTo } })).of('seals')).toMatchObject({ state: 'fault', says });
+});
+
+it('a fault in several lines is told on one, with what to do once', async () => {
+  const program = endedLater(await programInProcess());
+  const said: string[] = [];
+  Object.assign(program.context, { write: (text: string) => said.push(text) });
+  const ranges = {
+    revision: 7,
+    end: 3,
+    isReplaced: false,
+    knownBy: ['the journal'],
+    sharedAtLeast: 3,
+    sharedAtMost: 3,
+  };
+  const lost = ['a', 'b'].map((name) => ({ ...ranges, id: null, stream: accountStream(accountId(name)) }));
+  const toldOf = async (error: LedgerLostError): Promise<string> => {
+    program.ledger = { isWhole: false, error };
+    await expect(program.run('doctor', '--timeout', '1')).rejects.toMatchObject({ exitCode: FAULTS });
+    return (
+      said
+        .splice(0)
+        .join('')
+        .split('\n')
+        .find((line) => /fault +ledger /.test(line)) ?? ''
+    );
+  };
+  const ofLost = await toldOf(ledgerLost('here', { lost, untold: 0 }));
+  expect(ofLost).toMatch(
+    /served from it: account-a: .*; account-b: .*; Put back .* up with gateway ledger accept-loss/,
+  );
+  expect(ofLost).not.toMatch(/u000a|accept-loss.*accept-loss/);
+  const ofMoved = await toldOf(movedLedger('here', { to: 'there', movedAt: '2026-11-28T00:00:00.000Z' }));
+  expect(ofMoved).toMatch(/from here\. Name that place .* whole yet, run the same .* again first\.$/);
 });
 
 it('a data folder that is none is a fault, and a look needs a second', async () => {

@@ -44,17 +44,23 @@ export async function looked(timeMs: number, { check, advice, look }: Check): Pr
       timeMs,
       Promise.resolve().then(() => look(ending.signal)),
     );
-    return { check, ...(found ?? fault(`no answer within ${timeMs / 1_000} s`, advice)) };
+    if (found === null) return { check, ...fault(`no answer within ${timeMs / 1_000} s`, advice) };
+    return { check, ...found, says: onOneLine(found.says) };
   } catch (error) {
-    return { check, ...fault(reasonOf(error), advice) };
+    return { check, ...fault(onOneLine(error instanceof Error ? error.message : String(error)), advice) };
   } finally {
     ending.abort();
   }
 }
 
-/** On one line: what goes over several has its parts behind a head. */
-function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const [head = '', ...parts] = message.split('\n').map((line) => line.trim());
-  return parts.length === 0 ? head : `${head} ${parts.join('; ')}`;
+/** What goes over several lines: a sentence goes on, what stands below a head follows it, and of others each is a part. */
+function onOneLine(message: string): string {
+  let one = '';
+  let before = '';
+  for (const line of message.split('\n')) {
+    const goesOn = /[.:;,]$/.test(before) || (/^\s/.test(line) && !/^\s/.test(before));
+    one += before === '' ? line.trim() : `${goesOn ? ' ' : '; '}${line.trim()}`;
+    before = line;
+  }
+  return one;
 }

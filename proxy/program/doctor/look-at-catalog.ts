@@ -1,3 +1,4 @@
+import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { knownProviders } from '../../../ledger/catalog/gateway-providers.ts';
@@ -6,6 +7,12 @@ import { describeUnserved } from '../../unserved-models.ts';
 import { configurationFile, globalOptions } from '../command-context.ts';
 import { catalogNotice, readConfiguredCatalog } from '../serve/catalog-at-start.ts';
 import { type Examined, type Found, fault, ok, warn } from './finding.ts';
+
+/** Why the next start publishes none; null where it does. Of a ledger that is yet to be begun. */
+export function faultOfCatalogFile(configuration: Configuration): Found | null {
+  const configured = readConfiguredCatalog(configuration);
+  return configured.type === 'unusable' ? fault(configured.error.message) : null;
+}
 
 /** Whether one is in force, is the configured one, and has a provider for each model. */
 export async function lookAtCatalog(log: EventLog, { context, command, configuration }: Examined): Promise<Found> {

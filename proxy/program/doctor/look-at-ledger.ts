@@ -1,27 +1,27 @@
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
-import { LedgerElsewhereError } from '../../../ledger/identity/ledger-lost.ts';
 import { newestEvent } from '../../clock/newest-event.ts';
 import { ledgerToBegin } from '../ledger-file.ts';
 import { type Check, type Examined, type Finding, type Found, fault, looked, ok, warn } from './finding.ts';
-import { lookAtCatalog } from './look-at-catalog.ts';
+import { faultOfCatalogFile, lookAtCatalog } from './look-at-catalog.ts';
 import { lookAtJournal } from './look-at-journal.ts';
-import { lookAtSeals } from './look-at-seals.ts';
+import { faultOfSealPlaces, lookAtSeals } from './look-at-seals.ts';
 import { lookAtStatements } from './look-at-statements.ts';
 import { lookAtViews } from './look-at-views.ts';
 
 const NOT_LOOKED_AT = warn('not looked at', 'the log comes first');
-const LOST = 'put back the ledger that has it; if it is gone for good: gateway ledger accept-loss';
 
 /** The log, and everything that is compared with it. */
 export async function lookAtLedger(examined: Examined): Promise<Finding[]> {
   const { context, configuration, timeMs } = examined;
   let log: EventLog | null = null;
+  let isBegun = true;
   const opened = await looked(timeMs, {
     check: 'log',
     advice: 'start it, or look at eventLog in the configuration',
     look: async (signal) => {
       const begins = ledgerToBegin(configuration);
+      isBegun = begins === null;
       if (begins !== null)
         return warn(`there is no ledger yet: ${begins}`, 'the first start begins it; or look at --data and --config');
       const found = await context.openEventLog(configuration);
@@ -31,7 +31,7 @@ export async function lookAtLedger(examined: Examined): Promise<Finding[]> {
     },
   });
   const beside = [lookAtJournal(examined)];
-  const checks = checksOf(log, examined);
+  const checks = checksOf(log, examined, isBegun);
   try {
     const found = [opened];
     // One behind the other: a log that has not answered one of them in time is not asked by all at once.
@@ -51,27 +51,42 @@ async function describe(log: EventLog, { configuration }: Examined): Promise<Fou
   return ok(`${where} may be read and written; its newest event stands at position ${head}${at}`);
 }
 
-function checksOf(log: EventLog | null, examined: Examined): Check[] {
+function checksOf(log: EventLog | null, examined: Examined, isBegun: boolean): Check[] {
   const { context, configuration } = examined;
-  const check = (name: string, advice: string | null, look: (log: EventLog) => Promise<Found>): Check => ({
+  const check = (
+    name: string,
+    advice: string | null,
+    look: (log: EventLog) => Promise<Found>,
+    needsNoLog: () => Promise<Found | null> = async () => null,
+  ): Check => ({
     check: name,
     advice,
-    look: () => (log === null ? NOT_LOOKED_AT : look(log)),
+    look: async () => (await needsNoLog()) ?? (log === null ? NOT_LOOKED_AT : await look(log)),
   });
   return [
-    check('ledger', LOST, async (log) => {
+    check('ledger', null, async (log) => {
       const { error, warning } = await context.proveLedger(log, configuration);
-      if (error !== null) return fault(error.message, error instanceof LedgerElsewhereError ? null : LOST);
+      if (error !== null) return fault(error.message);
       return warning === undefined ? ok('has everything that this folder knows of it') : warn(warning);
     }),
     check('clock', 'set the clock of this machine', async (log) => {
       const disagreement = await context.compareClock(log, configuration);
       return disagreement === null ? ok('agrees with the log') : fault(disagreement, 'set the clock of this machine');
     }),
-    check('catalog', null, (log) => lookAtCatalog(log, examined)),
+    check(
+      'catalog',
+      null,
+      (log) => lookAtCatalog(log, examined),
+      async () => (isBegun ? null : faultOfCatalogFile(configuration)),
+    ),
     check('views', null, (log) => lookAtViews(log, examined)),
     check('statements', null, (log) => lookAtStatements(log, examined)),
-    check('seals', null, (log) => lookAtSeals(log, examined)),
+    check(
+      'seals',
+      null,
+      (log) => lookAtSeals(log, examined),
+      () => faultOfSealPlaces(configuration),
+    ),
   ];
 }
 

@@ -1,4 +1,7 @@
 import { existsSync } from 'node:fs';
+import { access, constants, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
 import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { readSealKeys } from '../../../ledger/seals/rotate-key.ts';
@@ -11,6 +14,29 @@ import { type Examined, type Found, fault, ok, warn } from './finding.ts';
 
 /** So many times `seals.afterMs` may pass before it is late: a page is hashed, and others write, in between. */
 const LATE = 3;
+
+/**
+ * Why nothing could be sealed, or no seal copied, whatever the log says; null where there is no reason. A place that hangs holds up this look alone.
+ * @throws ConfigurationError where the key that is named cannot be used
+ */
+export async function faultOfSealPlaces(configuration: Configuration): Promise<Found | null> {
+  const { key, copyTo } = configuration.seals;
+  if (key !== null && key.type !== 'data folder') sealKeySource(configuration)?.(false);
+  const reason = copyTo === null ? null : await whyNotWritten(copyTo);
+  return reason === null ? null : fault(`seals.copyTo: ${reason}`, 'make it, or name another place');
+}
+
+/** A folder that is there, or a file that is there or may be made. */
+async function whyNotWritten(place: string): Promise<string | null> {
+  try {
+    const is = await stat(place).catch(() => null);
+    if (is !== null) await access(place, is.isDirectory() ? constants.W_OK | constants.X_OK : constants.W_OK);
+    else await access(dirname(place), constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
 
 /** Whether there is a key that may seal on, and whether what is due is sealed. */
 export async function lookAtSeals(log: EventLog, { context, configuration, isServed }: Examined): Promise<Found> {
