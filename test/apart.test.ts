@@ -15,8 +15,6 @@ const FIXTURES = [...new Set(TEST_FILES.flatMap((file) => withFixtures(file)))].
 
 /** Variables of modules, which outlast a test file where files share a process. No call reads what an earlier one left. */
 const OUTLASTING: readonly string[] = [
-  // Each word is itself, whoever has asked for it first.
-  'contracts/usage-text.ts: const words = new Map<string, string>()',
   'ledger/feed/kafkajs-internals.ts: let isMended',
   'proxy/request-body/duplicate-keys.ts: const levels = new Int32Array(',
   'proxy/request-id.ts: let used',
