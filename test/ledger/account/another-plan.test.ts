@@ -29,6 +29,12 @@ describe('another plan', () => {
     expect(one.faults).toEqual([]);
   });
 
+  it('costs and gives no more than the whole difference, by a clock that is behind the period’s beginning', () => {
+    const one = onStarter().does(asks('team', new Date(ms(AT) - 5_000).toISOString()));
+    expect(one.claims[1]).toMatchObject({ kind: 'upgrade', price: 180_000_000n, credits: 235_000_000n });
+    expect(one.faults).toEqual([]);
+  });
+
   it('whose difference is declined leaves the plan that there is', () => {
     const one = onStarter().does(asks('team', MID)).declined(ms(MID));
     expect(one.state.plan).toBe('starter');
