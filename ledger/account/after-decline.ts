@@ -3,7 +3,7 @@ import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { CommandOf } from './commands.ts';
 import type { PaymentAttempt, ReloadState } from './payments-state.ts';
-import { isOpen } from './payments-state.ts';
+import { isOfMethodBefore, isOpen } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { duePlan, isAwaited, newestRenewal, renewalsOf } from './plans.ts';
 import { isAnswered, isConsented, pausesNext, waitAfter } from './reload.ts';
@@ -32,6 +32,9 @@ export function afterDecline(
 ): AfterDecline {
   const { reload } = billing.payments;
   const isReload = attempt.kind === 'reload' && reload !== null;
+  const isTriedAgain = isReload || (attempt.kind === 'renewal' && isAwaited(billing, attempt));
+  // What is saved by now has not been asked for anything yet.
+  if (isTriedAgain && isOfMethodBefore(billing.payments, attempt)) return { nextAttemptAt: instant(nowMs), pause: [] };
   const waits = isReload ? (pausesNext(reload) ? undefined : waitAfter(reload)) : waitOfRenewal(attempt, billing);
   if (waits !== undefined && !isTerminal) return { nextAttemptAt: instant(nowMs + waits), pause: [] };
   return { nextAttemptAt: null, pause: isReload ? pauseOf(reload, code, nowMs) : [] };
@@ -57,8 +60,8 @@ const pauseOf = ({ paused }: ReloadState, reason: string, nowMs: number): Accoun
 
 /**
  * From when on a period may be paid by another attempt because nobody has answered the newest: it is open still, or was given up with
- * nothing charged, as after an outage. At once where that was of another plan than is asked for by now, or is credit as bought. Null where it was answered. What
- * an operator says, or waits for, is an answer.
+ * nothing charged, as after an outage. At once where that was of another plan than is asked for by now, or is credit as bought, or
+ * of another payment method than is saved by now. Null where it was answered. What an operator says, or waits for, is an answer.
  */
 export function unansweredUntil({ plan, payments }: OpenAccount['billing']): number | null {
   if (plan === null || plan.due === null) return null;
@@ -69,6 +72,7 @@ export function unansweredUntil({ plan, payments }: OpenAccount['billing']): num
   if (newest.period?.plan !== duePlan(plan) || newest.state === 'paid') return 0;
   if (newest.provider === MANUAL) return null;
   if (isOpen(newest)) return Number.POSITIVE_INFINITY;
+  if (isOfMethodBefore(payments, newest)) return 0;
   return newest.state === 'abandoned' ? newest.startedAtMs + waitAfterAttempts(due.attempts) : null;
 }
 
@@ -84,12 +88,13 @@ export function isGivenUp({ plan, payments }: OpenAccount['billing']): boolean {
   return renewalsOf(payments, startMs).filter((one) => isGiven(one) && !isAnswered(one)).length >= GIVEN_UP_MAX;
 }
 
-/** Undefined is never: the fourth decline is the last, whatever was given up between them. */
+/** Undefined is never: the fourth decline of a method is the last, whatever was given up between them. */
 function waitOfRenewal(attempt: PaymentAttempt, billing: OpenAccount['billing']): number | undefined {
   const due = billing.plan?.due ?? null;
   if (due === null || attempt.kind !== 'renewal' || !isAwaited(billing, attempt)) return undefined;
   const isNo = (one: PaymentAttempt): boolean =>
-    one.state === 'failed' || (one.state === 'abandoned' && isAnswered(one));
+    (one.state === 'failed' && !isOfMethodBefore(billing.payments, one)) ||
+    (one.state === 'abandoned' && isAnswered(one));
   const declines = renewalsOf(billing.payments, due.startMs).filter(isNo).length;
   return declines < RENEWAL_AGAIN_MS.length ? waitAfterAttempts(due.attempts) : undefined;
 }

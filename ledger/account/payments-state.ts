@@ -27,6 +27,8 @@ export const attemptSchema = z.strictObject({
   state: z.enum(['open', 'action required', 'failed', 'abandoned', 'paid']),
   /** What of a plan it pays for; null where it is credit alone. */
   period: paidPeriodSchema.nullable(),
+  /** Of the methods that were saved the one that it was begun with; null where none was of its provider, or that is not known. */
+  paymentMethodId: z.string().nullable(),
   /** Of the provider, once it is known. */
   paymentId: paymentIdField.nullable(),
   refunds: z.array(z.strictObject({ refundId: z.string(), amount: microUsdField })),
@@ -94,6 +96,12 @@ export const paymentsSchema = z.codec(storedPayments, z.custom<PaymentsState>(),
 /** Whether what becomes of it is still to be found out. */
 export const isOpen = ({ state }: Pick<PaymentAttempt, 'state'>): boolean =>
   state === 'open' || state === 'action required';
+
+/** Whether another method was saved since it was begun: what becomes of it says nothing of that. */
+export const isOfMethodBefore = (
+  { method }: Pick<PaymentsState, 'method'>,
+  { paymentMethodId }: Pick<PaymentAttempt, 'paymentMethodId'>,
+): boolean => method !== null && paymentMethodId !== null && method.paymentMethodId !== paymentMethodId;
 
 /** With an attempt that is begun, or as it stands now. */
 export function withAttempt(payments: PaymentsState, attempt: PaymentAttempt): PaymentsState {

@@ -24,11 +24,11 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
     case 'AutoReloadStarted': {
       const { amount: credits } = event.data;
       const kind = event.type === 'PurchaseStarted' ? 'purchase' : 'reload';
-      return withBegun(payments, begun({ ...event.data, credits }, kind, null));
+      return withBegun(payments, begun({ ...event.data, credits }, kind, null, payments));
     }
     case 'RenewalStarted':
       if (event.data.price === 0n) return payments;
-      return withBegun(payments, begun(event.data, event.data.kind, paidPeriodOf(event.data)));
+      return withBegun(payments, begun(event.data, event.data.kind, paidPeriodOf(event.data), payments));
     case 'PaymentSucceeded':
       return ended(payments, event, { state: 'paid', paymentId: event.data.paymentId });
     case 'PaymentFailed':
@@ -133,8 +133,11 @@ const begun = (
   { attemptId, provider, credits, price, startedAt }: Claim,
   kind: PaymentAttempt['kind'],
   period: PaidPeriod | null,
+  { method }: Pick<PaymentsState, 'method'>,
 ): PaymentAttempt => ({
   ...{ attemptId, kind, provider, credits, price, startedAtMs: Date.parse(startedAt), period },
+  // Who buys is there, and pays with whatever they like.
+  paymentMethodId: kind !== 'purchase' && method?.provider === provider ? method.paymentMethodId : null,
   ...{ state: 'open', paymentId: null, refunds: [], disputes: [] },
 });
 

@@ -28,8 +28,10 @@ export function evolveReload(payments: PaymentsState, event: AccountEvent): Relo
     case 'PaymentSucceeded':
       return isReload(payments, event.data.attemptId) ? { ...reload, ...ANEW, paused: reload.paused } : reload;
     case 'PaymentFailed': {
-      const { attemptId, nextAttemptAt } = event.data;
+      const { attemptId, nextAttemptAt, failedAt } = event.data;
       if (!isReload(payments, attemptId)) return reload;
+      // Without a wait it is none of the method that is saved by now, of which it says nothing.
+      if (nextAttemptAt === failedAt) return { ...reload, nextAttemptAtMs: null };
       const nextAttemptAtMs = nextAttemptAt === null ? null : Date.parse(nextAttemptAt);
       return { ...reload, declines: reload.declines + 1, nextAttemptAtMs };
     }

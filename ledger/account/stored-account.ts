@@ -155,15 +155,14 @@ export function accountUpcaster(version: number): ((text: string) => OpenAccount
 /** The last version that has an account's parts in its own text. */
 const WITH_PARTS = 17;
 
-/** Keys stood in it in the order in which they were issued. */
+/** Keys stood in it in the order in which they were issued; with which payment method an attempt was begun is not known, until these rows are rebuilt. */
 function ofOneText({ keys, spend, billing, ...others }: AccountJson): OpenAccount {
   const numbered = Object.entries(keys as Rows).map(([id, key], number): [string, object] => [id, { ...key, number }]);
   const { keyLimits, months, ...ofSpend } = spend as AccountJson & { readonly months: Rows };
   const { payments, ...ofBilling } = billing as BillingJson;
+  const attempts = mapped(payments.attempts as Rows, (one) => ({ paymentMethodId: null, ...one }));
   const [open, ended] = [true, false].map((isIt) =>
-    Object.entries(payments.attempts as Rows).filter(
-      ([, attempt]) => isOpen(attempt as Pick<PaymentAttempt, 'state'>) === isIt,
-    ),
+    Object.entries(attempts).filter(([, attempt]) => isOpen(attempt as Pick<PaymentAttempt, 'state'>) === isIt),
   );
   const alone = accountOfText(
     JSON.stringify({

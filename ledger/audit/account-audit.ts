@@ -185,7 +185,7 @@ export class AccountAudit {
     CreditsGranted: ({ books }, event) => takeGrant(books, event.data as GrantData, event),
     PaymentMethodSaved: ({ books }, { data }) => takeMethod(books, data as MethodSavedData),
     PaymentMethodRemoved: ({ books }, { data }) => {
-      books.hasMethod = false;
+      books.method = null;
       books.methodRemovedAt = (data as MethodRemovedData).removedAt;
     },
     PurchaseStarted: ({ books }, { data }) => takePurchase(books, data as PurchaseData),

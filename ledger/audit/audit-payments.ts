@@ -18,13 +18,21 @@ export function takeAttempt(
   attemptId: string,
   begun: Pick<OwnAttempt, 'kind' | 'provider' | 'credits' | 'price' | 'month' | 'period' | 'startedAt'>,
 ): void {
-  const { attempts, openAttempts } = books;
+  const { attempts, openAttempts, method: saved } = books;
+  const method = begun.kind !== 'purchase' && saved?.provider === begun.provider ? saved.id : '';
   if (begun.credits === 0n || begun.price === 0n) tell(books, `${attemptId}: a payment of nothing, or for nothing`);
   if (attempts.has(attemptId)) tell(books, `${attemptId}: begun twice`);
   for (const openId of openAttempts)
     if (attempts.get(openId)?.kind === begun.kind && openId !== attemptId)
       tell(books, `${attemptId}: begun while ${openId} is open`);
-  attempts.set(attemptId, { ...begun, paidBy: null, refunds: new Map(), returned: new Map(), disputed: new Map() });
+  attempts.set(attemptId, {
+    ...begun,
+    method,
+    paidBy: null,
+    refunds: new Map(),
+    returned: new Map(),
+    disputed: new Map(),
+  });
   openAttempts.add(attemptId);
   countReload(books, begun, begun.price);
 }

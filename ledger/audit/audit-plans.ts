@@ -117,7 +117,7 @@ function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData)
     const grace = new Date(Date.parse(startedAt) + listed.graceDays * DAY_MS).toISOString();
     compare(books, `${attemptId}: the end of its grace`, graceUntil, grace);
   }
-  const { attempts, noes } = (isAgain ? own.due : null) ?? { attempts: 0, noes: 0 };
+  const { attempts, noes } = (isAgain ? own.due : null) ?? { attempts: 0, noes: [] };
   const counts = { attempts: attempts + 1, noes };
   own.due = { from: periodStart, plan, graceUntil, ...counts, attemptId, provider, isDeclined: false };
 }

@@ -32,13 +32,13 @@ export function takeReloadSet(books: AccountBooks, said: ReloadSetData): void {
   books.reload = { consentedAt: said.consentedAt, threshold, target, cap, ...anew() };
 }
 
-export function takeMethod(books: AccountBooks, { paymentMethodId, consentedAt }: MethodSavedData): void {
-  if (!books.hasMethod && consentedAt < books.methodRemovedAt)
+export function takeMethod(books: AccountBooks, { provider, paymentMethodId, consentedAt }: MethodSavedData): void {
+  if (books.method === null && consentedAt < books.methodRemovedAt)
     tell(
       books,
       `${paymentMethodId}: saved by the consent of ${consentedAt}, and withdrawn at ${books.methodRemovedAt}`,
     );
-  books.hasMethod = true;
+  books.method = { provider, id: paymentMethodId };
   if (books.reload !== null) Object.assign(books.reload, anew());
 }
 
@@ -91,17 +91,25 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   const { attemptId, code, isTerminal, failedAt, nextAttemptAt } = failed;
   const attempt = books.attempts.get(attemptId);
   const reload = attempt?.kind === 'reload' ? books.reload : null;
-  const { plan } = books;
+  const { plan, method } = books;
   const period = attempt?.kind === 'renewal' ? attempt.period : null;
   const due = plan !== null && plan.due !== null && plan.due.from === period?.from ? plan.due : null;
   const renewals = plan !== null && period !== null && isOfPlan(plan, 'renewal', period) ? due : null;
+  const isOfBefore = (its: string): boolean => method !== null && its !== '' && its !== method.id;
+  // Programs of before took it for one of the method that is saved by now, of which it says nothing.
+  if ((reload ?? renewals) !== null && nextAttemptAt === failedAt && isOfBefore(attempt?.method ?? '')) {
+    if (reload !== null) reload.retryAt = '';
+    return;
+  }
   // Programs of before counted what nobody has answered among the failures, and have begun no other by that.
   const inVain = reload === null ? (renewals?.attempts ?? 0) - 1 : reload.declines + reload.unanswered;
   const isAsBefore = nextAttemptAt === null && inVain > 2;
-  const isLast = isTerminal || isAsBefore || (reload?.declines ?? renewals?.noes ?? 3) > 2;
+  const noes = renewals?.noes.filter((its) => !isOfBefore(its)).length;
+  const isLast = isTerminal || isAsBefore || (reload?.declines ?? noes ?? 3) > 2;
   const waits = reload === null ? RENEWAL_WAITS_MS[Math.min(inVain, 2)] : waitOf(reload);
   const waitMs = isLast ? undefined : waits;
-  if (due !== null) Object.assign(due, { isDeclined: true, noes: due.noes + 1 });
+  if (due !== null) due.isDeclined = true;
+  due?.noes.push(attempt?.method ?? '');
   const next = waitMs === undefined ? 'never' : new Date(instantMs(failedAt) + waitMs).toISOString();
   compare(books, `${attemptId}: when another may be begun`, nextAttemptAt ?? 'never', next);
   if (reload === null) return;
@@ -121,7 +129,7 @@ export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata 
   const { reload, plan } = books;
   const { startedAt, provider, kind, period } = books.attempts.get(attemptId) ?? {};
   const due = plan?.due ?? null;
-  if (due !== null && kind === 'renewal' && due.from === period?.from && provider === 'manual') due.noes += 1;
+  if (due !== null && kind === 'renewal' && due.from === period?.from && provider === 'manual') due.noes.push('');
   if (startedAt === undefined || reload === null || reload.consentedAt === null || startedAt < reload.consentedAt)
     return;
   reload.retryAt = new Date(instantMs(at) + waitOf(reload)).toISOString();
@@ -180,7 +188,7 @@ function levelAt(
 
 /** The first of what is against another reload; null where nothing is. */
 function whyNot(
-  { life, hasMethod, reloaded, plan }: AccountBooks,
+  { life, method, reloaded, plan }: AccountBooks,
   { consentedAt, threshold, cap, isPaused, retryAt }: OwnReload,
   { free, pending, hasPlanAttempt, wanted }: Level,
   at: string,
@@ -192,7 +200,7 @@ function whyNot(
   if (isPaused) return 'paused';
   if (pending > 0n || hasPlanAttempt || isDue(plan, at)) return 'pending';
   if (at < retryAt) return 'backoff';
-  if (!hasMethod) return 'no_payment_method';
+  if (method === null) return 'no_payment_method';
   return (reloaded.get(at.slice(0, 7)) ?? 0n) + wanted > cap ? 'cap' : null;
 }
 

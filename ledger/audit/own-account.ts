@@ -148,6 +148,8 @@ export interface OwnAttempt {
   readonly month: string | null;
   /** Of a reload. */
   readonly startedAt?: string;
+  /** The one that was saved as it was begun, where it is of its provider; '' where none was. */
+  readonly method: string;
   readonly refunds: Map<string, bigint>;
   /** Refunds and disputes, with how each ended. */
   readonly returned: Map<string, string>;
@@ -239,7 +241,7 @@ export interface AccountBooks {
   /** By the month of their claims: the price of reloads that are open, or were paid. */
   readonly reloaded: Map<string, bigint>;
   /** Whether a payment method is saved. */
-  hasMethod: boolean;
+  method: { readonly provider: string; readonly id: string } | null;
   /** When the last one was removed; empty where none was. */
   methodRemovedAt: string;
   /** Null where nothing has to. */
@@ -316,7 +318,7 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   paid: new Map(),
   returned: new Set(),
   reloaded: new Map(),
-  hasMethod: false,
+  method: null,
   methodRemovedAt: '',
   following: null,
   reload: null,

@@ -32,8 +32,8 @@ interface OwnDuePeriod {
   readonly plan: string;
   readonly graceUntil: string;
   readonly attempts: number;
-  /** Those of them that were declined, or ended by who takes the money by hand. */
-  noes: number;
+  /** Of those of them that were declined, or ended by who takes the money by hand, with which method each was begun; '' of none. */
+  readonly noes: string[];
   readonly attemptId: string;
   readonly provider: string;
   isDeclined: boolean;

@@ -154,6 +154,7 @@ export interface PurchaseData {
 }
 
 export interface MethodSavedData {
+  readonly provider: string;
   readonly paymentMethodId: string;
   readonly consentedAt: string;
 }

@@ -5,7 +5,15 @@ import { spendable } from '../../../ledger/account/leases.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { grant, ms, opened, record, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
 import { catalogOf, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
+import { faultsOf } from '../audit/account-faults.ts';
 import { AT, asks, catalog, DAY, END, Life, life, looks, online, onStarter } from './plan-life.ts';
+
+const instant = (atMs: number): string => new Date(atMs).toISOString();
+const save = (paymentMethodId: string): AccountCommand => ({
+  ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'c', paymentMethodId, brand: 'visa', last4: '4242' },
+  ...{ consentedAtMs: ms(END), by: 'owner@example.com' },
+});
+const unpaid = (at: string): AccountEvent => ({ type: 'PlanEnded', data: { plan: 'starter', reason: 'unpaid', at } });
 
 describe('a first plan', () => {
   it('is claimed as it is asked for, and in force with its credits once it is paid', () => {
@@ -268,6 +276,52 @@ describe('a renewal', () => {
     });
     one.does(looks(ms(END) + 5 * DAY));
     expect(one.claims.length).toBe(3);
+  });
+
+  it('whose card was replaced while it was charged is tried at once with the one that is saved, however that was declined', () => {
+    const charged = (): Life => onStarter().does(save('pm_old'), online(ms(END)), save('pm_new'));
+    for (const isTerminal of [true, false]) {
+      const one = charged().declined(ms(END) + 1, isTerminal);
+      expect(one.events.at(-1)).toMatchObject({ data: { nextAttemptAt: '2026-12-30T10:00:00.001Z' } });
+      one.does(online(ms(END) + 1)).declined(ms(END) + 1, isTerminal);
+      // Of this one it is the first.
+      const next = isTerminal ? null : '2027-01-01T10:00:00.001Z';
+      expect(one.events.at(-1)).toMatchObject({ data: { nextAttemptAt: next } });
+      expect([one.claims.length, one.faults]).toEqual([3, []]);
+    }
+    // Also where that is known once its grace is over, or nobody has answered.
+    for (const told of [charged().declined(ms(END) + 8 * DAY, true), charged().givenUp(ms(END) + 8 * DAY)]) {
+      told.does(online(ms(END) + 8 * DAY));
+      expect(told.claims[2]).toMatchObject({ startedAt: '2027-01-07T10:00:00.000Z', periodStart: END });
+      expect(told.faults).toEqual([]);
+    }
+    const ended = charged().declined(ms(END) + 8 * DAY, true);
+    expect(faultsOf([...ended.events, unpaid('2027-01-07T10:00:00.000Z')])).toContainEqual(
+      expect.stringMatching(/has ended unpaid, and renewal_.* was never answered/),
+    );
+    ended.does(online(ms(END) + 8 * DAY)).declined(ms(END) + 8 * DAY, true);
+    expect(ended.does(online(ms(END) + 8 * DAY)).events.at(-1)).toMatchObject({ type: 'PlanEnded' });
+    expect(ended.faults).toEqual([]);
+  });
+
+  it('has as many declines of each card, and none of another counts among them', () => {
+    const one = onStarter().does(save('pm_0'), online(ms(END)));
+    let nowMs = ms(END);
+    for (let time = 0; time < 3; time++) {
+      one.declined(nowMs);
+      nowMs += ([1, 2, 4][time] as number) * DAY;
+      if (time < 2) one.does(online(nowMs));
+    }
+    one.does(save('pm_1'), online(nowMs - 1)).declined(nowMs - 1);
+    expect(one.events.at(-1)).toMatchObject({
+      type: 'PaymentFailed',
+      data: { nextAttemptAt: instant(nowMs - 1 + 4 * DAY) },
+    });
+    expect(one.faults).toEqual([]);
+    // Programs of before took it for the fourth.
+    const failed = one.events.at(-1);
+    const never = { ...failed, data: { ...failed?.data, nextAttemptAt: null } } as AccountEvent;
+    expect(faultsOf([...one.events.slice(0, -1), never])).toEqual([]);
   });
 
   it('is not begun while the account is suspended', () => {

@@ -141,6 +141,33 @@ describe('auto-reload', () => {
     given(...lived(life, save('pm_1'))).decides(reload('x', nowMs), skipped('paused', nowMs));
   });
 
+  test('is neither paused nor waits by a decline of the card that was replaced meanwhile: the one that is saved is charged at once', () => {
+    for (const isTerminal of [true, false]) {
+      let life = low;
+      for (const [id, agoMs] of [...GIVEN_UP, ['r4', 7 * HOUR]] as const) {
+        life = lived(life, reload(id, NOW + agoMs), save(`pm_after_${id}`), fail(id, NOW + agoMs, isTerminal));
+        expect(life.at(-1)).toMatchObject({ type: 'PaymentFailed', data: { nextAttemptAt: at(NOW + agoMs) } });
+        expect(openAccount(life).billing.payments.reload).toMatchObject({ declines: 0, paused: null });
+      }
+      const begun = lived(life, reload('r5', NOW + 7 * HOUR));
+      expect(begun.at(-1)).toMatchObject({ type: 'AutoReloadStarted', data: { attemptId: 'r5' } });
+      expect(faultsOf(begun)).toEqual([]);
+      const declined = lived(begun, fail('r5', NOW + 7 * HOUR));
+      expect(declined.at(-1)).toMatchObject({ data: { nextAttemptAt: at(NOW + 8 * HOUR) } });
+      expect(faultsOf(declined)).toEqual([]);
+    }
+    // Programs of before took it for one of the card that is saved.
+    const told = lived(low, reload('r1'), save('pm_2'), fail('r1'));
+    const never = { ...told.at(-1), data: { ...told.at(-1)?.data, nextAttemptAt: at(NOW + HOUR) } } as AccountEvent;
+    expect(faultsOf([...told.slice(0, -1), never])).toEqual([]);
+    // Of the card that is saved still nobody may say so.
+    const [failed] = given(...lived(low, reload('r1'))).decided(fail('r1'));
+    const atOnce = { ...failed, data: { ...failed?.data, nextAttemptAt: at(NOW) } } as AccountEvent;
+    expect(faultsOf([...lived(low, reload('r1')), atOnce])).toContainEqual(
+      expect.stringMatching(/r1: when another may/),
+    );
+  });
+
   test('waits as long where nothing was charged and the attempt was given up, and is paused by the fourth time an operator says so', () => {
     let life = low;
     for (const [id, agoMs, next] of GIVEN_UP) {

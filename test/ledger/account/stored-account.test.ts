@@ -220,6 +220,16 @@ test('of a revocation of before others paid at once for one nobody has', () => {
   expect(accountUpcaster(16)?.(text)?.billing.revocations).toEqual([{ ...revocation, ...amounts, setOff: [] }]);
 });
 
+test('with which method an attempt of before was begun is not known', () => {
+  const state = openAccount([opened, ...subscribed('team', undefined, { provider: 'stripe' })]);
+  const { billing, ...others } = JSON.parse(textWithParts(state));
+  const rows = Object.entries<Record<string, unknown>>(billing.payments.attempts);
+  const attempts = Object.fromEntries(rows.map(([id, { paymentMethodId: _, ...attempt }]) => [id, attempt]));
+  const payments = { ...billing.payments, attempts };
+  const before = JSON.stringify({ ...others, billing: { ...billing, payments } });
+  expect(accountUpcaster(17)?.(before)).toStrictEqual(state);
+});
+
 test('accounts that have nothing of it share what stands for that', () => {
   const [one, other] = [ofWholeText(wholeText(account)), ofWholeText(wholeText(account))];
   expect(one.grants).not.toBe(other.grants);

@@ -12,6 +12,8 @@ interface Begun {
   readonly month: string;
   readonly startedAt: string;
   readonly provider: string;
+  /** The saved one that is charged. */
+  readonly card: string | null;
   readonly isReload: boolean;
   isOpen: boolean;
   /** Neither failed nor given up, or paid all the same. */
@@ -20,7 +22,7 @@ interface Begun {
 
 // The cap binds what is begun: money that comes after an attempt was given up is never lost.
 it('invariant 19: auto-reload: one attempt at a time, what is pending counted, within the cap; a grant for each payment; declines bounded', () => {
-  let started = 0;
+  let [started, ofOther] = [0, 0];
   inAnyHistory(
     250,
     (account) => {
@@ -38,6 +40,7 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
         if (type === 'AutoReloadPaused') isPaused = true;
         if (type === 'PurchaseStarted' || type === 'AutoReloadStarted') {
           const isReload = type === 'AutoReloadStarted';
+          const { method } = before.billing.payments;
           const month = data.startedAt.slice(0, 7);
           expect(attempt).toBeUndefined();
           const reloads = [...attempts.values()].filter((one) => one.isReload);
@@ -63,6 +66,7 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
             month,
             startedAt: data.startedAt,
             provider: data.provider,
+            card: isReload && method?.provider === data.provider ? method.paymentMethodId : null,
             isReload,
             isOpen: true,
             counts: true,
@@ -75,7 +79,14 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
         // One that was given up counts as long as its terms stand.
         const isOfTerms = terms.consentedAt !== null && (attempt?.startedAt ?? '') >= terms.consentedAt;
         const isInVain = type === 'PaymentFailed' || (type === 'PaymentAbandoned' && isOfTerms);
-        if (isInVain && attempt?.isReload === true) {
+        const saved = before.billing.payments.method?.paymentMethodId;
+        const isOfOther = saved !== undefined && attempt?.card != null && attempt.card !== saved;
+        if (type === 'PaymentFailed' && attempt?.isReload === true && isOfOther) {
+          // Of the one that is saved by now it says nothing.
+          expect(data.nextAttemptAt).toBe(data.failedAt);
+          notBeforeMs = 0;
+          ofOther += 1;
+        } else if (isInVain && attempt?.isReload === true) {
           vain += 1;
           // The fourth no in a row is the last, and one that is final; what nobody has declined, as its provider was away, or refused, is none.
           const isNo = type === 'PaymentFailed' || attempt.provider === 'manual';
@@ -111,6 +122,7 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
     payingHistories,
   );
   expect(started).toBeGreaterThan(50);
+  expect(ofOther).toBeGreaterThan(0);
 });
 
 interface Claimed {

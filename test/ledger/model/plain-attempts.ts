@@ -4,6 +4,8 @@ export interface PlainAttempt {
   readonly credits: bigint;
   readonly price: bigint;
   readonly startedMs: number;
+  /** The card that is charged for it, where one was saved for its provider as it was begun. */
+  readonly card: string | null;
   /** Of a plan, that it pays for. */
   readonly period: { readonly plan: string; readonly fromMs: number; readonly toMs: number } | null;
   state: 'open' | 'waits' | 'failed' | 'abandoned' | 'paid';
@@ -23,6 +25,8 @@ export const lostOrOpen = ({ disputes }: PlainAttempt): bigint =>
 /** Of an account, in their order. */
 export class PlainAttempts {
   readonly #byId: Record<string, PlainAttempt> = {};
+  /** By its provider, and what that calls it. */
+  card: string | null = null;
 
   get all(): PlainAttempt[] {
     return Object.values(this.#byId);
@@ -41,8 +45,15 @@ export class PlainAttempts {
     return this.#byId[id];
   }
 
+  /** Of one that another was saved in place of. */
+  isOfOldCard({ card }: PlainAttempt): boolean {
+    return this.card !== null && card !== null && card !== this.card;
+  }
+
   begin(id: string, { nowMs, ...what }: Begun): PlainAttempt {
-    const begun = { ...what, startedMs: nowMs, state: 'open', payment: null, refunds: {}, disputes: {} } as const;
+    const isCharged = what.kind !== 'purchase' && this.card?.startsWith(`${what.provider} `) === true;
+    const card = isCharged ? this.card : null;
+    const begun = { ...what, card, startedMs: nowMs, state: 'open', payment: null, refunds: {}, disputes: {} } as const;
     const attempt: PlainAttempt = { ...begun };
     this.#byId[id] = attempt;
     return attempt;

@@ -27,7 +27,6 @@ const [CENT, HALF_A_DOLLAR] = [10_000n, 500_000n];
 /** What was paid, and is about to be. */
 export class PlainPayments {
   readonly attempts = new PlainAttempts();
-  #method: string | null = null;
   #consentedAtMs = 0;
   #removedAtMs = 0;
   #reload: PlainReload | null = null;
@@ -66,17 +65,17 @@ export class PlainPayments {
         });
       case 'SavePaymentMethod': {
         const method = `${command.provider} ${command.paymentMethodId}`;
-        const isOlder = command.consentedAtMs < (this.#method === null ? this.#removedAtMs : this.#consentedAtMs);
-        if (this.#method === method || isOlder) return 'nothing';
-        this.#method = method;
+        const isOlder = command.consentedAtMs < (this.attempts.card === null ? this.#removedAtMs : this.#consentedAtMs);
+        if (this.attempts.card === method || isOlder) return 'nothing';
+        this.attempts.card = method;
         this.#consentedAtMs = command.consentedAtMs;
         this.#anew();
         return 'done';
       }
       case 'RemovePaymentMethod': {
-        const had = this.#method;
+        const had = this.attempts.card;
         if (had !== null) this.#removedAtMs = command.nowMs;
-        this.#method = null;
+        this.attempts.card = null;
         return had === null ? 'nothing' : 'done';
       }
       case 'ConfigureAutoReload':
@@ -144,7 +143,7 @@ export class PlainPayments {
               ? 'pending'
               : nowMs < reload.notBeforeMs
                 ? 'backoff'
-                : this.#method === null
+                : this.attempts.card === null
                   ? 'no_payment_method'
                   : ofMonth + amount > reload.cap
                     ? 'cap'
@@ -178,7 +177,9 @@ export class PlainPayments {
 
   #fail(attempt: PlainAttempt, { isTerminal, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
     attempt.state = 'failed';
-    if (attempt.kind === 'reload') this.#inVain(nowMs, isTerminal, true);
+    if (attempt.kind !== 'reload') return 'done';
+    if (!this.attempts.isOfOldCard(attempt)) this.#inVain(nowMs, isTerminal, true);
+    else if (this.#reload !== null) this.#reload.notBeforeMs = 0;
     return 'done';
   }
 

@@ -102,8 +102,11 @@ export class PlainPlans {
   ended(attempt: PlainAttempt, againMs: number | null): void {
     const bill = this.#has?.bill ?? null;
     if (bill === null || attempt.kind !== 'renewal' || !this.#isMeant(attempt)) return;
-    const noes = this.#triesOf(bill).filter(({ state, provider }) => state === 'failed' || isNo(state, provider));
-    bill.notBeforeMs = againMs === null || noes.length > 3 ? NEVER : againMs + waitAfter(bill);
+    const noes = this.#triesOf(bill).filter(
+      (one) => (one.state === 'failed' && !this.#attempts.isOfOldCard(one)) || isNo(one.state, one.provider),
+    );
+    if (attempt.state === 'failed' && this.#attempts.isOfOldCard(attempt)) bill.notBeforeMs = 0;
+    else bill.notBeforeMs = againMs === null || noes.length > 3 ? NEVER : againMs + waitAfter(bill);
   }
 
   /** With another card it is tried at once. */
@@ -205,6 +208,8 @@ export class PlainPlans {
     if (newest.period?.plan !== this.#billed(bill) || newest.state === 'paid') return 0;
     if (newest.provider === 'manual') return null;
     if (isOpen(newest)) return NEVER;
+    // Nobody has asked the card that there is by now.
+    if (this.#attempts.isOfOldCard(newest)) return 0;
     return newest.state === 'abandoned' ? newest.startedMs + waitAfter(bill) : null;
   }
 

@@ -123,16 +123,37 @@ export const planMoves = [
     if (attemptId === undefined) return;
     yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal: true, nowMs: account.nowMs };
     account.nowMs += days * DAY_MS;
-    const card = { customerId: 'cus', paymentMethodId: `pm_${account.next()}`, brand: 'visa', last4: '4242' };
-    yield { type: 'SavePaymentMethod', provider: 'stripe', ...card, consentedAtMs: account.nowMs, by: SAID.by };
+    yield save(account);
     yield look(account, 'stripe');
   }),
+  move(
+    3,
+    'save another card while one is charged, and be told then what became of that',
+    { days: fc.constantFrom(0, 1, 9), isTerminal: fc.boolean(), isGivenUp: fc.constantFrom(false, false, true) },
+    function* ({ days, isTerminal, isGivenUp }, account) {
+      if (openOf(account) === undefined) yield save(account);
+      yield look(account, 'stripe');
+      const attemptId = openOf(account)?.attemptId;
+      if (attemptId === undefined) return;
+      yield save(account);
+      account.nowMs += days * DAY_MS;
+      const { nowMs } = account;
+      if (isGivenUp) yield { type: 'AbandonPayment', attemptId, reason: 'expired', nowMs };
+      else yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal, nowMs };
+      yield look(account, 'stripe');
+    },
+  ),
   move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', ...SAID, nowMs }]),
 ];
 
 const ofPlans = ({ attempts }: RealAccount): PaymentAttempt[] => attempts.filter(({ period }) => period !== null);
 const openOf = ({ open }: RealAccount): PaymentAttempt | undefined =>
   openAttempts(open.billing.payments).find(({ period }) => period !== null);
+
+function save(account: RealAccount): CommandOf<'SavePaymentMethod'> {
+  const card = { customerId: 'cus', paymentMethodId: `pm_${account.next()}`, brand: 'visa', last4: '4242' };
+  return { type: 'SavePaymentMethod', provider: 'stripe', ...card, consentedAtMs: account.nowMs, by: SAID.by };
+}
 
 const ask = (plan: string, { nowMs }: RealAccount, provider = 'stripe'): CommandOf<'ChangePlan'> => ({
   ...{ type: 'ChangePlan', plan, catalog, provider, ...SAID, nowMs },
