@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
+import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import { type Actor, nameOfActor } from '../../contracts/permissions.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
 import { whyElsewhere } from '../../ledger/identity/compare-ledger.ts';
@@ -206,6 +206,27 @@ export async function withReadLog<T>(
     return work(log, configuration, ledger);
   };
   return aroundLog(context, command, reading, 'reads only');
+}
+
+/**
+ * The same for work that can do without: where the log does not answer that is said, with what is not known then, and the work is begun
+ * again without it. @throws as `withReadLog`
+ */
+export async function withReadLogIfThere<T>(
+  context: CommandContext,
+  command: Command,
+  { work, unknown }: { readonly work: (log: EventLog | null) => Promise<T>; readonly unknown: string },
+): Promise<T> {
+  const onEnding = (error: unknown): void => {
+    if (!isLogAway(error)) context.onEnding?.(error);
+  };
+  try {
+    return await withReadLog({ ...context, onEnding }, command, work);
+  } catch (error) {
+    if (!isLogAway(error)) throw error;
+    context.warn(`warning: ${error.message}: ${unknown}\n`);
+    return work(null);
+  }
 }
 
 /** The same for work that looks itself at which ledger this is, also where its file is gone. @throws CommandError */

@@ -2,12 +2,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
+import { EventLogError } from '../../contracts/event-log.ts';
 import { accountId, accountStream, commandId, revision } from '../../contracts/ids.ts';
 import { call } from '../fixtures/gateway/call.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { newId } from '../fixtures/ledger/shared-log.ts';
-import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { runHere, runHereForJson, runHereWith } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const REASON = ['--reason', 'its balance looks wrong'];
 const WHY = 'parked by an operator: its balance looks wrong';
@@ -138,4 +140,27 @@ it('an event that says what cannot be sets its account aside alone, and what wai
   await again.gateway.process.projections.whenWritten();
   expect(await status()).toEqual([]);
   await again.stop();
+});
+
+it('an account is parked and unparked, and what the folder knows is shown, while the log does not answer', async () => {
+  const data = temporaryFolder();
+  await runHereForJson('account', 'open', '--email', 'a@example.com', '--id', 'acct_a', '--data', data);
+  await runHereForJson('projections', 'rebuild', '--all', '--data', data);
+  const away = async (...args: readonly string[]) => {
+    const openEventLog = () => Promise.reject(new EventLogError('unavailable', 'no answer for 10 s'));
+    return runHereWith({ openEventLog }, 'projections', ...args, '--data', data);
+  };
+  expect(await away('park', 'acct_a', ...REASON)).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('is parked in the folder'),
+    stderr: 'warning: no answer for 10 s: whether there is such an account was not looked at\n',
+  });
+  const shown = await away('status');
+  expect(shown).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^warning: no answer .* is not known\n$/) });
+  expect(shown.stdout).toMatch(/balance +\d+ +stopped +\d+ +- +- [\s\S]*acct_a +parked/);
+  expect(await away('unpark', 'acct_a')).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringMatching(/^warning: no answer .* was not looked at\n$/),
+  });
+  expect((await away('status')).stdout).toContain('no account is set aside');
 });

@@ -3,7 +3,7 @@ import type { AccountId } from '../../../contracts/ids.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { writeParked } from '../../../projections/parked-accounts.ts';
 import { accountArgument, reasonArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { type CommandContext, CommandError, configurationOf, EXIT, withReadLogIfThere } from '../command-context.ts';
 import { assertAccount } from '../ledger/assert-account.ts';
 import { show } from '../show.ts';
 import { askOrDo } from './ask-or-do.ts';
@@ -23,17 +23,19 @@ export function addParkCommands(projections: Command, context: CommandContext): 
       '\nEach gateway of a fleet has accounts of its own parked; `gateway account suspend` refuses an account everywhere.' +
         "\n\nExample:\n  gateway projections park acct_demo --reason 'its views look wrong: #4711'",
     )
-    .action((account: AccountId, { reason }: { readonly reason: string }, command: Command) =>
-      withReadLog(context, command, async (log, { data }) => {
-        await assertAccount(log, account);
-        const asked = { type: 'park', accountId: account, reason } as const;
-        const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, reason));
-        show(context, command, {
-          json: { account, reason, parked: where },
-          text: `${account} is parked ${where}; \`gateway projections unpark ${account}\` ends it`,
-        });
-      }),
-    );
+    .action(async (account: AccountId, { reason }: { readonly reason: string }, command: Command) => {
+      const { data } = configurationOf(context, command);
+      await withReadLogIfThere(context, command, {
+        work: async (log) => (log === null ? undefined : assertAccount(log, account)),
+        unknown: 'whether there is such an account was not looked at',
+      });
+      const asked = { type: 'park', accountId: account, reason } as const;
+      const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, reason));
+      show(context, command, {
+        json: { account, reason, parked: where },
+        text: `${account} is parked ${where}; \`gateway projections unpark ${account}\` ends it`,
+      });
+    });
   projections
     .command('unpark')
     .description(
@@ -41,16 +43,20 @@ export function addParkCommands(projections: Command, context: CommandContext): 
     )
     .argument('<account>', 'account id', accountArgument)
     .addHelpText('after', '\nExample:\n  gateway projections unpark acct_demo')
-    .action((account: AccountId, _options: unknown, command: Command) =>
-      withReadLog(context, command, async (_log, { data }) => {
-        if (!accountsAsideIn(data).some(({ accountId }) => accountId === account))
-          throw new CommandError(`${account} is not parked here, and no event has set it aside`, EXIT.refused);
-        const asked = { type: 'unpark', accountId: account } as const;
-        const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, null));
-        show(context, command, {
-          json: { account, unparked: where },
-          text: `${account} is unparked ${where}; \`gateway projections status\` says whether an event of it sets it aside`,
-        });
-      }),
-    );
+    .action(async (account: AccountId, _options: unknown, command: Command) => {
+      const { data } = configurationOf(context, command);
+      // All that is asked stands in the folder: the ledger is only told of.
+      await withReadLogIfThere(context, command, {
+        work: async () => undefined,
+        unknown: 'whether the ledger is whole was not looked at',
+      });
+      if (!accountsAsideIn(data).some(({ accountId }) => accountId === account))
+        throw new CommandError(`${account} is not parked here, and no event has set it aside`, EXIT.refused);
+      const asked = { type: 'unpark', accountId: account } as const;
+      const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, null));
+      show(context, command, {
+        json: { account, unparked: where },
+        text: `${account} is unparked ${where}; \`gateway projections status\` says whether an event of it sets it aside`,
+      });
+    });
 }

@@ -10,7 +10,7 @@ import { type AsideFacts, readViewsFacts, type ViewsFacts } from '../../../proje
 import { areVerified } from '../../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
-import { type CommandContext, withReadLog } from '../command-context.ts';
+import { type CommandContext, configurationOf, withReadLogIfThere } from '../command-context.ts';
 import { fittingTable, show } from '../show.ts';
 import { howFar, lagInWords, type ViewsLag } from './views-lag.ts';
 
@@ -24,7 +24,11 @@ export function addStatusCommand(projections: Command, context: CommandContext):
     )
     .addHelpText('after', '\nExamples:\n  gateway projections status\n  gateway projections status --json')
     .action(async (_options: unknown, command: Command) => {
-      const status = await withReadLog(context, command, (log, { data }) => statusOf(log, data, context.clock()));
+      const { data } = configurationOf(context, command);
+      const status = await withReadLogIfThere(context, command, {
+        work: (log) => statusOf(log, data, context.clock()),
+        unknown: 'what follows is as the folder has it, and how far views lag behind is not known',
+      });
       show(context, command, { json: status, text: () => textOf(status, context), isPainted: true });
     });
 }
@@ -32,6 +36,7 @@ export function addStatusCommand(projections: Command, context: CommandContext):
 type State =
   | 'live'
   | 'catching up'
+  | 'log out of sight'
   | 'stopped'
   | 'rebuilding'
   | 'rebuilt, not switched'
@@ -62,13 +67,15 @@ interface Status {
 /** Of the log what a person calls live: what is flushed to the file comes a moment later. */
 const LIVE_LAG_MS = 10_000;
 
-async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<Status> {
+/** @param log null where it does not answer */
+async function statusOf(log: ReadableLog | null, data: string, nowMs: number): Promise<Status> {
   const { live, rebuild, rebuildFolder, previous } = viewFilesOf(data);
   const isServed = isFolderLocked(journalFolder(data));
   const isRebuilding = isFolderLocked(rebuildFolder);
   const stateOf = (file: string, { currentAtMs }: ViewsFacts, lag: ViewsLag | null): State => {
     if (file === previous) return 'kept for rollback';
     if (file === live && !isServed) return 'stopped';
+    if (file === live && log === null) return 'log out of sight';
     const isBehind = lag === null ? currentAtMs === null : lagMs(lag, nowMs) > LIVE_LAG_MS;
     if (file === live) return isBehind ? 'catching up' : 'live';
     if (isRebuilding) return 'rebuilding';
@@ -79,7 +86,8 @@ async function statusOf(log: ReadableLog, data: string, nowMs: number): Promise<
   for (const one of found) {
     if (one.damage !== null || one.read === null) continue;
     const { last: _, currentAtMs, foldedLately, views, ...facts } = one.read;
-    const { position, lag } = await howFar(log, one.file, one.read);
+    const { position, lag } =
+      log === null ? { position: one.read.position, lag: null } : await howFar(log, one.file, one.read);
     const state = stateOf(one.file, one.read, lag);
     const isServing = one.file === live && isServed;
     files.push({
