@@ -35,7 +35,7 @@ export async function checkBackup(folder: string): Promise<BackupManifest> {
 }
 
 const changed = (folder: string, path: string): BackupFault =>
-  new BackupFault(`${join(folder, path)} is not as it was backed up: take another backup`);
+  new BackupFault(`${join(folder, path)} is not as it was backed up: restore an older one`);
 
 async function checkContents(folder: string, { requests }: Pick<BackupManifest, 'requests'>): Promise<void> {
   if (existsSync(join(folder, LEDGER_FILE))) checkWhole(join(folder, LEDGER_FILE), SQLITE_LIMITS.busyMs);

@@ -152,7 +152,18 @@ it('a file that is missing, one too many, and a manifest that is none are faults
     exitCode: 5,
     stderr: expect.stringContaining('no manifest that'),
   });
-  expect(await restoring(`${to}-none`, data)).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('ENOENT') });
+  expect(await restoring(`${to}-none`, data)).toMatchObject({
+    exitCode: 4,
+    stderr: `gateway: ${to}-none: there is no such folder\n`,
+  });
+  expect(await restoring(temporaryFolder(), data)).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('is no backup: it has no manifest.json'),
+  });
+  expect(await restoring(to, join(to, 'manifest.json'))).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('manifest.json is no folder'),
+  });
   expect(existsSync(data)).toBe(false);
 });
 

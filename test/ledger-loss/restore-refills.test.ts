@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
@@ -85,6 +85,7 @@ it('a file that is no copy of the same ledger is refused, and leaves nothing', a
   const data = fresh();
   const said = await restoring(data, '--from-copy', join(other.data, 'ledger.db'));
   expect(said).toMatchObject({ exitCode: 3, stdout: '', stderr: expect.stringContaining('is no copy of the source') });
+  expect(said.stderr).toContain(`--from-copy ${join(other.data, 'ledger.db')} is the source, the backup the target: `);
   expect(readdirSync(data)).toEqual([]);
 });
 
@@ -93,7 +94,11 @@ it('what has outlived it, and is not where it is said to be, is no less than wha
   const none = join(temporaryFolder(), 'none');
   const wrong = await restoring(data, '--from-journal', none);
   expect(wrong).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('there is no such folder') });
-  expect(await restoring(data, '--from-copy', none)).toMatchObject({ exitCode: 4, stdout: '' });
+  expect(await restoring(data, '--from-copy', none)).toMatchObject({
+    exitCode: 4,
+    stderr: expect.stringContaining('there is no such file'),
+  });
+  expect(existsSync(data)).toBe(false);
   expect(await restoring(data, '--from-topic')).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining('kafka'),

@@ -1,11 +1,11 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { BackupFault } from '../../../ledger/backup/backup-fault.ts';
 import { checkBackup } from '../../../ledger/backup/check-backup.ts';
-import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
+import { type BackupManifest, MANIFEST_FILE } from '../../../ledger/backup/manifest.ts';
 import { copyBackup } from '../../../ledger/backup/restore.ts';
 import { finishRestore, NotRestorableError, RestoreFolder } from '../../../ledger/backup/restore-folder.ts';
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
@@ -76,6 +76,7 @@ interface Restoring {
 async function restore(backup: string, survivors: Survivors, restoring: Restoring): Promise<Restored> {
   const { configuration } = restoring;
   const { data } = configuration;
+  assertThere(backup, survivors, data);
   const manifest = { ...(await checkBackup(backup)), restoredWith: flagsOf(survivors) };
   assertFitting(backup, manifest, survivors, configuration);
   const folder = RestoreFolder.begin(data, manifest);
@@ -147,11 +148,27 @@ async function onLog<T>(configuration: Configuration, work: (log: EventLog) => P
   }
 }
 
+/** What is named is there, and of its kind, before anything is made. @throws CommandError */
+function assertThere(backup: string, { fromCopy, fromJournal }: Survivors, data: string): void {
+  if (!existsSync(backup)) throw new CommandError(`${backup}: there is no such folder`, EXIT.unavailable);
+  if (!existsSync(join(backup, MANIFEST_FILE)))
+    throw new CommandError(
+      `${backup} is no backup: it has no ${MANIFEST_FILE}, which \`gateway ledger backup\` writes last`,
+      EXIT.usage,
+    );
+  if (statSync(data, { throwIfNoEntry: false })?.isDirectory() === false)
+    throw new CommandError(`${data} is no folder: name another with --data or \`data\``, EXIT.usage);
+  const [copy, journal] = [fromCopy, fromJournal].map((paths) => paths.find((path) => !existsSync(path)));
+  if (copy !== undefined) throw new CommandError(`--from-copy ${copy}: there is no such file`, EXIT.unavailable);
+  if (journal !== undefined)
+    throw new CommandError(`--from-journal ${journal}: there is no such folder`, EXIT.unavailable);
+}
+
 /** @throws CommandError */
 function assertFitting(
   backup: string,
   manifest: BackupManifest,
-  { fromTopic, fromJournal }: Survivors,
+  { fromTopic }: Survivors,
   { data, eventLog, kafka }: Configuration,
 ): void {
   if (isWithin(data, backup))
@@ -161,9 +178,6 @@ function assertFitting(
       `${backup} is of a ledger in ${manifest.eventLog}, and the configuration says eventLog.kind: ${eventLog.kind}`,
       EXIT.usage,
     );
-  const missing = fromJournal.find((folder) => !existsSync(folder));
-  if (missing !== undefined)
-    throw new CommandError(`--from-journal ${missing}: there is no such folder`, EXIT.unavailable);
   if (fromTopic === true && kafka === null)
     throw new CommandError('--from-topic: the configuration has no section kafka', EXIT.usage);
 }

@@ -5,6 +5,7 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import { refillFromCopy } from '../../../ledger/backup/refill-from-copy.ts';
 import type { RefilledFromTopic } from '../../../ledger/backup/refill-from-topic.ts';
 import { refillJournal } from '../../../ledger/backup/refill-journal.ts';
+import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { COPY_LIMITS } from '../../../ledger/copy/limits.ts';
 import { backUpFile } from '../../../ledger/event-log/sqlite/back-up-file.ts';
 import { withLogFile } from '../../../ledger/event-log/sqlite/log-file.ts';
@@ -101,6 +102,11 @@ export async function refill(
     fromCopies += await withLogFile(file, async (copy) => {
       const of = (await copy.headPosition()) ?? 0;
       return refillFromCopy(copy, log, { atOnce, onRefilled: (events) => progress.add(events, of) });
+    }).catch((error: unknown) => {
+      if (!(error instanceof CopyError)) throw error;
+      throw new CopyError(`--from-copy ${file} is the source, the backup the target: ${error.message}`, {
+        cause: error,
+      });
     });
   const { kafka } = configuration;
   let ofTopic: RefilledFromTopic | null = null;

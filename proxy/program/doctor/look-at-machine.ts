@@ -56,7 +56,7 @@ export const lookAtFolder = ({ configuration: { data }, timeMs }: Examined): Pro
       const [first = ''] = open;
       return warn(
         `others can look into ${open.length === 1 ? first : `${first} and ${open.length - 1} more`}`,
-        'chmod -R go= closes it, and so does the next start where the folder is for nothing else',
+        `chmod -R go= ${data} closes it, and so does the next start where the folder is for nothing else`,
       );
     },
   });

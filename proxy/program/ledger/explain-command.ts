@@ -98,7 +98,7 @@ async function unknownRequest(
   const why = isWaiting
     ? 'it is under way, or waits in the journal of this data folder to be settled'
     : ((await whyGivenUp(log, id)) ??
-      'what was refused before it went to a provider is not recorded, and what is under way not yet');
+      'what was refused before it went to a provider is not recorded: its line in the access log says why; and what is under way not yet');
   return new CommandError(`${id}: ${account ?? 'the ledger'} has no such request; ${why}`, EXIT.refused);
 }
 
