@@ -348,6 +348,7 @@ export type CommandRefusalCode =
   | 'plan_not_found'
   | 'dispute_not_found'
   | 'attempt_open'
+  | 'payment_method_declined'
   | 'payment_differs'
   | 'paid_here'
   | 'id_reused'

@@ -7,6 +7,7 @@ import type { OpenAccount } from './account-state.ts';
 import { isGivenUp, unansweredUntil } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { PAID_PRIORITY } from './decide-payments.ts';
+import { whyNotCharged } from './declined-method.ts';
 import { evolve } from './evolve.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { isWithdrawn } from './method-for.ts';
@@ -16,11 +17,27 @@ import { DAY_MS, type Period, periodAt } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
 import { restOfPeriod } from './proration.ts';
 
+/** What is charged to a method that is as good as none is not begun for who asks for it. */
+export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount): AccountEvent[] | CommandRefusal {
+  const decided = planChange(command, state);
+  const { payments } = state.billing;
+  const { method } = payments;
+  const why = whyNotCharged(payments, command.nowMs);
+  if ('type' in decided || method === null || why === null) return decided;
+  const isCharged = ({ type, data }: AccountEvent): boolean =>
+    type === 'RenewalStarted' && data.price > 0n && data.provider === method.provider;
+  if (!decided.some(isCharged)) return decided;
+  return commandRefused(
+    'payment_method_declined',
+    `the saved payment method, ${method.brand} ending in ${method.last4}, ${why}: save another one (gateway payment save-method ${state.accountId})`,
+  );
+}
+
 /**
  * A dearer plan that gives more begins once what it costs more for the rest of the period is paid; any other change, and the end, as
  * the period that is paid is over. A first plan begins with its first payment, and the day of the month on which it was asked for.
  */
-export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount): AccountEvent[] | CommandRefusal {
+function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount): AccountEvent[] | CommandRefusal {
   const { plan: id, catalog, nowMs } = command;
   const current = state.billing.plan;
   if (id === NO_PLAN) return current === null ? withoutPlan() : ending(command, current);

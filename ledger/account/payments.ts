@@ -32,7 +32,7 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
     case 'PaymentSucceeded':
       return ended(payments, event, { state: 'paid', paymentId: event.data.paymentId });
     case 'PaymentFailed':
-      return ended(payments, event, { state: 'failed' });
+      return ended(payments, event, { state: 'failed', decline: event.data.isTerminal ? 'for good' : null });
     case 'PaymentActionRequired':
       return ended(payments, event, { state: 'action required', paymentId: event.data.paymentId });
     case 'PaymentAbandoned':
@@ -138,7 +138,7 @@ const begun = (
   ...{ attemptId, kind, provider, credits, price, startedAtMs: Date.parse(startedAt), period },
   // Who buys is there, and pays with whatever they like.
   paymentMethodId: kind !== 'purchase' && method?.provider === provider ? method.paymentMethodId : null,
-  ...{ state: 'open', paymentId: null, refunds: [], disputes: [] },
+  ...{ state: 'open', decline: null, paymentId: null, refunds: [], disputes: [] },
 });
 
 /** One that was begun before stays as it has come to stand. @throws Error */

@@ -160,7 +160,11 @@ function ofOneText({ keys, spend, billing, ...others }: AccountJson): OpenAccoun
   const numbered = Object.entries(keys as Rows).map(([id, key], number): [string, object] => [id, { ...key, number }]);
   const { keyLimits, months, ...ofSpend } = spend as AccountJson & { readonly months: Rows };
   const { payments, ...ofBilling } = billing as BillingJson;
-  const attempts = mapped(payments.attempts as Rows, (one) => ({ paymentMethodId: null, ...one }));
+  const attempts = mapped(payments.attempts as Rows, (one) => ({
+    paymentMethodId: null,
+    decline: null,
+    ...one,
+  }));
   const [open, ended] = [true, false].map((isIt) =>
     Object.entries(attempts).filter(([, attempt]) => isOpen(attempt as Pick<PaymentAttempt, 'state'>) === isIt),
   );

@@ -15,7 +15,15 @@ const begun = (id: string, startedAt: string, provider = 'stripe'): AccountEvent
 
 const stored = (id: string, state: PaymentAttempt['state']): PaymentAttempt => ({
   ...{ attemptId: attemptId(id), kind: 'purchase', provider: 'stripe', credits: usd(1), price: usd(1), state },
-  ...{ startedAtMs: ms(ONE), period: null, paymentMethodId: null, paymentId: null, refunds: [], disputes: [] },
+  ...{
+    startedAtMs: ms(ONE),
+    period: null,
+    paymentMethodId: null,
+    decline: null,
+    paymentId: null,
+    refunds: [],
+    disputes: [],
+  },
 });
 
 const found = (open: OpenPayments) => Object.fromEntries(open.byProvider());

@@ -10,11 +10,15 @@ export interface PlainAttempt {
   readonly period: { readonly plan: string; readonly fromMs: number; readonly toMs: number } | null;
   state: 'open' | 'waits' | 'failed' | 'abandoned' | 'paid';
   payment: string | null;
+  /** No other try with its card would do. */
+  isForGood: boolean;
   readonly refunds: Record<string, bigint>;
   readonly disputes: Record<string, { readonly amount: bigint; outcome: string | null }>;
 }
 
 type Begun = Pick<PlainAttempt, 'kind' | 'provider' | 'credits' | 'price' | 'period'> & { readonly nowMs: number };
+
+const MONTH_MS = 30 * 24 * 3_600_000;
 
 export const isOpen = ({ state }: PlainAttempt): boolean => state === 'open' || state === 'waits';
 
@@ -24,17 +28,17 @@ export const lostOrOpen = ({ disputes }: PlainAttempt): bigint =>
 
 /** Of an account, in their order. */
 export class PlainAttempts {
-  readonly #byId: Record<string, PlainAttempt> = {};
+  readonly byId: Record<string, PlainAttempt> = {};
   /** By its provider, and what that calls it. */
   card: string | null = null;
 
   get all(): PlainAttempt[] {
-    return Object.values(this.#byId);
+    return Object.values(this.byId);
   }
 
   /** Each in a line. */
   get told(): Record<string, string> {
-    const lines = Object.entries(this.#byId).map(([id, { kind, state, price, credits }]) => [
+    const lines = Object.entries(this.byId).map(([id, { kind, state, price, credits }]) => [
       id,
       `${kind} ${state === 'waits' ? 'action required' : state} ${price} ${credits}`,
     ]);
@@ -42,7 +46,19 @@ export class PlainAttempts {
   }
 
   find(id: string): PlainAttempt | undefined {
-    return this.#byId[id];
+    return this.byId[id];
+  }
+
+  drop(id: string): void {
+    delete this.byId[id];
+  }
+
+  /** Whether the card is asked no more. */
+  isSpent(nowMs: number): boolean {
+    const noes = this.all.filter(({ state, card }) => state === 'failed' && card !== null && card === this.card);
+    return (
+      noes.some(({ isForGood }) => isForGood) || noes.filter((one) => one.startedMs > nowMs - MONTH_MS).length > 14
+    );
   }
 
   /** Of one that another was saved in place of. */
@@ -53,9 +69,18 @@ export class PlainAttempts {
   begin(id: string, { nowMs, ...what }: Begun): PlainAttempt {
     const isCharged = what.kind !== 'purchase' && this.card?.startsWith(`${what.provider} `) === true;
     const card = isCharged ? this.card : null;
-    const begun = { ...what, card, startedMs: nowMs, state: 'open', payment: null, refunds: {}, disputes: {} } as const;
+    const begun = {
+      ...what,
+      card,
+      startedMs: nowMs,
+      state: 'open',
+      payment: null,
+      isForGood: false,
+      refunds: {},
+      disputes: {},
+    } as const;
     const attempt: PlainAttempt = { ...begun };
-    this.#byId[id] = attempt;
+    this.byId[id] = attempt;
     return attempt;
   }
 }

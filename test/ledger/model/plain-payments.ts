@@ -177,6 +177,7 @@ export class PlainPayments {
 
   #fail(attempt: PlainAttempt, { isTerminal, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
     attempt.state = 'failed';
+    attempt.isForGood = isTerminal;
     if (attempt.kind !== 'reload') return 'done';
     if (!this.attempts.isOfOldCard(attempt)) this.#inVain(nowMs, isTerminal, true);
     else if (this.#reload !== null) this.#reload.notBeforeMs = 0;

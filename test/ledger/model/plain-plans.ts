@@ -71,7 +71,17 @@ export class PlainPlans {
     if (command.type === 'EndPlan') return this.#end('refused');
     if (command.type !== 'ChangePlan' && command.type !== 'StartRenewal') return null;
     this.#sold = command.catalog.plans.get(command.catalog.version) ?? [];
-    return command.type === 'ChangePlan' ? this.#ask(command) : this.#look(command, false);
+    return command.type === 'ChangePlan' ? this.#askUnlessSpent(command) : this.#look(command, false);
+  }
+
+  #askUnlessSpent(command: Of<'ChangePlan'>): Verdict {
+    const [has, before] = [this.#has, this.#attempts.all.length];
+    const verdict = this.#ask(command);
+    const begun = Object.entries(this.#attempts.byId)[before];
+    if (begun === undefined || begun[1].card === null || !this.#attempts.isSpent(command.nowMs)) return verdict;
+    this.#attempts.drop(begun[0]);
+    this.#has = has;
+    return 'refused';
   }
 
   /** Whether it will bring credits by itself: nothing else is bought meanwhile. */

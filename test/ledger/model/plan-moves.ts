@@ -143,6 +143,21 @@ export const planMoves = [
       yield look(account, 'stripe');
     },
   ),
+  move(
+    1,
+    'ask for a plan again and again with a card that is declined each time',
+    { plan, times: fc.integer({ min: 1, max: 18 }), isTerminal: fc.boolean(), hours: fc.constantFrom(0, 1, 50) },
+    function* ({ plan, times, isTerminal, hours }, account) {
+      yield save(account);
+      for (let time = 0; time < times; time++) {
+        yield ask(plan, account);
+        const attemptId = openOf(account)?.attemptId;
+        if (attemptId === undefined) return;
+        yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal, nowMs: account.nowMs };
+        account.nowMs += hours * 3_600_000 + 1;
+      }
+    },
+  ),
   move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', ...SAID, nowMs }]),
 ];
 
