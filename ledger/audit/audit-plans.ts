@@ -33,7 +33,7 @@ export function takePlanChanged(
   const isNew = before === null || before.anchorAt !== anchorAt;
   if (isNew && before !== null && before.paidUntil !== '')
     tell(books, `plan ${plan}: begins anew, and ${before.plan} is paid until ${before.paidUntil}`);
-  const until = isNew ? beginsIn(anchorAt, monthsAfter(anchorAt, 1)) : before.paidUntil;
+  const until = isNew || before.paidUntil === '' ? beginsIn(anchorAt, monthsAfter(anchorAt, 1)) : before.paidUntil;
   compare(books, `plan ${plan}: the end of its period`, periodEnd, until);
   if (isNew)
     books.plan = {

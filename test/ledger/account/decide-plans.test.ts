@@ -102,6 +102,13 @@ describe('a first plan', () => {
     },
   );
 
+  it('is asked for twice in one millisecond while nothing may be charged, and is then the later one', () => {
+    const one = life().does({ type: 'SuspendAccount', reason: 'fraud' }, asks('starter'), asks('team'));
+    one.does({ type: 'ReinstateAccount', reason: 'none' }, looks(AT));
+    expect(one.claims).toMatchObject([{ plan: 'team', periodStart: AT, periodEnd: END }]);
+    expect(one.faults).toEqual([]);
+  });
+
   it('is one of the catalog, for the product of the account', () => {
     given(opened).refuses(asks('tema'), 'plan_not_found', /no plan "tema" .* it has starter, team/);
     const foreign = { ...asks('team'), catalog: catalogOf({ ...TEAM, product: 'agents' }) } as AccountCommand;
