@@ -9,7 +9,6 @@ import {
   attemptId,
   type LedgerId,
 } from '../../contracts/ids.ts';
-import { formatUsd } from '../../contracts/money.ts';
 import {
   type AccountFacts,
   type Notice,
@@ -111,7 +110,7 @@ async function factsOfPayment(id: string, ledger: LedgerId, api: StripeApi): Pro
   if (outcome.type !== 'paid') return { accountId, facts, failedRefunds: [] };
   const refunds = await allOf(api.refunds(id));
   const disputes = await allOf(api.disputes(id));
-  assertWithin(accountId, intent, refunds, disputes);
+  assertWithin(intent, refunds, disputes);
   facts.push(...refunds.flatMap((refund) => refundOf(intent, refund)));
   facts.push(...disputes.flatMap((dispute) => disputeOf(intent, dispute)));
   return { accountId, facts, failedRefunds: refunds.filter(hasFailed).map((refund) => refund.id) };
@@ -132,15 +131,10 @@ async function allOf<One>(listed: AsyncIterable<One>): Promise<One[]> {
 }
 
 /**
- * What Stripe lists of a payment has to be of it, and no more than was paid: another's would take credits that are paid for.
+ * What Stripe lists of a payment has to be of it, and what went back no more than was paid: another's would take credits that are paid for.
  * @throws UnfitAnswerError
  */
-function assertWithin(
-  accountId: AccountId,
-  intent: Intent,
-  refunds: readonly Refund[],
-  disputes: readonly Dispute[],
-): void {
+function assertWithin(intent: Intent, refunds: readonly Refund[], disputes: readonly Dispute[]): void {
   const { id, amount_received: paid, latest_charge: charge } = intent;
   for (const one of [...refunds, ...disputes]) {
     if (one.payment_intent !== id || (one.charge && charge && one.charge !== charge.id))
@@ -150,18 +144,6 @@ function assertWithin(
   const back = refunds.filter((one) => !hasFailed(one)).reduce((sum, one) => sum + one.amount, 0n);
   if (back > paid || refunds.some((one) => one.amount > paid))
     throw new UnfitAnswerError(`Stripe lists with ${id} more that went back than was paid`);
-  const above = disputes.find((one) => one.amount > paid);
-  if (above !== undefined) throw new UnfitAnswerError(disputedAbove(accountId, intent, above));
-}
-
-/** Stripe counts a dispute in what the bank says, whose rate of exchange may be another than when it was paid: rare, and an operator's to decide. */
-function disputedAbove(accountId: AccountId, { id, amount_received: paid }: Intent, { id: dispute, amount }: Dispute) {
-  const usd = formatUsd(paid);
-  return (
-    `Stripe lists with ${id} that ${formatUsd(amount)} USD are disputed (${dispute}) of ${usd} USD that were paid: nothing of it is written down. ` +
-    `Where a bank counts by another rate of exchange, take so much as was bought for that by hand, once under this id: ` +
-    `gateway balance adjust ${accountId} --down ${usd} --id ${dispute} --reason ${id}`
-  );
 }
 
 const hasFailed = ({ status }: Refund): boolean => status === 'failed' || status === 'canceled';
@@ -215,10 +197,18 @@ const DISPUTED: Readonly<Record<string, 'won' | 'lost' | null>> = {
   lost: 'lost',
 };
 
-function disputeOf(intent: Intent, { id: disputeId, status, amount, created }: Dispute): PaymentFact[] {
+/**
+ * Stripe counts a dispute in what the bank says, whose rate of exchange may be another than when it was paid: no more is disputed than
+ * all that was paid, whose credits are taken.
+ */
+function disputeOf(
+  { id, amount_received: paid }: Intent,
+  { id: disputeId, status, amount: told, created }: Dispute,
+): PaymentFact[] {
   const outcome = DISPUTED[status];
   if (outcome === undefined) return [];
-  return [{ type: 'dispute', paymentId: intent.id, disputeId, amount, openedAtMs: created, outcome }];
+  const amount = told < paid ? told : paid;
+  return [{ type: 'dispute', paymentId: id, disputeId, amount, openedAtMs: created, outcome }];
 }
 
 interface Ours {
