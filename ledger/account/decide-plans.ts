@@ -7,7 +7,7 @@ import type { OpenAccount } from './account-state.ts';
 import { isGivenUp, unansweredUntil } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { PAID_PRIORITY } from './decide-payments.ts';
-import { whyNotCharged } from './declined-method.ts';
+import { refuseDeclined } from './declined-method.ts';
 import { evolve } from './evolve.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { isWithdrawn } from './method-for.ts';
@@ -20,17 +20,10 @@ import { restOfPeriod } from './proration.ts';
 /** What is charged to a method that is as good as none is not begun for who asks for it. */
 export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount): AccountEvent[] | CommandRefusal {
   const decided = planChange(command, state);
-  const { payments } = state.billing;
-  const { method } = payments;
-  const why = whyNotCharged(payments, command.nowMs);
-  if ('type' in decided || method === null || why === null) return decided;
+  if ('type' in decided) return decided;
   const isCharged = ({ type, data }: AccountEvent): boolean =>
-    type === 'RenewalStarted' && data.price > 0n && data.provider === method.provider;
-  if (!decided.some(isCharged)) return decided;
-  return commandRefused(
-    'payment_method_declined',
-    `the saved payment method, ${method.brand} ending in ${method.last4}, ${why}: save another one (gateway payment save-method ${state.accountId})`,
-  );
+    type === 'RenewalStarted' && data.price > 0n && data.provider === state.billing.payments.method?.provider;
+  return (decided.some(isCharged) ? refuseDeclined(state, command.nowMs) : null) ?? decided;
 }
 
 /**

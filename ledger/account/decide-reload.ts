@@ -3,6 +3,7 @@ import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { CENT, LEAST_CHARGE } from '../../contracts/plan.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { refuseDeclined } from './declined-method.ts';
 import { usableCredits } from './grants.ts';
 import { entryOf } from './keyed-tree.ts';
 import { monthOf } from './month.ts';
@@ -12,7 +13,7 @@ import { isPlanPaying } from './plans.ts';
 
 export function configureAutoReload(
   { type: _type, consentedAtMs, ...said }: CommandOf<'ConfigureAutoReload'>,
-  { billing: { payments } }: OpenAccount,
+  state: OpenAccount,
 ): AccountEvent[] | CommandRefusal {
   const { threshold, target, monthlyCap } = said;
   if (target < threshold + LEAST_CHARGE)
@@ -22,10 +23,12 @@ export function configureAutoReload(
     );
   if (monthlyCap < target - threshold)
     return commandRefused('invalid_amount', 'monthlyCap: would be less than a single reload');
-  const { reload } = payments;
+  const { reload } = state.billing.payments;
   const isSame = reload?.threshold === threshold && reload.target === target && reload.monthlyCap === monthlyCap;
   const isAsConsented = (reload?.consentedAtMs === null) === (consentedAtMs === null);
   if (isSame && isAsConsented && reload.paused === null) return [];
+  const declined = consentedAtMs === null ? null : refuseDeclined(state, consentedAtMs);
+  if (declined !== null) return declined;
   const consentedAt = consentedAtMs === null ? null : instant(consentedAtMs);
   return [{ type: 'AutoReloadConfigured', data: { ...said, consentedAt } }];
 }

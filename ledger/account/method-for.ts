@@ -1,5 +1,4 @@
 import type { OpenAccount } from './account-state.ts';
-import { whyNotCharged } from './declined-method.ts';
 import { attemptOf } from './payments.ts';
 import { isOpen, type PaymentAttempt, type PaymentsState } from './payments-state.ts';
 import { isAwaited } from './plans.ts';
@@ -7,12 +6,10 @@ import { isConsented } from './reload.ts';
 
 /**
  * What may be charged for an attempt now, without its owner being there. Null where nothing is, or where the attempt is not
- * wanted any more, or it was declined too often, or for good: what was charged for it before is found all the same, and what was not never is.
+ * wanted any more: what was charged for it before is found all the same, and what was not never is.
  */
 export const methodFor = (state: OpenAccount, attempt: PaymentAttempt): PaymentsState['method'] =>
-  isWanted(state, attempt) && whyNotCharged(state.billing.payments, attempt.startedAtMs) === null
-    ? state.billing.payments.method
-    : null;
+  isWanted(state, attempt) ? state.billing.payments.method : null;
 
 const isWanted = ({ suspended, billing }: OpenAccount, attempt: PaymentAttempt): boolean =>
   suspended === null &&

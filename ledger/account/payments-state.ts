@@ -29,8 +29,8 @@ export const attemptSchema = z.strictObject({
   period: paidPeriodSchema.nullable(),
   /** Of the methods that were saved the one that it was begun with; null where none was of its provider, or that is not known. */
   paymentMethodId: z.string().nullable(),
-  /** Where it was declined so that no other try of that method can mend it. */
-  decline: z.literal('for good').nullable(),
+  /** How that method was declined; null where it was not, or another was saved by then: which of them was charged is not known. */
+  decline: z.enum(['this time', 'for good']).nullable(),
   /** Of the provider, once it is known. */
   paymentId: paymentIdField.nullable(),
   refunds: z.array(z.strictObject({ refundId: z.string(), amount: microUsdField })),

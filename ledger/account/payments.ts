@@ -32,7 +32,7 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
     case 'PaymentSucceeded':
       return ended(payments, event, { state: 'paid', paymentId: event.data.paymentId });
     case 'PaymentFailed':
-      return ended(payments, event, { state: 'failed', decline: event.data.isTerminal ? 'for good' : null });
+      return ended(payments, event, { state: 'failed', decline: declineOf(payments, event.data) });
     case 'PaymentActionRequired':
       return ended(payments, event, { state: 'action required', paymentId: event.data.paymentId });
     case 'PaymentAbandoned':
@@ -140,6 +140,16 @@ const begun = (
   paymentMethodId: kind !== 'purchase' && method?.provider === provider ? method.paymentMethodId : null,
   ...{ state: 'open', decline: null, paymentId: null, refunds: [], disputes: [] },
 });
+
+/** Who replaces a method while it may be charged is not blamed for whichever of the two was. */
+function declineOf(
+  { attempts, method }: PaymentsState,
+  { attemptId, isTerminal }: EventData<'PaymentFailed'>,
+): PaymentAttempt['decline'] {
+  const begunWith = entryOf(attempts, attemptId)?.paymentMethodId;
+  if (method === null || method.paymentMethodId !== begunWith) return null;
+  return isTerminal ? 'for good' : 'this time';
+}
 
 /** One that was begun before stays as it has come to stand. @throws Error */
 function withBegun(payments: PaymentsState, attempt: PaymentAttempt): PaymentsState {

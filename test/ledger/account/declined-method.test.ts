@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { attemptId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { methodFor } from '../../../ledger/account/method-for.ts';
 import { attemptOf } from '../../../ledger/account/payments.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { ms } from '../../fixtures/ledger/example-account.ts';
+import { ms, usd } from '../../fixtures/ledger/example-account.ts';
 import { AT, asks, DAY, END, Life, life, online, onStarter } from './plan-life.ts';
 
 const instant = (atMs: number): string => new Date(atMs).toISOString();
@@ -11,13 +12,19 @@ const save = (paymentMethodId: string): AccountCommand => ({
   ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'c', paymentMethodId, brand: 'visa', last4: '4242' },
   ...{ consentedAtMs: ms(END), by: 'owner@example.com' },
 });
+const charged = (at: number, plan = 'starter'): AccountCommand => ({
+  ...(asks(plan, instant(at)) as CommandOf<'ChangePlan'>),
+  provider: 'stripe',
+});
+const MID = ms(AT) + 10 * DAY;
+const dearer = (at: number): AccountCommand => charged(at, 'team');
+function methodNow(one: Life): string | undefined {
+  const attempt = attemptOf(one.state.billing.payments, one.claims.at(-1)?.attemptId ?? '');
+  return attempt === undefined ? undefined : methodFor(one.state, attempt)?.paymentMethodId;
+}
 
 describe('a plan', () => {
-  it('is charged to a saved method no more once that was declined for good, or too often in 30 days, whoever asks', () => {
-    const charged = (at: number, plan = 'starter'): AccountCommand => ({
-      ...(asks(plan, instant(at)) as CommandOf<'ChangePlan'>),
-      provider: 'stripe',
-    });
+  it('is charged to a saved method no more by who asks for it once that was declined for good, or too often in 30 days', () => {
     const lost = life()
       .does(save('pm_lost'), charged(ms(END)))
       .declined(ms(END), true);
@@ -47,18 +54,65 @@ describe('a plan', () => {
     expect(later.faults).toEqual([]);
   });
 
-  it('that begins by itself waits, uncharged, for another method than the one that was declined for good', () => {
-    const methodNow = (one: Life): string | undefined => {
-      const attempt = attemptOf(one.state.billing.payments, one.claims.at(-1)?.attemptId ?? '');
-      return attempt === undefined ? undefined : methodFor(one.state, attempt)?.paymentMethodId;
-    };
-    const mid = ms(AT) + 10 * DAY;
-    const dearer = { ...(asks('team', instant(mid)) as CommandOf<'ChangePlan'>), provider: 'stripe' };
-    const one = onStarter().does(save('pm_lost'), dearer);
-    expect(methodNow(one)).toBe('pm_lost');
-    one.declined(mid, true).does(online(ms(END)));
-    expect([one.claims.length, methodNow(one)]).toEqual([3, undefined]);
-    expect(methodNow(one.does(save('pm_new')))).toBe('pm_new');
+  it('that begins by itself is charged once to a method that was declined for good, and no more until another is saved', () => {
+    const one = onStarter()
+      .does(save('pm_lost'), dearer(MID))
+      .declined(MID, true)
+      .does(online(ms(END)));
+    expect([one.claims.length, methodNow(one)]).toEqual([3, 'pm_lost']);
+    one.declined(ms(END), true);
+    for (let days = 1; days < 7; days++) one.does(online(ms(END) + days * DAY));
+    expect(one.claims.length).toBe(3);
+    const anew = new Life(...one.events).does(save('pm_new'), online(ms(END) + 6 * DAY));
+    expect([anew.claims.length, methodNow(anew), anew.faults]).toEqual([4, 'pm_new', []]);
+    one.does(online(ms(END) + 7 * DAY));
+    expect([one.claims.length, one.events.at(-1)?.type, one.faults]).toEqual([3, 'PlanEnded', []]);
+  });
+
+  it('is charged again to a method that has paid for what was begun since it was declined for good', () => {
+    const one = onStarter().does(save('pm'), dearer(MID)).declined(MID, true);
+    given(...one.events).refuses(dearer(MID + 1), 'payment_method_declined', /and would be again/);
+    one.does(online(ms(END))).pays(END);
+    const dayAfter = ms(END) + DAY;
+    one.does(dearer(dayAfter));
+    expect([one.claims.at(-1), methodNow(one)]).toMatchObject([{ kind: 'upgrade', plan: 'team' }, 'pm']);
+    one.declined(dayAfter, true);
+    given(...one.events).refuses(dearer(dayAfter + 1), 'payment_method_declined', /and would be again/);
     expect(one.faults).toEqual([]);
+  });
+
+  it('is charged to a method that was replaced while it, or the other one, was declined: which of them is not known', () => {
+    const one = life();
+    for (let time = 0; time < 16; time++) {
+      one.does(save('pm_good'), charged(ms(END) + time), save('pm_lost'));
+      one.declined(ms(END) + time, time === 0);
+    }
+    one.does({ type: 'RemovePaymentMethod', by: 'x', nowMs: ms(END) + 16 });
+    const back: AccountCommand = {
+      ...(save('pm_good') as CommandOf<'SavePaymentMethod'>),
+      consentedAtMs: ms(END) + 16,
+    };
+    one.does(back, charged(ms(END) + 16));
+    expect([one.claims.length, methodNow(one), one.faults]).toEqual([17, 'pm_good', []]);
+  });
+});
+
+describe('auto-reload', () => {
+  it('is not configured anew with a saved method that was declined for good: it is turned off, or another is saved', () => {
+    const reload = (consentedAtMs: number | null): AccountCommand => ({
+      ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000), by: 'owner@example.com' },
+      ...{ monthlyCap: usd(50_000_000), consentedAtMs },
+    });
+    const [begin, id] = [
+      (at: number) => ({ type: 'StartAutoReload', provider: 'stripe', nowMs: at }) as const,
+      attemptId('r1'),
+    ];
+    const one = life().does(save('pm_lost'), reload(ms(END)), { ...begin(ms(END)), attemptId: id });
+    one.does({ type: 'RecordPaymentFailure', attemptId: id, code: 'lost_card', isTerminal: true, nowMs: ms(END) });
+    given(...one.events).refuses(reload(ms(END) + 1), 'payment_method_declined', /was declined, .*save another one/);
+    const [off, anew] = [new Life(...one.events), new Life(...one.events)];
+    expect(off.does(reload(null)).events.at(-1)?.type).toBe('AutoReloadConfigured');
+    anew.does(save('pm_new'), reload(ms(END) + 1), { ...begin(ms(END) + 1), attemptId: attemptId('r2') });
+    expect([anew.events.at(-1)?.type, off.faults, anew.faults]).toEqual(['AutoReloadStarted', [], []]);
   });
 });

@@ -10,8 +10,8 @@ export interface PlainAttempt {
   readonly period: { readonly plan: string; readonly fromMs: number; readonly toMs: number } | null;
   state: 'open' | 'waits' | 'failed' | 'abandoned' | 'paid';
   payment: string | null;
-  /** No other try with its card would do. */
-  isForGood: boolean;
+  /** Its card has said no; for good, where no other try with it would do. Null also where it may have been another one. */
+  no: 'once' | 'for good' | null;
   readonly refunds: Record<string, bigint>;
   readonly disputes: Record<string, { readonly amount: bigint; outcome: string | null }>;
 }
@@ -55,10 +55,20 @@ export class PlainAttempts {
 
   /** Whether the card is asked no more. */
   isSpent(nowMs: number): boolean {
-    const noes = this.all.filter(({ state, card }) => state === 'failed' && card !== null && card === this.card);
+    if (this.card === null) return false;
+    const tries = this.all.filter(({ card }) => card === this.card);
+    const noes = tries.filter(({ state, no }) => state === 'failed' && no !== null);
+    const lastPaidMs = Math.max(-1, ...tries.filter(({ state }) => state === 'paid').map((one) => one.startedMs));
     return (
-      noes.some(({ isForGood }) => isForGood) || noes.filter((one) => one.startedMs > nowMs - MONTH_MS).length > 14
+      noes.some(({ no, startedMs }) => no === 'for good' && startedMs >= lastPaidMs) ||
+      noes.filter(({ startedMs }) => startedMs > nowMs - MONTH_MS).length > 14
     );
+  }
+
+  /** Of whichever card it was: only where no other was saved is that known. */
+  fail(attempt: PlainAttempt, isForGood: boolean): void {
+    attempt.state = 'failed';
+    if (attempt.card !== null && attempt.card === this.card) attempt.no = isForGood ? 'for good' : 'once';
   }
 
   /** Of one that another was saved in place of. */
@@ -75,7 +85,7 @@ export class PlainAttempts {
       startedMs: nowMs,
       state: 'open',
       payment: null,
-      isForGood: false,
+      no: null,
       refunds: {},
       disputes: {},
     } as const;

@@ -176,8 +176,7 @@ export class PlainPayments {
   }
 
   #fail(attempt: PlainAttempt, { isTerminal, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
-    attempt.state = 'failed';
-    attempt.isForGood = isTerminal;
+    this.attempts.fail(attempt, isTerminal);
     if (attempt.kind !== 'reload') return 'done';
     if (!this.attempts.isOfOldCard(attempt)) this.#inVain(nowMs, isTerminal, true);
     else if (this.#reload !== null) this.#reload.notBeforeMs = 0;
@@ -201,6 +200,7 @@ export class PlainPayments {
     const isSame = before?.threshold === threshold && before.target === target && before.cap === cap;
     if (before !== null && isSame && (before.consentedMs === null) === (consentedAtMs === null) && !before.isPaused)
       return 'nothing';
+    if (consentedAtMs !== null && this.attempts.isSpent(consentedAtMs)) return 'refused';
     const anew = { noes: 0, vain: 0, notBeforeMs: 0, isPaused: false, skipped: null };
     this.#reload = { threshold, target, cap, consentedMs: consentedAtMs, ...anew };
     return 'done';

@@ -158,6 +158,26 @@ export const planMoves = [
       }
     },
   ),
+  move(
+    2,
+    'decline a dearer plan for good, charge that card for the next period, and ask for one again',
+    { plan, isPaid: fc.boolean(), isTerminal: fc.boolean() },
+    function* ({ plan, isPaid, isTerminal }, account) {
+      yield ask('team', account);
+      const dearer = openOf(account)?.attemptId;
+      if (dearer === undefined) return;
+      yield { type: 'RecordPaymentFailure', attemptId: dearer, code: 'x', isTerminal, nowMs: account.nowMs };
+      account.nowMs += 31 * DAY_MS;
+      yield look(account, 'stripe');
+      const next = openOf(account);
+      if (next === undefined) return;
+      yield isPaid
+        ? paymentOf(next, account)
+        : { type: 'RecordPaymentFailure', attemptId: next.attemptId, code: 'x', isTerminal, nowMs: account.nowMs };
+      account.nowMs += DAY_MS;
+      yield ask(plan, account);
+    },
+  ),
   move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', ...SAID, nowMs }]),
 ];
 
