@@ -147,10 +147,13 @@ export class Projections {
     setAside.park(accountId, revision(this.accounts.foldedUpTo(accountId) + 1), reason);
   }
 
-  /** Resolves when what has waited is read, and the account served again, unless an event of it sets it aside. @throws as `readAgain` */
-  unpark(accountId: AccountId): Promise<void> {
+  /**
+   * Resolves when what has waited is read, and the account served again, unless an event of it sets it aside: until then it is refused.
+   * `onAway` is told that the log is away, which is waited for. @throws as `readAgain`
+   */
+  unpark(accountId: AccountId, onAway?: () => void): Promise<void> {
     this.accounts.setAside.unpark(accountId);
-    return this.readAgain(accountId);
+    return this.#takeBack.some([accountId], onAway);
   }
 
   /**

@@ -12,6 +12,8 @@ export class TakeBack {
   readonly #accounts: AccountViews;
   readonly #closing = new AbortController();
   #reading: Promise<void> = Promise.resolve();
+  /** Of each that is read, or waits to be, who is told that the log is away. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(log: EventLog, accounts: AccountViews) {
     this.#log = log;
@@ -23,17 +25,27 @@ export class TakeBack {
     return this.some(this.#accounts.setAside.accountsOf('unreadable'));
   }
 
-  /** One after the other: there may be many, and requests come first. */
-  some(accountIds: readonly AccountId[]): Promise<void> {
+  /**
+   * One after the other: there may be many, and requests come first.
+   *
+   * @param onAway told of each look in vain, also for others that are read before
+   */
+  some(accountIds: readonly AccountId[], onAway: () => void = () => undefined): Promise<void> {
     const { signal } = this.#closing;
+    const onEach = (): void => {
+      for (const tell of this.#waiting) tell();
+    };
+    this.#waiting.add(onAway);
     this.#reading = this.#reading.then(async () => {
       for (const accountId of accountIds)
         if (!signal.aborted && this.#isToRead(accountId))
-          await untilLogAnswers(() => takeBack(this.#log, this.#accounts, accountId), { signal });
+          await untilLogAnswers(() => takeBack(this.#log, this.#accounts, accountId), { signal, onEach });
     });
-    const done = this.#reading.catch((error: unknown) => {
-      if (!signal.aborted) throw error;
-    });
+    const done = this.#reading
+      .catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      })
+      .finally(() => this.#waiting.delete(onAway));
     this.#reading = done.catch(() => undefined);
     return done;
   }

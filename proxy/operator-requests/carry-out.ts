@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import type { Logger } from 'pino';
 import type { AccountId } from '../../contracts/ids.ts';
 import { orAborted } from '../../ledger/or-aborted.ts';
 import { areViewsOf, readLedgerOfViews } from '../../projections/known-views.ts';
@@ -11,6 +12,7 @@ import type { Asked } from './operator-request.ts';
 interface AskedParts {
   readonly projections: Projections;
   readonly dataFolder: string;
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 /** Does in a gateway what an operator asks for. @throws Error where it is not done; then all is as it was */
@@ -31,18 +33,24 @@ export async function carryOut(asked: Asked, parts: AskedParts, signal: AbortSig
   }
 }
 
+/** An operator's word ends also while the log is away: what has waited is read, and the account served, as soon as it answers. */
 async function unpark(
   accountId: AccountId,
-  { projections, dataFolder }: AskedParts,
+  { projections, dataFolder, logger }: AskedParts,
   signal: AbortSignal,
 ): Promise<void> {
   const parked = readParked(dataFolder).find((one) => one.accountId === accountId);
+  const away = Promise.withResolvers<'away'>();
   try {
-    await orAborted(projections.unpark(accountId), signal);
+    const reading = projections.unpark(accountId, () => away.resolve('away'));
+    const isAway = (await orAborted(Promise.race([reading, away.promise]), signal)) === 'away';
     const why = projections.accounts.whyAside(accountId);
     // Nobody's word was to be ended, and what it is set aside by is there still.
-    if (parked === undefined && why !== null) throw new Error(why);
+    if (parked === undefined && why !== null && !isAway) throw new Error(why);
     writeParked(dataFolder, accountId, null);
+    reading.catch((error: unknown) => {
+      logger.warn({ err: error, accountId }, 'the account was not read again; the next start does');
+    });
   } catch (error) {
     if (parked !== undefined) projections.park(accountId, parked.reason);
     throw error;

@@ -1,12 +1,15 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { accountId, accountStream, commandId, revision } from '../../contracts/ids.ts';
+import { readParked } from '../../projections/parked-accounts.ts';
 import { call } from '../fixtures/gateway/call.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { newId } from '../fixtures/ledger/shared-log.ts';
 import { runHere, runHereForJson, runHereWith } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -163,4 +166,34 @@ it('an account is parked and unparked, and what the folder knows is shown, while
     stderr: expect.stringMatching(/^warning: no answer .* was not looked at\n$/),
   });
   expect((await away('status')).stdout).toContain('no account is set aside');
+});
+
+it('an account that is unparked while the gateway’s log is away stays refused until it answers, and is then read by itself', async () => {
+  const log = new LogWithOutages();
+  const gateway = await startTestGateway({ log });
+  const { data } = gateway;
+  const config = join(data, 'config.json');
+  writeFileSync(
+    config,
+    JSON.stringify({ eventLog: { kind: 'eventstoredb', connectionString: 'esdb://127.0.0.1:2113' } }),
+  );
+  const away = async (...args: readonly string[]) => {
+    const openEventLog = () => Promise.reject(log.fault);
+    return runHereWith({ openEventLog }, 'projections', ...args, '--data', data, '--config', config);
+  };
+  expect((await away('park', 'acct_test', ...REASON)).stdout).toContain('is parked in the gateway');
+  expect((await away('park', 'acct_other', ...REASON)).stdout).toContain('is parked in the gateway');
+  await gateway.command({ type: 'SuspendAccount', reason: 'fraud' });
+  await gateway.command({ type: 'ReinstateAccount', reason: 'no fraud' });
+  await log.goAway();
+  // The second one waits behind the first.
+  for (const account of ['acct_test', 'acct_other'])
+    expect(await away('unpark', account)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('is unparked in the gateway; it is refused until what has waited could be read'),
+    });
+  expect(readParked(data)).toEqual([]);
+  expect(await answerTo(gateway)).toMatch(new RegExp(`^529 .*${WHY}`));
+  log.comeBack();
+  await expect.poll(() => answerTo(gateway)).toBe('200');
 });

@@ -279,7 +279,7 @@ it('views that are not there, or of another generation, are not gone over to', a
   const going = () =>
     carryOut(
       { type: 'switch-views', to: 'previous' },
-      { projections: projections as never, dataFolder },
+      { projections: projections as never, dataFolder, logger },
       AbortSignal.timeout(60_000),
     );
   writeLedgerOfViews(live, { ledgerId: id, generation: 2 });
@@ -322,14 +322,37 @@ it('an account that cannot be served again stays parked', async () => {
   // Where it is written there is no room for it.
   writeFileSync(join(dataFolder, 'parked.json'), 'no list');
   await expect(
-    carryOut(asked, { projections: projections as never, dataFolder }, AbortSignal.timeout(60_000)),
+    carryOut(asked, { projections: projections as never, dataFolder, logger }, AbortSignal.timeout(60_000)),
   ).rejects.toThrow(UnreadableFileError);
   rmSync(join(dataFolder, 'parked.json'));
   writeParked(dataFolder, A, 'a look');
   const broken = { ...projections, unpark: () => Promise.reject(new Error('the log is away')) };
   await expect(
-    carryOut(asked, { projections: broken as never, dataFolder }, AbortSignal.timeout(60_000)),
+    carryOut(asked, { projections: broken as never, dataFolder, logger }, AbortSignal.timeout(60_000)),
   ).rejects.toThrow('away');
   expect(done).toEqual(['parked: a look']);
   expect(readParked(dataFolder)).toEqual([{ accountId: A, reason: 'a look' }]);
 });
+
+it.each(['parked', 'set aside by an event'])(
+  'an account that is %s is done with while the log is away, and told where it could not be read later',
+  async (how) => {
+    const dataFolder = temporaryFolder();
+    if (how === 'parked') writeParked(dataFolder, A, 'a look');
+    const said: string[] = [];
+    const lines = { write: (line: string) => void said.push(JSON.parse(line).err.message) };
+    const reading = Promise.withResolvers<void>();
+    const projections = {
+      accounts: { whyAside: () => 'as before' },
+      unpark: (_id: string, onAway: () => void) => {
+        onAway();
+        return reading.promise;
+      },
+    };
+    const parts = { projections: projections as never, dataFolder, logger: pino({}, lines) };
+    await carryOut(asked, parts, AbortSignal.timeout(60_000));
+    expect([readParked(dataFolder), said]).toEqual([[], []]);
+    reading.reject(new Error('no right to read'));
+    await expect.poll(() => said).toEqual(['no right to read']);
+  },
+);

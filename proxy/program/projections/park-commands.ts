@@ -46,8 +46,8 @@ export function addParkCommands(projections: Command, context: CommandContext): 
     .action(async (account: AccountId, _options: unknown, command: Command) => {
       const { data } = configurationOf(context, command);
       // All that is asked stands in the folder: the ledger is only told of.
-      await withReadLogIfThere(context, command, {
-        work: async () => undefined,
+      const isLogThere = await withReadLogIfThere(context, command, {
+        work: async (log) => log !== null,
         unknown: 'whether the ledger is whole was not looked at',
       });
       if (!accountsAsideIn(data).some(({ accountId }) => accountId === account))
@@ -56,7 +56,7 @@ export function addParkCommands(projections: Command, context: CommandContext): 
       const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, null));
       show(context, command, {
         json: { account, unparked: where },
-        text: `${account} is unparked ${where}; \`gateway projections status\` says whether an event of it sets it aside`,
+        text: `${account} is unparked ${where}; ${isLogThere ? '' : 'it is refused until what has waited could be read, and '}\`gateway projections status\` says whether an event of it sets it aside`,
       });
     });
 }

@@ -187,7 +187,7 @@ function deskOf({ options, projections }: OpenedGateway): OperatorDesk {
     ...{ dataFolder, clock, logger },
     // A command that has views switched holds them locked: one that was killed has nothing done.
     isAwaited: ({ type }) => type !== 'switch-views' || isFolderLocked(viewFilesOf(dataFolder).rebuildFolder),
-    carryOut: (asked, signal) => carryOut(asked, { projections, dataFolder }, signal),
+    carryOut: (asked, signal) => carryOut(asked, { projections, dataFolder, logger }, signal),
   });
 }
 
