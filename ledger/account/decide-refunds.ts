@@ -7,7 +7,8 @@ import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from 
 import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment } from './decide-payments.ts';
 import { evolve } from './evolve.ts';
-import { allAttempts, creditsGone, creditsOf, disputedOf, isOfReturn, paidBy, refundedOf } from './payments.ts';
+import { valuesOf } from './keyed-tree.ts';
+import { creditsGone, creditsOf, disputedOf, isOfReturn, paidBy, refundedOf } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -39,12 +40,14 @@ export function revokeByHand(command: CommandOf<'RevokeGrant'>, state: OpenAccou
   const { payments, revocations } = state.billing;
   const isForReturn = cause === 'refund' || cause === 'dispute';
   if (!isForReturn || revocations.some((one) => one.revocationId === revocationId)) return revokeGrant(command, state);
-  const bought = allAttempts(payments).find(
+  const bought = valuesOf(payments.attempts).find(
     (one) => one.state === 'paid' && (one.paymentId === paymentId || boughtBy(one) === grantId),
   );
   if (bought === undefined) return revokeGrant(command, state);
   const { paymentId: paid, provider } = bought;
-  const how = provider === MANUAL ? `\`payment ${cause}\` writes it down` : `${provider} tells it itself`;
+  const byHand = `\`payment ${cause}\` writes it down`;
+  const how =
+    provider === MANUAL ? byHand : `${provider} tells it itself, and where it is configured no more ${byHand}`;
   return commandRefused('paid_here', `cause: a ${cause} of ${paid} takes its credits by itself, once: ${how}`);
 }
 

@@ -197,6 +197,35 @@ it('a payment of a provider that is configured no more is declined here alone, a
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '25000000' });
 });
 
+it('of a payment of a provider that is configured no more an operator writes down what went back, and nothing is taken twice', async () => {
+  const { server, program, configure } = await site();
+  await program.run(...PURCHASE);
+  server.pay('cs_1');
+  await program.run(...ASK);
+  const refund = ['payment', 'refund', 'acct_ada', 'pi_2', '--usd', '5', '--reason', 'one too many'];
+  const tells = /pi_2 is of stripe, which tells it itself$/;
+  await expect(program.run(...refund, '--id', 're_x')).rejects.toMatchObject({
+    exitCode: 3,
+    message: expect.stringMatching(tells),
+  });
+  server.refund('pi_2', 500);
+  const [{ id } = { id: '' }] = server.all('refund');
+  configure('manual');
+  await expect(program.run(...refund)).rejects.toMatchObject({
+    ...{ exitCode: 2, message: expect.stringContaining('name the refund as stripe does (--id)') },
+  });
+  expect(await program.run(...refund, '--id', id)).toMatch(/5\.00 USD refunded .*the balance is 15\.00 USD/);
+  const dispute = ['payment', 'dispute', 'acct_ada', 'pi_2', '--usd', '15', '--id', 'dp_x', '--reason', 'the bank'];
+  expect(await program.run(...dispute)).toMatch(/the balance is 0\.00 USD/);
+  const close = ['payment', 'close-dispute', 'acct_ada', 'pi_2', '--id', 'dp_x', '--outcome', 'won', '--reason', 'x'];
+  expect(await program.run(...close)).toMatch(/the balance is 15\.00 USD/);
+  await expect(program.run(...refund, '--id', 're_y', '--usd', '15.01')).rejects.toMatchObject({ exitCode: 3 });
+  configure('stripe');
+  await program.run(...ASK);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '15000000' });
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
 it('a purchase that Stripe refuses for good is over, with the reason', async () => {
   const { program } = await site();
   expect(await program.run('credits', 'purchase', 'acct_ada', '--usd', '2000000', '--id', 'p1')).toMatch(

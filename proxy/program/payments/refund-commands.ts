@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
+import type { Configuration } from '../../../contracts/configuration.ts';
 import { type AccountId, paymentId } from '../../../contracts/ids.ts';
 import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { creditsTaken, sayTaken } from '../../../ledger/account/credits-taken.ts';
 import { paidBy } from '../../../ledger/account/payments.ts';
+import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
@@ -103,7 +105,10 @@ interface Returned {
 
 /** The action of each: by hand, of a payment that an operator has confirmed. */
 const written =
-  <O extends { readonly reason: string }>(context: CommandContext, of: (options: O, said: Said) => Returned) =>
+  <O extends { readonly reason: string; readonly id?: string }>(
+    context: CommandContext,
+    of: (options: O, said: Said) => Returned,
+  ) =>
   async (id: AccountId, named: string, options: O, line: Command): Promise<void> =>
     withEventLog(context, line, async (log, configuration) => {
       const payment = paymentId(named);
@@ -112,8 +117,7 @@ const written =
       const { command, what } = of(options, said);
       const state = await readPayer(context, { log, configuration }, id, command.type);
       const attempt = paidBy(state.billing.payments, payment);
-      if (attempt !== undefined && attempt.provider !== MANUAL)
-        throw new CommandError(`${id}: ${named} is of ${attempt.provider}, which tells it itself`, EXIT.refused);
+      if (attempt !== undefined) assertNotTold(attempt, { ...options, accountId: id }, configuration);
       const { recordedAt, events, before } = await runAccountCommand(context, log, id, command);
       const moved = events.find(({ type }) => type === 'GrantRevoked' || type === 'GrantRestored');
       const balance = moved !== undefined && 'balanceAfter' in moved.data ? moved.data.balanceAfter : state.balance;
@@ -126,3 +130,22 @@ const written =
         text: `${id}: of ${named} ${what}${taken === null ? '' : `, ${sayTaken(taken)}`}; the balance is ${formatUsd(balance)} USD`,
       });
     });
+
+/**
+ * What the provider that is configured tells itself is not written down by hand, too. One that is configured no more tells nothing; where
+ * it is once more, it tells what has its own ids, and what has one is not taken twice. @throws CommandError
+ */
+function assertNotTold(
+  { provider, paymentId: paid }: PaymentAttempt,
+  { accountId: id, id: named }: { readonly accountId: AccountId; readonly id?: string },
+  { payments }: Configuration,
+): void {
+  if (provider === MANUAL) return;
+  if (provider === payments.provider)
+    throw new CommandError(`${id}: ${paid} is of ${provider}, which tells it itself`, EXIT.refused);
+  if (named === undefined)
+    throw new CommandError(
+      `${id}: ${paid} is of ${provider}, which is configured no more: name the refund as ${provider} does (--id), so that it takes nothing twice where ${provider} tells it later`,
+      EXIT.usage,
+    );
+}

@@ -289,7 +289,11 @@ describe('an id of a refund or a dispute', () => {
     });
     const ofOther = { grantId: grantId('grant_other'), paymentId: PAYMENT };
     for (const one of [revoke({}), revoke({ cause: 'dispute' }), revoke(ofOther)])
-      given(...paid).refuses(one, 'paid_here', /^cause: a (refund|dispute) of pi_1 .*: stripe tells it itself$/);
+      given(...paid).refuses(
+        one,
+        'paid_here',
+        /^cause: a (refund|dispute) of pi_1 .*: stripe tells it itself, and where it is configured no more `payment (refund|dispute)` writes it down$/,
+      );
     given(...paidByHand).refuses(revoke({}), 'paid_here', /: `payment refund` writes it down$/);
     given(...paid).refuses(
       revoke({ grantId: grantId('grant_other'), paymentId: paymentId('pi_9') }),
