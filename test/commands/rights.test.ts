@@ -5,6 +5,7 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   rmSync,
   statSync,
@@ -138,5 +139,18 @@ describe.runIf(canBeRun)('a file that whoever runs this may not use', () => {
       expect(stderr).toContain(`${path} `);
       expect(stderr).not.toMatch(/move it away|put it back|damaged|delete/);
     }
+  });
+
+  it('is told of a backup’s folder as such, and not as none', async () => {
+    const home = temporaryFolder();
+    const backup = join(home, 'backup');
+    mkdirSync(backup);
+    writeFileSync(join(backup, 'manifest.json'), '{}');
+    for (const folder of [dirname(home), home]) chmodSync(folder, 0o711);
+    chmodSync(backup, isRoot ? 0o700 : 0);
+    onTestFinished(() => chmodSync(backup, 0o700));
+    const [run] = runAll([['ledger', 'restore', backup, '--data', join(home, 'data')]]);
+    expect(run).toMatchObject({ exitCode: 4, stderr: expect.stringContaining(`gateway: ${backup} `) });
+    expect(run?.stderr).toMatch(isRoot ? /belongs to uid 0/ : /is closed to its own owner/);
   });
 });

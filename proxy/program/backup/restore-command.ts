@@ -1,4 +1,4 @@
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { rmSync, type Stats, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
@@ -12,6 +12,7 @@ import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { RECORD_END } from '../../../ledger/event-log/sqlite/wal-record.ts';
 import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
+import { wantOfRightsOf } from '../../../ledger/want-of-rights.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
@@ -150,18 +151,28 @@ async function onLog<T>(configuration: Configuration, work: (log: EventLog) => P
 
 /** What is named is there, and of its kind, before anything is made. @throws CommandError */
 function assertThere(backup: string, { fromCopy, fromJournal }: Survivors, data: string): void {
-  if (!existsSync(backup)) throw new CommandError(`${backup}: there is no such folder`, EXIT.unavailable);
-  if (!existsSync(join(backup, MANIFEST_FILE)))
+  if (lookAt(backup) === null) throw new CommandError(`${backup}: there is no such folder`, EXIT.unavailable);
+  if (lookAt(join(backup, MANIFEST_FILE)) === null)
     throw new CommandError(
       `${backup} is no backup: it has no ${MANIFEST_FILE}, which \`gateway ledger backup\` writes last`,
       EXIT.usage,
     );
-  if (statSync(data, { throwIfNoEntry: false })?.isDirectory() === false)
+  if (lookAt(data)?.isDirectory() === false)
     throw new CommandError(`${data} is no folder: name another with --data or \`data\``, EXIT.usage);
-  const [copy, journal] = [fromCopy, fromJournal].map((paths) => paths.find((path) => !existsSync(path)));
+  const [copy, journal] = [fromCopy, fromJournal].map((paths) => paths.find((path) => lookAt(path) === null));
   if (copy !== undefined) throw new CommandError(`--from-copy ${copy}: there is no such file`, EXIT.unavailable);
   if (journal !== undefined)
     throw new CommandError(`--from-journal ${journal}: there is no such folder`, EXIT.unavailable);
+}
+
+/** Null where nothing is there. @throws CommandError where it may not be seen whether anything is */
+function lookAt(path: string): Stats | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    const lacking = wantOfRightsOf(error);
+    throw lacking === null ? error : new CommandError(lacking, EXIT.unavailable);
+  }
 }
 
 /** @throws CommandError */
