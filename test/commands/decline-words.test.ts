@@ -50,9 +50,15 @@ it.each([
     expect(text).toContain(word);
     if (as.length > 0) expect(text).not.toMatch(LOST);
   };
-  untold(await program.run('account', 'plan', 'acct_ada', 'starter', ...as));
-  const again = await program.json('account', 'plan', 'acct_ada', 'starter', ...as);
-  expect(again).toMatchObject({ outcome: { type: 'failed', code: word }, billing: { due: { declined: word } } });
+  const begin = ['account', 'plan', 'acct_ada', 'starter', ...as];
+  untold(await (await site()).program.run(...begin));
+  expect(await program.json(...begin)).toMatchObject({
+    outcome: { type: 'failed', code: word },
+    billing: { due: { declined: word } },
+  });
+  await expect(program.run(...begin)).rejects.toThrow(
+    /^acct_ada: the saved payment method, [^_]* again: save another one/,
+  );
   const show = await program.json('account', 'show', 'acct_ada', ...as);
   expect(show).toMatchObject({ billing: { plan: { due: { declined: word } } } });
   untold(await program.run('account', 'show', 'acct_ada', ...as));
