@@ -4,8 +4,12 @@ import { HASH_PATTERN, instantField, ledgerIdField } from './event-fields.ts';
 const hashField = z.string().regex(HASH_PATTERN);
 /** The first 16 hexadecimal digits of the SHA-256 of the raw public key. */
 const keyIdField = z.string().regex(/^[0-9a-f]{16}$/);
+/** In the one form that the bytes have: the last letter of another may have bits that no byte has, and would change unseen. */
 const base64Of = (bytes: number) =>
-  z.base64().refine((text) => Buffer.from(text, 'base64').length === bytes, `expected ${bytes} bytes as base64`);
+  z.base64().refine((text) => {
+    const read = Buffer.from(text, 'base64');
+    return read.length === bytes && read.toString('base64') === text;
+  }, `expected ${bytes} bytes as base64`);
 const SIGNATURE_BYTES = 64;
 const PUBLIC_KEY_BYTES = 32;
 

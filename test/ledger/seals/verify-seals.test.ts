@@ -345,6 +345,25 @@ test('a ledger’s file that was changed beside the program is damaged in the sa
   leaves.close();
 });
 
+test('a signature and a key are in one form alone: another that stands for the same bytes is a change', async () => {
+  const fields = good.flatMap(({ stream, data }, index) =>
+    stream === SEALS_STREAM
+      ? [...data.matchAll(/"(?:signature|publicKey)":"([^"]+)"/g)].map(([, text = '']) => ({ index, text }))
+      : [],
+  );
+  expect(fields.length).toBeGreaterThan(5);
+  for (const { index, text } of fields) {
+    const end = text.indexOf('=') - 1;
+    const other = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/']
+      .map((letter) => `${text.slice(0, end)}${letter}${text.slice(end + 1)}`)
+      .find((one) => one !== text && Buffer.from(one, 'base64').equals(Buffer.from(text, 'base64')));
+    if (other === undefined) throw new Error(`${text} has no other form`);
+    const row = good[index] as Row;
+    const rows = good.with(index, { ...row, data: row.data.replace(text, other) });
+    expect((await verdictOf(rows, { anchors })).verdict).toBe('damaged');
+  }
+});
+
 test('invariant 20: hash chain: whatever is done to one row that a seal from outside covers is found', async () => {
   const field = fc.constantFrom('stream', 'id', 'type', 'data', 'metadata' as const);
   const covered = good.slice(0, at(56));
