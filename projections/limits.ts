@@ -20,9 +20,9 @@ export const VIEW_LIMITS = Object.freeze({
   /** A switch closes both files for its moment: behind it there has to be room for what SQLite puts beside them again, some 100 KiB. */
   roomToSwitchBytes: 1_024 ** 2,
   /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
-  rowsPerTurn: 50,
-  /** Events that are folded in one turn of the event loop, and restored accounts that are looked at. */
-  foldsPerTurn: 50,
+  rowsPerTurn: 16,
+  /** Events that are folded in one turn of the event loop, and restored accounts that are looked at: a tenth of a millisecond or two. */
+  foldsPerTurn: 16,
   /** The longest pause between two looks for a log that is away. The looking itself ends with `close`. */
   contactPauseMaxMs: 2_000,
   /** A node that lags behind may lack the checkpoint's event: so often it is asked before the rows are given up. */
