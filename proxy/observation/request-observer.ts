@@ -18,6 +18,13 @@ interface ObserverParts {
   readonly monotonic: () => number;
 }
 
+/** One that is to be told of. */
+interface EndedRequest {
+  readonly observed: ObservedRequest;
+  readonly status: number;
+  readonly nowMs: number;
+}
+
 /** A client that left before its answer began, in the words of other proxies. */
 const CLIENT_LEFT = 499;
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
@@ -27,6 +34,8 @@ export class RequestObserver {
   readonly #parts: ObserverParts;
   /** Somebody wants more of a request than its status. */
   readonly #observes: boolean;
+  /** In this turn of the event loop. */
+  #ended: EndedRequest[] = [];
 
   constructor(parts: ObserverParts) {
     this.#parts = parts;
@@ -57,16 +66,26 @@ export class RequestObserver {
 
   /** Its answer has ended, or its client has left: before the head the status is not sent. */
   ended(request: FastifyRequest, status: number, isHeadSent: boolean): void {
-    const { counts, accessLog, figures, monotonic } = this.#parts;
+    const { counts, monotonic } = this.#parts;
     const told = isHeadSent ? status : CLIENT_LEFT;
     counts.answered(told);
     if (!this.#observes) return;
     const nowMs = monotonic();
     // What the router refuses by itself has met no hook.
     const observed = request.observed ?? new ObservedRequest(request, nowMs, null);
-    accessLog?.write(observed, told, nowMs);
-    figures?.ended(observed, nowMs);
     observed.spans?.ended(observed, told);
+    if (this.#ended.push({ observed, status: told, nowMs }) === 1) setImmediate(() => this.#tellOfTurn());
+  }
+
+  /** Of all that ended in one turn together: the code for it, cold among all that a request runs, is then met once. */
+  #tellOfTurn(): void {
+    const { accessLog, figures } = this.#parts;
+    const ended = this.#ended;
+    this.#ended = [];
+    for (const { observed, status, nowMs } of ended) {
+      accessLog?.write(observed, status, nowMs);
+      figures?.ended(observed, nowMs);
+    }
   }
 
   /** What was not even HTTP was answered by hand. */
