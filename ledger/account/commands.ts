@@ -339,6 +339,7 @@ export type CommandRefusalCode =
   | 'ambiguous_scope'
   | 'invalid_thresholds'
   | 'grant_exists'
+  | 'grant_id_reserved'
   | 'too_many_grants'
   | 'grant_not_found'
   | 'nothing_expired'

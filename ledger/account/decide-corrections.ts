@@ -6,8 +6,8 @@ import type { Revocation } from './billing-state.ts';
 import { comingBack } from './coming-back.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
 import { unrestored } from './corrections.ts';
-import { grantOfPayment } from './decide-payments.ts';
 import { endOfException } from './exceptions.ts';
+import { grantOfPayment, refuseGrantId } from './grant-id.ts';
 import { isExpired, payAt, withoutShares } from './grants.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { creditsGone, isOfReturn } from './payments.ts';
@@ -204,8 +204,8 @@ export function adjustBalance(command: CommandOf<'AdjustBalance'>, state: OpenAc
   if (known !== undefined)
     return madeBefore(`adjustment ${adjustmentId}`, known.direction === direction && isOfAmount(known, command, 0n));
   if (amount <= 0n) return commandRefused('invalid_amount', `${direction}: must be more than 0`);
-  if (direction === 'up' && state.grants.some(({ grantId }) => grantId === adjustmentId))
-    return commandRefused('grant_exists', `grant ${adjustmentId} was already made`);
+  const refused = direction === 'up' ? refuseGrantId(state, adjustmentId) : null;
+  if (refused !== null) return refused;
   if (
     direction === 'up' &&
     state.uncovered === 0n &&

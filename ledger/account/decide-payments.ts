@@ -1,9 +1,10 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import { type GrantId, grantId, type PaymentId } from '../../contracts/ids.ts';
+import { grantId } from '../../contracts/ids.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
 import { afterDecline, afterGivenUp } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { grantOfPayment } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { attemptOf, openAttempts, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
@@ -45,8 +46,6 @@ export function startPurchase(command: CommandOf<'StartPurchase'>, state: OpenAc
 
 /** The id of its grant is made of what the provider calls the payment, which is longer than any that is known. */
 const LONGEST_GRANT_ID = 100;
-
-export const grantOfPayment = (paymentId: PaymentId): GrantId => grantId(`payment_${paymentId}`);
 
 /**
  * The provider has the money. It is written down together with its credits, also where the attempt was given up before: what

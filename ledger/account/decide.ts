@@ -32,6 +32,7 @@ import { changePlan, endPlan, startRenewal } from './decide-plans.ts';
 import { closeDispute, recordDispute, recordRefund, revokeByHand } from './decide-refunds.ts';
 import { configureAutoReload, startAutoReload } from './decide-reload.ts';
 import { closeStatement } from './decide-statements.ts';
+import { refuseGrantId } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { recordUsage } from './record-usage.ts';
 
@@ -176,10 +177,8 @@ function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): D
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
   if (expiresAtMs !== null && expiresAtMs <= effectiveAtMs)
     return commandRefused('invalid_period', 'expiresAt: must be after the grant begins');
-  if (state.grants.some((grant) => grant.grantId === grantId))
-    return commandRefused('grant_exists', `grant ${grantId} was already made`);
-  const noRoom = refuseWithoutRoom(state, { grantId, amount });
-  if (noRoom !== null) return noRoom;
+  const refused = refuseGrantId(state, grantId) ?? refuseWithoutRoom(state, { grantId, amount });
+  if (refused !== null) return refused;
   const effectiveAt = instant(effectiveAtMs);
   const expiresAt = instantOrNull(expiresAtMs);
   return [{ type: 'CreditsGranted', data: { grantId, source, amount, costBasis, priority, effectiveAt, expiresAt } }];

@@ -119,6 +119,13 @@ describe('granting credits', () => {
     const usage = given(opened, granted('g1', 7)).decided(record(usageOf(1, 7)));
     given(opened, granted('g1', 7), ...usage).refuses(grant, 'grant_exists');
   });
+
+  test('under the id of a payment’s grant is refused, by an adjustment, too: that payment could not be written down', () => {
+    const id = grantId('payment_pi_1');
+    given(opened).refuses({ ...grant, grantId: id }, 'grant_id_reserved', /^id: payment_… .* choose another$/);
+    const adjust = { adjustmentId: id, amount: usd(1), reason: 'goodwill', actor: 'operator', nowMs: ms(NOW) };
+    given(opened).refuses({ type: 'AdjustBalance', direction: 'up', ...adjust }, 'grant_id_reserved', /^id: /);
+  });
 });
 
 describe('a key', () => {
