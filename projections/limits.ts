@@ -9,6 +9,8 @@ export const VIEW_LIMITS = Object.freeze({
   flushPauseMaxMs: 1_000,
   /** The pause while views catch up: what a replay that is killed has to read again. Each write brings most of all rows. */
   catchUpPauseMs: 30_000,
+  /** Or so many times as long as the last of them took: of a ledger whose replay takes longer it stays a tenth of the time, however many accounts there are. */
+  catchUpPausePerWrite: 10,
   /** Between two tries of a write that a full disk has refused. */
   postponedPauseMs: 1_000,
   /** Rows that are handed at once to the thread that writes them: a megabyte or two. */

@@ -38,8 +38,9 @@ export class ViewFlush {
   #isOver = false;
   #isSuspended = true;
   readonly #unwritten = new UnwrittenRows();
-  /** Of the last write. */
+  /** Of the last write, and how long it took, with the taking of its rows. */
   #rows = 0;
+  #tookMs = 0;
   /** Null where the last write went well. */
   #postponedBy: Error | null = null;
   /** Who waits for a write that begins after now. */
@@ -88,7 +89,8 @@ export class ViewFlush {
   /** The more a write has, the more of what changes again before the next is written once. */
   #pauseMs(): number {
     if (this.#postponedBy !== null) return VIEW_LIMITS.postponedPauseMs;
-    if (this.#options.isCatchingUp()) return VIEW_LIMITS.catchUpPauseMs;
+    if (this.#options.isCatchingUp())
+      return Math.max(VIEW_LIMITS.catchUpPauseMs, VIEW_LIMITS.catchUpPausePerWrite * this.#tookMs);
     const { flushPausePerRowMs, flushPauseMaxMs } = VIEW_LIMITS;
     return Math.min(Math.max(LIMITS.viewFlushMs, this.#rows * flushPausePerRowMs), flushPauseMaxMs);
   }
@@ -173,6 +175,7 @@ export class ViewFlush {
     const at = this.#options.checkpoint();
     if (at === null) return;
     const store = this.#opened();
+    const fromMs = performance.now();
     const rows: ViewRow[] = [];
     for (const view of this.#options.views) {
       const changes = view.takeChanges();
@@ -188,6 +191,7 @@ export class ViewFlush {
       throw error;
     }
     this.#rows = rows.length;
+    this.#tookMs = performance.now() - fromMs;
     this.#unwritten.clear();
   }
 
