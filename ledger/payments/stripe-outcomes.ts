@@ -18,7 +18,7 @@ export function outcomeOfIntent(intent: Intent): PaymentOutcome {
     case 'succeeded':
       return paid(intent);
     case 'canceled':
-      return { type: 'abandoned', reason: `cancelled at Stripe (${intent.cancellation_reason ?? 'no reason'})` };
+      return { type: 'abandoned', reason: `cancelled at Stripe (${whyCancelled(intent)})` };
     case 'requires_action':
       return { type: 'action required', paymentId: intent.id };
     case 'requires_payment_method':
@@ -32,6 +32,17 @@ export function outcomeOfIntent(intent: Intent): PaymentOutcome {
       throw new Error('a payment of Stripe’s is in none of its states');
   }
 }
+
+/** It stands in an event for ever, and in statements. */
+const whyCancelled = ({ cancellation_reason: why }: Intent): string => {
+  if (why === null || why === undefined) return 'no reason';
+  return CANCELLATION_REASONS.has(why) ? why : 'other';
+};
+
+/** Those that Stripe documents, but for `fraudulent`: who is suspected of it is not to learn so. */
+const CANCELLATION_REASONS: ReadonlySet<string> = new Set([
+  ...['abandoned', 'automatic', 'duplicate', 'expired', 'failed_invoice', 'requested_by_customer', 'void_invoice'],
+]);
 
 const WAITS: PaymentOutcome = { type: 'waits', url: null };
 

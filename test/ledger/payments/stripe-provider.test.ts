@@ -138,6 +138,24 @@ describe('what begins by itself', () => {
     expect(server.made(INTENTS)).toEqual([]);
   });
 
+  it.each([
+    ['requested_by_customer', 'requested_by_customer'],
+    [null, 'no reason'],
+    ['see_evil_example', 'other'],
+    ['fraudulent', 'other'],
+  ])(
+    'that was cancelled there for %s is told as cancelled for %s: in a word that is documented, and may be told',
+    async (why, told) => {
+      const { server, ask } = await stripeScene();
+      const { id } = server.put('payment_intents', {
+        ...{ metadata: NAMES, status: 'canceled', last_payment_error: null, latest_charge: null },
+        ...{ cancellation_reason: why, amount: 2_000, amount_received: 0, currency: 'usd' },
+      });
+      const reason = `cancelled at Stripe (${told})`;
+      expect(await ask({ paymentId: paymentId(id) })).toEqual({ type: 'abandoned', reason });
+    },
+  );
+
   it('is cancelled at Stripe where nobody decides it until its key is over', async () => {
     const { server, time, ask } = await stripeScene();
     const intent = server.put('payment_intents', {
