@@ -16,9 +16,18 @@ const NOT_TOLD: ReadonlySet<string> = new Set([
   'merchant_blacklist',
 ]);
 
-/** Why a payment was declined. */
-export const declineWord = (to: ToldTo, code: string): string =>
-  to === 'account' && NOT_TOLD.has(code) ? 'card_declined' : code;
+interface Decline {
+  readonly code: string;
+  readonly isTerminal: boolean;
+}
+
+/** Why a payment was declined. That another try is in vain would tell such a card from others, too. */
+export const declineAsTold = <T extends Decline>(to: ToldTo, decline: T): T =>
+  isTold(to, decline.code) ? decline : { ...decline, code: declineWord(to, decline.code), isTerminal: false };
+
+const isTold = (to: ToldTo, code: string): boolean => to === 'operator' || !NOT_TOLD.has(code);
+
+const declineWord = (to: ToldTo, code: string): string => (isTold(to, code) ? code : 'card_declined');
 
 /** As the account is to be told it: the same, but for these words. */
 export function accountAsTold<T extends Pick<OpenAccount, 'billing'>>(to: ToldTo, account: T): T {
@@ -46,7 +55,7 @@ export function accountAsTold<T extends Pick<OpenAccount, 'billing'>>(to: ToldTo
 export function eventAsTold(to: ToldTo, event: AccountEvent): AccountEvent {
   switch (event.type) {
     case 'PaymentFailed':
-      return { ...event, data: { ...event.data, code: declineWord(to, event.data.code) } };
+      return { ...event, data: declineAsTold(to, event.data) };
     case 'AutoReloadPaused':
       return { ...event, data: { ...event.data, reason: declineWord(to, event.data.reason) } };
     default:

@@ -38,13 +38,14 @@ async function site() {
     ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'cus_1', paymentMethodId: 'pm_lost' },
     ...{ brand: 'visa', last4: '4242', consentedAtMs: nowMs, by: 'ada@example.com' },
   });
-  return { program, does, nowMs };
+  return { program, server, does, nowMs };
 }
 
 it.each([
-  { who: 'its owner', as: ['--as', 'ada@example.com'], word: 'card_declined' },
-  { who: 'an operator', as: [], word: 'lost_card' },
-])('why a card was declined is told $who as $word, by every command', async ({ as, word }) => {
+  { who: 'its owner', as: ['--as', 'ada@example.com'], word: 'card_declined', isTerminal: false },
+  { who: 'an operator', as: [], word: 'lost_card', isTerminal: true },
+])('why a card was declined is told $who as $word, by every command', async ({ as, word, isTerminal }) => {
+  const outcome = { type: 'failed', code: word, isTerminal };
   const { program } = await site();
   const untold = (text: string): void => {
     expect(text).toContain(word);
@@ -52,7 +53,7 @@ it.each([
   };
   const begin = ['account', 'plan', 'acct_ada', 'starter', ...as];
   untold(await (await site()).program.run(...begin));
-  expect(await program.json(...begin)).toMatchObject({ outcome: { type: 'failed', code: word } });
+  expect(await program.json(...begin)).toMatchObject({ outcome });
   await expect(program.run(...begin)).rejects.toThrow(
     /^acct_ada: the saved payment method, [^_]* again: save another one/,
   );
@@ -63,8 +64,23 @@ it.each([
     { attemptId: string },
   ];
   const ask = ['payment', 'ask', 'acct_ada', id, ...as];
-  expect(await program.json(...ask)).toMatchObject({ outcome: { type: 'failed', code: word } });
+  expect(await program.json(...ask)).toMatchObject({ outcome });
   untold(await program.run(...ask));
+});
+
+it.each([
+  { who: 'its owner', as: ['--as', 'ada@example.com'], code: 'card_declined', isTerminal: false },
+  { who: 'an operator', as: [], code: 'lost_card', isTerminal: true },
+])('who ends a purchase that was declined at Stripe, as $who, is told $code', async ({ as, code, isTerminal }) => {
+  const { program, server } = await site();
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'p1', '--as', 'ada@example.com');
+  const [page] = server.all('checkout.session');
+  const id = String(page?.id);
+  server.pay(id, 'pm_lost');
+  // As where a bank answers once the page is over.
+  server.change(id, { status: 'complete', url: null });
+  const decline = ['payment', 'decline', 'acct_ada', 'p1', '--reason', 'no more wanted', ...as];
+  expect(await program.json(...decline)).toMatchObject({ outcome: { type: 'failed', code, isTerminal } });
 });
 
 it('why auto-reload is paused is told its owner as of any decline, and an operator as it is', async () => {
@@ -90,7 +106,7 @@ it('why auto-reload is paused is told its owner as of any decline, and an operat
   const month = new Date(nowMs).toISOString().slice(0, 7);
   for (const format of ['table', 'json', 'csv', 'html']) {
     const statement = await program.run('account', 'statement', 'acct_ada', '--month', month, '--format', format);
-    expect(statement).toContain('payment failed for good: card_declined');
+    expect(statement).toContain('payment failed: card_declined');
     expect(statement).toContain('auto-reload paused: card_declined');
     expect(statement).not.toMatch(LOST);
   }

@@ -7,7 +7,7 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import type { CreditsTaken } from '../../../ledger/account/credits-taken.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
-import { declineWord, toldTo } from '../../../ledger/account/told-words.ts';
+import { declineAsTold, toldTo } from '../../../ledger/account/told-words.ts';
 import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
 import {
@@ -178,7 +178,7 @@ export async function recordAs(
 
 /** In the words that whoever gives this command line may be told. */
 export const outcomeAsTold = (context: CommandContext, outcome: PaymentOutcome): PaymentOutcome =>
-  outcome.type === 'failed' ? { ...outcome, code: declineWord(toldTo(actorOf(context)), outcome.code) } : outcome;
+  outcome.type === 'failed' ? declineAsTold(toldTo(actorOf(context)), outcome) : outcome;
 
 /** In words, with what to do next. */
 export function sayOutcome(
