@@ -28,9 +28,14 @@ export function configureAutoReload(
   const isAsConsented = (reload?.consentedAtMs === null) === (consentedAtMs === null);
   if (isSame && isAsConsented && reload.paused === null) return [];
   const declined = consentedAtMs === null ? null : refuseDeclined(state, consentedAtMs);
-  if (declined !== null) return declined;
+  const isOn = reload !== null && reload.consentedAtMs !== null;
+  if (declined !== null && (isSame || !isOn)) return declined;
   const consentedAt = consentedAtMs === null ? null : instant(consentedAtMs);
-  return [{ type: 'AutoReloadConfigured', data: { ...said, consentedAt } }];
+  const configured: AccountEvent = { type: 'AutoReloadConfigured', data: { ...said, consentedAt } };
+  if (declined === null || consentedAt === null || !isOn) return [configured];
+  // Its terms are the owner's to change; the method is asked for no more by that.
+  const reason = reload.paused ?? declined.code;
+  return [configured, { type: 'AutoReloadPaused', data: { reason, at: consentedAt } }];
 }
 
 /**

@@ -194,7 +194,7 @@ export class AccountAudit {
     PaymentRefunded: ({ books }, event) => takeRefund(books, event.data as RefundedData, event),
     PaymentDisputed: ({ books }, event) => takeDispute(books, event.data as DisputedData, event),
     DisputeClosed: ({ books }, event) => takeDisputeClosed(books, event.data as DisputeClosedData, event),
-    AutoReloadConfigured: ({ books }, { data }) => takeReloadSet(books, data as ReloadSetData),
+    AutoReloadConfigured: ({ books }, event) => takeReloadSet(books, event.data as ReloadSetData, event),
     AutoReloadStarted: ({ books }, { data }) => takeReload(books, data as ReloadStartedData),
     AutoReloadSkipped: ({ books }, { data }) => takeSkipped(books, data as SkippedData),
     AutoReloadPaused: ({ books }) => takePaused(books),

@@ -25,11 +25,18 @@ const WAITS_MS = [HOUR_MS, 2 * HOUR_MS, 4 * HOUR_MS];
 /** The same of a plan's period, after each of its attempts; the fourth failure is the last. */
 const RENEWAL_WAITS_MS = [86_400_000, 172_800_000, 345_600_000];
 
-export function takeReloadSet(books: AccountBooks, said: ReloadSetData): void {
+/** With a method that was declined it stays paused under other terms, or is from here on. */
+export function takeReloadSet(books: AccountBooks, said: ReloadSetData, { metadata }: StoredEvent): void {
   const [threshold, target, cap] = [BigInt(said.threshold), BigInt(said.target), BigInt(said.monthlyCap)];
   if (target <= threshold) tell(books, 'auto-reload: its target is not above its threshold');
   if (cap < target - threshold) tell(books, 'auto-reload: its cap is less than a single reload');
+  const before = books.reload;
   books.reload = { consentedAt: said.consentedAt, threshold, target, cap, ...anew() };
+  if (said.consentedAt === null || books.method === null || before === null || before.consentedAt === null) return;
+  if (before.threshold === threshold && before.target === target && before.cap === cap) return;
+  const fields = { at: said.consentedAt };
+  const what = { name: 'auto-reload', told: null };
+  books.following = { type: 'AutoReloadPaused', fields, commandId: metadata?.commandId, ...what };
 }
 
 export function takeMethod(books: AccountBooks, { provider, paymentMethodId, consentedAt }: MethodSavedData): void {

@@ -50,8 +50,12 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
           throw new CommandError('say one of --consent and --off', EXIT.usage);
         const consentedAtMs = options.off === true ? null : context.clock();
         const asked = { threshold, target, monthlyCap, consentedAtMs, by: recordingOf(context).actor };
-        const { recordedAt } = await runAccountCommand(context, log, id, { type: 'ConfigureAutoReload', ...asked });
+        const { recordedAt, events } = await runAccountCommand(context, log, id, {
+          type: 'ConfigureAutoReload',
+          ...asked,
+        });
         const lacksMethod = consentedAtMs !== null && state.billing.payments.method === null;
+        const isPaused = events.some(({ type }) => type === 'AutoReloadPaused');
         const terms = `at ${formatUsd(threshold)} USD up to ${formatUsd(target)} USD, at most ${formatUsd(monthlyCap)} USD a month`;
         showWritten(context, command, recordedAt, {
           json: {
@@ -61,8 +65,9 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
             monthlyCapMicroUsd: monthlyCap,
             isOn: consentedAtMs !== null,
             lacksMethod,
+            isPaused,
           },
-          text: `${id}: auto-reload is ${consentedAtMs === null ? 'off' : `on, ${terms}`}${lacksMethod ? withoutMethod(id) : ''}`,
+          text: `${id}: auto-reload is ${consentedAtMs === null ? 'off' : `on, ${terms}`}${lacksMethod ? withoutMethod(id) : ''}${isPaused ? declinedMethod(id) : ''}`,
         });
       }),
     );
@@ -70,6 +75,9 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
 
 const withoutMethod = (id: AccountId): string =>
   `; no payment method is saved, and nothing is bought before one is\n\nnext: gateway payment save-method ${id}`;
+
+const declinedMethod = (id: AccountId): string =>
+  `; the saved payment method was declined, and nothing is bought before another one is saved\n\nnext: gateway payment save-method ${id}`;
 
 const isWithoutTerms = ({ thresholdUsd, targetUsd, monthlyCapUsd }: ReloadOptions): boolean =>
   thresholdUsd === undefined && targetUsd === undefined && monthlyCapUsd === undefined;

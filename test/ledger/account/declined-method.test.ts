@@ -98,15 +98,14 @@ describe('a plan', () => {
 });
 
 describe('auto-reload', () => {
+  const reload = (consentedAtMs: number | null, cap = 50_000_000): AccountCommand => ({
+    ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000), by: 'owner@example.com' },
+    ...{ monthlyCap: usd(cap), consentedAtMs },
+  });
+  const begin = (at: number) => ({ type: 'StartAutoReload', provider: 'stripe', nowMs: at }) as const;
+
   it('is not configured anew with a saved method that was declined for good: it is turned off, or another is saved', () => {
-    const reload = (consentedAtMs: number | null): AccountCommand => ({
-      ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000), by: 'owner@example.com' },
-      ...{ monthlyCap: usd(50_000_000), consentedAtMs },
-    });
-    const [begin, id] = [
-      (at: number) => ({ type: 'StartAutoReload', provider: 'stripe', nowMs: at }) as const,
-      attemptId('r1'),
-    ];
+    const id = attemptId('r1');
     const one = life().does(save('pm_lost'), reload(ms(END)), { ...begin(ms(END)), attemptId: id });
     one.does({ type: 'RecordPaymentFailure', attemptId: id, code: 'lost_card', isTerminal: true, nowMs: ms(END) });
     given(...one.events).refuses(reload(ms(END) + 1), 'payment_method_declined', /was declined, .*save another one/);
@@ -114,5 +113,31 @@ describe('auto-reload', () => {
     expect(off.does(reload(null)).events.at(-1)?.type).toBe('AutoReloadConfigured');
     anew.does(save('pm_new'), reload(ms(END) + 1), { ...begin(ms(END) + 1), attemptId: attemptId('r2') });
     expect([anew.events.at(-1)?.type, off.faults, anew.faults]).toEqual(['AutoReloadStarted', [], []]);
+  });
+
+  it('takes other terms with a method that was declined for good, is paused under them, and goes on with another method', () => {
+    const [first, second] = [attemptId('r1'), attemptId('r2')];
+    const failed = { attemptId: first, code: 'lost_card', isTerminal: true, nowMs: ms(END) };
+    const one = life().does(save('pm_lost'), reload(ms(END)), { ...begin(ms(END)), attemptId: first });
+    one.does({ type: 'RecordPaymentFailure', ...failed }).does(reload(ms(END) + 1, 30_000_000));
+    const paused = (reason: string, at: number) => ({ type: 'AutoReloadPaused', data: { reason, at: instant(at) } });
+    expect(one.events.slice(-2)).toMatchObject([
+      { type: 'AutoReloadConfigured', data: { monthlyCap: 30_000_000n } },
+      paused('lost_card', ms(END) + 1),
+    ]);
+    one.does({ ...begin(ms(END) + 2), attemptId: second });
+    expect(one.events.at(-1)).toMatchObject({ type: 'AutoReloadSkipped', data: { reason: 'paused' } });
+    given(...one.events).refuses(reload(ms(END) + 3, 30_000_000), 'payment_method_declined', /save another one/);
+    const off = new Life(...one.events).does(reload(null, 20_000_000));
+    given(...off.events).refuses(reload(ms(END) + 3, 30_000_000), 'payment_method_declined', /save another one/);
+    one.does(save('pm_new'), { ...begin(ms(END) + 4), attemptId: second });
+    expect([one.events.at(-1)?.type, one.faults, off.faults]).toEqual(['AutoReloadStarted', [], []]);
+    // A plan’s decline has not paused it: other terms do, as it would be declined, too.
+    const plan = life()
+      .does(save('pm_lost'), reload(ms(END)), charged(ms(END)))
+      .declined(ms(END), true)
+      .does(reload(ms(END) + 1, 30_000_000));
+    expect(plan.events.at(-1)).toMatchObject(paused('payment_method_declined', ms(END) + 1));
+    expect(plan.faults).toEqual([]);
   });
 });

@@ -181,6 +181,18 @@ it.each<[string, AccountCommand[], string, string]>([
   expect(faultsOf([...life.slice(0, -1), ...begun])).toContainEqual(`r3: begun, and none may be: ${reason}`);
 });
 
+it.each([
+  ['other terms', low, configure({ monthlyCap: usd(40_000_000), consentedAtMs: NOW + 1 }), []],
+  ['the same terms', paused, configure({ consentedAtMs: NOW + 8 * HOUR }), ['no reload has failed for good']],
+  ['its end', low, configure({ consentedAtMs: null }), ['no reload has failed for good']],
+])('takes a pause behind %s or tells of it', (_, life, command, told) => {
+  const configured = lived(life, command);
+  expect(configured.at(-1)?.type).toBe('AutoReloadConfigured');
+  const at = new Date(NOW + 1).toISOString();
+  const faults = faultsOf([...configured, { type: 'AutoReloadPaused', data: { reason: 'lost_card', at } }]);
+  expect(faults).toEqual(told.map((one) => `auto-reload: paused, and ${one}`));
+});
+
 it('tells of a pause that nothing has led to', () => {
   expect(faultsOf([...failed, { type: 'AutoReloadPaused', data: { reason: 'x', at: OPENED_AT } }])).toContainEqual(
     'auto-reload: paused, and no reload has failed for good',

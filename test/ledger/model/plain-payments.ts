@@ -200,8 +200,9 @@ export class PlainPayments {
     const isSame = before?.threshold === threshold && before.target === target && before.cap === cap;
     if (before !== null && isSame && (before.consentedMs === null) === (consentedAtMs === null) && !before.isPaused)
       return 'nothing';
-    if (consentedAtMs !== null && this.attempts.isSpent(consentedAtMs)) return 'refused';
-    const anew = { noes: 0, vain: 0, notBeforeMs: 0, isPaused: false, skipped: null };
+    const isPaused = consentedAtMs !== null && this.attempts.isSpent(consentedAtMs);
+    if (isPaused && (isSame || before === null || before.consentedMs === null)) return 'refused';
+    const anew = { noes: 0, vain: 0, notBeforeMs: 0, isPaused, skipped: null };
     this.#reload = { threshold, target, cap, consentedMs: consentedAtMs, ...anew };
     return 'done';
   }
