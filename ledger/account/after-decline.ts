@@ -76,6 +76,13 @@ export function unansweredUntil({ plan, payments }: OpenAccount['billing']): num
   return newest.state === 'abandoned' ? newest.startedAtMs + waitAfterAttempts(due.attempts) : null;
 }
 
+/** Whether the newest attempt was declined, whatever is saved by now. */
+export function isDeclined({ plan, payments }: OpenAccount['billing']): boolean {
+  if (plan === null || plan.due === null) return false;
+  const newest = newestRenewal(payments, plan.due.startMs);
+  return newest?.state === 'failed' && newest.period?.plan === duePlan(plan);
+}
+
 /** Whether nobody has answered the newest attempt, nor so many of before, that what is to be paid is as good as not paid. */
 export function isGivenUp({ plan, payments }: OpenAccount['billing']): boolean {
   if (plan === null || plan.due === null) return false;

@@ -4,7 +4,7 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type CatalogPlan, LEAST_CHARGE, NO_PLAN } from '../../contracts/plan.ts';
 import { newestPlan, planIn, plansOnSale } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
-import { isGivenUp, unansweredUntil } from './after-decline.ts';
+import { isDeclined, isGivenUp, unansweredUntil } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { PAID_PRIORITY } from './decide-payments.ts';
 import { refuseDeclined } from './declined-method.ts';
@@ -125,16 +125,20 @@ export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAcco
   const againAtMs = unansweredUntil(state.billing);
   const isUnpaid = againAtMs === null || isGivenUp(state.billing);
   if (due !== null && nowMs >= due.graceUntilMs && isUnpaid) return [ended(current, 'unpaid', nowMs)];
-  if (state.suspended !== null || openAttempts(payments).some(({ kind }) => kind === 'renewal')) return [];
+  if (openAttempts(payments).some(({ kind }) => kind === 'renewal')) return [];
+  // What was declined is tried again with what is saved since: past the grace by this look, or not any more.
+  const notBegun =
+    due !== null && nowMs >= due.graceUntilMs && isDeclined(state.billing) ? [ended(current, 'unpaid', nowMs)] : [];
+  if (state.suspended !== null) return notBegun;
   if (due !== null && nowMs < (due.nextAttemptAtMs ?? againAtMs ?? Number.POSITIVE_INFINITY)) return [];
   const listed = newestPlan(catalog, wanted, state.organization.product);
-  if (listed === null) return [];
+  if (listed === null) return notBegun;
   const { plan, version } = listed;
   const again = due !== null && nowMs < due.endMs ? due : null;
   const period: Period = again ?? periodAt(anchorMs, nowMs);
   const id = unused(state, `renewal_${instant(period.startMs)}`);
   if (refuseWithoutRoom(state, { grantId: grantId(`payment_${'x'.repeat(100)}`), amount: plan.credits }) !== null)
-    return [];
+    return notBegun;
   const graceUntilMs = again?.graceUntilMs ?? nowMs + plan.graceDays * DAY_MS;
   const { price, credits } = plan;
   const { startMs, endMs } = period;

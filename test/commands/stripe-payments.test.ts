@@ -212,10 +212,16 @@ it('of a payment of a provider that is configured no more an operator writes dow
   const [{ id } = { id: '' }] = server.all('refund');
   configure('manual');
   await expect(program.run(...refund)).rejects.toMatchObject({
-    ...{ exitCode: 2, message: expect.stringContaining('name the refund as stripe does (--id)') },
+    ...{ exitCode: 2, message: expect.stringContaining('name the refund as stripe does (--id re_…)') },
   });
+  await expect(program.run(...refund, '--id', 'case-7')).rejects.toMatchObject({ exitCode: 2 });
   expect(await program.run(...refund, '--id', id)).toMatch(/5\.00 USD refunded .*the balance is 15\.00 USD/);
   const dispute = ['payment', 'dispute', 'acct_ada', 'pi_2', '--usd', '15', '--id', 'dp_x', '--reason', 'the bank'];
+  // Under another name Stripe's own would take it once more.
+  const asCase = dispute.map((word) => (word === 'dp_x' ? 'case-7' : word));
+  await expect(program.run(...asCase)).rejects.toMatchObject({
+    ...{ exitCode: 2, message: expect.stringContaining('name the dispute as stripe does (--id du_…)') },
+  });
   expect(await program.run(...dispute)).toMatch(/the balance is 0\.00 USD/);
   const close = ['payment', 'close-dispute', 'acct_ada', 'pi_2', '--id', 'dp_x', '--outcome', 'won', '--reason', 'x'];
   expect(await program.run(...close)).toMatch(/the balance is 15\.00 USD/);

@@ -117,7 +117,8 @@ const written =
       const { command, what } = of(options, said);
       const state = await readPayer(context, { log, configuration }, id, command.type);
       const attempt = paidBy(state.billing.payments, payment);
-      if (attempt !== undefined) assertNotTold(attempt, { ...options, accountId: id }, configuration);
+      if (attempt !== undefined)
+        assertNotTold(attempt, { ...options, accountId: id, type: command.type }, configuration);
       const { recordedAt, events, before } = await runAccountCommand(context, log, id, command);
       const moved = events.find(({ type }) => type === 'GrantRevoked' || type === 'GrantRestored');
       const balance = moved !== undefined && 'balanceAfter' in moved.data ? moved.data.balanceAfter : state.balance;
@@ -131,21 +132,34 @@ const written =
       });
     });
 
+/** What Stripe calls each, as of its documentation (refunds of some methods are `pyr_`, disputes of before `dp_`). */
+const NAMED_BY_STRIPE = {
+  RecordRefund: { what: 'refund', form: /^(re|pyr)_\w+$/, example: 're_…' },
+  RecordDispute: { what: 'dispute', form: /^(du|dp)_\w+$/, example: 'du_…' },
+} as const;
+
 /**
  * What the provider that is configured tells itself is not written down by hand, too. One that is configured no more tells nothing; where
  * it is once more, it tells what has its own ids, and what has one is not taken twice. @throws CommandError
  */
 function assertNotTold(
   { provider, paymentId: paid }: PaymentAttempt,
-  { accountId: id, id: named }: { readonly accountId: AccountId; readonly id?: string },
+  {
+    accountId: id,
+    id: named,
+    type,
+  }: { readonly accountId: AccountId; readonly id?: string; readonly type: Returned['command']['type'] },
   { payments }: Configuration,
 ): void {
   if (provider === MANUAL) return;
   if (provider === payments.provider)
     throw new CommandError(`${id}: ${paid} is of ${provider}, which tells it itself`, EXIT.refused);
-  if (named === undefined)
+  // A dispute is closed that is there.
+  if (type === 'CloseDispute') return;
+  const { what, form, example } = NAMED_BY_STRIPE[type];
+  if (named === undefined || !form.test(named))
     throw new CommandError(
-      `${id}: ${paid} is of ${provider}, which is configured no more: name the refund as ${provider} does (--id), so that it takes nothing twice where ${provider} tells it later`,
+      `${id}: ${paid} is of ${provider}, which is configured no more: name the ${what} as ${provider} does (--id ${example}), so that it takes nothing twice where ${provider} tells it later`,
       EXIT.usage,
     );
 }

@@ -337,6 +337,22 @@ describe('a renewal', () => {
     expect(one.does({ type: 'ReinstateAccount', reason: 'none' }, looks(END)).claims.length).toBe(2);
   });
 
+  it('that was declined ends the plan past its grace though another method is saved, where that is not charged then', () => {
+    const saved = (id: string): AccountCommand => ({
+      ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'c', paymentMethodId: id, brand: 'visa' },
+      ...{ last4: '4242', consentedAtMs: ms(END), by: 'owner@example.com' },
+    });
+    const declined = onStarter().does(saved('pm'), online(ms(END)));
+    declined.declined(ms(END) + 1, true).does(saved('pm_other'));
+    const over = ms(END) + 8 * DAY;
+    const charged = new Life(...declined.events).does(online(over));
+    expect([charged.claims.length, charged.faults]).toEqual([3, []]);
+    const suspended = declined.does({ type: 'SuspendAccount', reason: 'fraud' }, online(over - 2 * DAY));
+    expect(suspended.plan).not.toBeNull();
+    suspended.does(online(over), { type: 'ReinstateAccount', reason: 'none' }, online(over + 1));
+    expect([suspended.plan, suspended.claims.length, suspended.faults]).toEqual([null, 2, []]);
+  });
+
   it('that is paid after the plan has ended, or after its period, is credit as bought', () => {
     const unpaid = onStarter().does(looks(END), looks(ms(END) + 7 * DAY));
     expect(unpaid.plan).toBeNull();
