@@ -191,7 +191,7 @@ function utf8(value: Uint8Array | string, part: FeedMessageError['part']): strin
 
 function wholeNumber(header: FeedHeader, text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value))
+  if (!/^(?:0|[1-9]\d*)$/.test(text) || !Number.isSafeInteger(value))
     throw new FeedMessageError(header, `expected a whole number, not ${JSON.stringify(text)}`);
   return value;
 }

@@ -164,6 +164,7 @@ describe('a message that is none of the feed’s', () => {
     ['content-type', 'application/avro'],
     ['ce_revision', '-1'],
     ['ce_revision', '1e3'],
+    ['ce_position', '007'],
     ['ce_position', '9007199254740993'],
     ['ce_relayepoch', 'first'],
     ['ce_ledger', 'ledger_1/1'],

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { revision, SEALS_STREAM, type StreamName } from '../../../contracts/ids.ts';
+import { otherBase64Of } from '../../fixtures/ledger/other-base64.ts';
 import { introductionRow, logOf, newTestKey, type Row, sealed, sealsIn } from '../../fixtures/ledger/sealed-rows.ts';
 import { programInProcess } from '../../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
@@ -143,6 +144,27 @@ test.each<[string, number, (line: string) => string]>([
 ])('what no hash is over is to the byte as it is written: %s', async (_, at, how) => {
   const said = await verified(await changed('seals.ndjson', (lines) => lines.with(at, how(lines[at] ?? ''))));
   expect(said).toMatch(new RegExp(`^5\\nrevision ${at} of the stream of seals is not as it is written\\n`));
+});
+
+const inOtherForm = (field: 'signature' | 'publicKey') => (text: string) =>
+  text.replace(new RegExp(`(?<="${field}":")[^"]+`), otherBase64Of);
+
+test.each<[string, number, (line: string) => string, string]>([
+  ['the newest seal’s signature', 2, inOtherForm('signature'), 'seal 1 .* has a signature that is not of its key'],
+  ['a key', 0, inOtherForm('publicKey'), `key ${keyId} has the public key of another`],
+  ['a key’s signature', 0, inOtherForm('signature'), `key ${keyId} has a signature that is not of who introduced it`],
+])('what is in base64 has one form alone, also where nothing is signed over it: %s', async (_, at, how, fault) => {
+  const said = await verified(await changed('seals.ndjson', (lines) => lines.with(at, how(lines[at] ?? ''))));
+  expect(said).toMatch(new RegExp(`^5\\n${fault}\\n`));
+});
+
+test('a key and a seal that were kept elsewhere are in one form alone, too', async () => {
+  const program = await programInProcess(logOf(rows));
+  const proof = await program.run('ledger', 'prove', idOf(6));
+  const said = await verified('--proof', file('form.json', inOtherForm('signature')(proof)), '--keys', keys);
+  expect(said).toMatch(/^5\nseal 1 has a signature that is not of its key\n/);
+  const given = file('form-keys.json', keysOf({ keyId, publicKey: otherBase64Of(publicKey) }));
+  expect(await verified(await exported(), '--keys', given)).toMatch(/^2\n.*there is no key in it/);
 });
 
 test.each<[string, string, (lines: string[]) => string[], string]>([
