@@ -179,6 +179,15 @@ export const LIMITS = Object.freeze({
   reloadWaitingPerAccountMax: 100,
   reloadWaitMsMax: 2 * MINUTE_MS,
 
+  /**
+   * Requests with keys that the views do not know yet: how many wait until those have come to the log's head, how long one look at that is
+   * waited for, and how long the next one lets it wait. Who waits does so for two looks and the pause at the most; what comes of
+   * its body meanwhile takes memory, though it is a stranger's.
+   */
+  unknownKeysWaitingMax: 100,
+  unknownKeyLookMs: 250,
+  unknownKeyPauseMs: 25,
+
   /** Bytes that one event may have, and one append together. */
   eventBytesMax: 256 * KIB,
   appendBytesMax: 1_000_000,
@@ -256,6 +265,7 @@ assert(
 assert(LIMITS.keysOfMemberMax < LIMITS.keysMax, 'no member alone has all keys that an account may have');
 assert(LIMITS.paymentLooksAtOnceMax < LIMITS.paymentsAtOnceMax, 'who waits for a payment stands behind no renewals');
 assert(LIMITS.reloadWaitingPerAccountMax < LIMITS.reloadWaitingMax, 'one account does not wait in the place of all');
+assert(LIMITS.unknownKeysWaitingMax < LIMITS.requestsInFlightMax, 'keys that nobody has do not take all places');
 assert(LIMITS.leaseReclaimMs < LIMITS.leaseWaitMs, 'a wait for others is part of the wait for a lease');
 assert(LIMITS.eventBytesMax <= LIMITS.appendBytesMax, 'an append holds at least one event');
 assert(

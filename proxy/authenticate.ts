@@ -8,6 +8,8 @@ import type { Caller } from './caller.ts';
 import type { ObservedRequest } from './observation/observed-request.ts';
 
 const KEY_PREFIX = 'sk-svc-';
+/** As `newKey` makes them. */
+const KEY = /^sk-svc-[\w-]{43}$/;
 
 /** Nobody's key, as far as the views go: where they may be old, it may have been issued since. */
 export const UNKNOWN_KEY: Refusal = refusal('invalid_credential', 'the service key is not known');
@@ -28,7 +30,7 @@ export function authenticate(
   if (!credential.startsWith(KEY_PREFIX)) return NO_KEY;
   const sha256 = hash('sha256', credential, 'hex');
   const owner = accounts.keys.find(sha256);
-  if (owner === null) return UNKNOWN_KEY;
+  if (owner === null) return KEY.test(credential) ? UNKNOWN_KEY : NO_KEY;
   const { state } = accounts.read(owner.accountId);
   // Of another product's account nothing is known here, not even in a log line.
   if (state.type === 'open' && state.organization.product !== product) return UNKNOWN_KEY;

@@ -7,6 +7,7 @@ import type { LoopDelay } from './loop-delay.ts';
 import type { RequestObserver } from './observation/request-observer.ts';
 import type { BodyBudget } from './request-body/body-budget.ts';
 import type { IntakeTurns } from './request-body/intake-turns.ts';
+import type { UnknownKeys } from './unknown-keys.ts';
 
 /** What the routes work with. Built in assemble-gateway.ts. */
 export interface GatewayParts extends AdmissionParts {
@@ -18,6 +19,7 @@ export interface GatewayParts extends AdmissionParts {
   readonly connections: ConnectionBounds;
   readonly trustedProxies: TrustedProxies;
   readonly loopDelay: LoopDelay;
+  readonly unknownKeys: UnknownKeys;
   readonly bodies: BodyBudget;
   /** When the next chunk of a long one may come. */
   readonly intake: IntakeTurns;

@@ -28,17 +28,25 @@ export function knowCaller(parts: GatewayParts) {
       refuse(reply, shed);
       return;
     }
-    const caller = findCaller(request, parts);
-    if (caller.type === 'refusal') {
-      refuse(reply, caller);
-      return;
-    }
-    done();
+    const goOn = (caller: Caller | Refusal): void => {
+      if (caller.type === 'refusal') refuse(reply, caller);
+      else done();
+    };
+    const found = findCaller(request, parts);
+    if (found instanceof Promise) void found.then(goOn);
+    else goOn(found);
   };
 }
 
+/** At once, but for a key that is unknown: that is looked for once more when the views have what the ledger has by now. */
+export function findCaller(request: FastifyRequest, parts: GatewayParts): Caller | Refusal | Promise<Caller | Refusal> {
+  const found = callerByViews(request, parts);
+  const looked = found === UNKNOWN_KEY ? parts.unknownKeys.lookAgain() : null;
+  return looked === null ? found : looked.then(() => callerByViews(request, parts));
+}
+
 /** A key that is not known yet may be one of those that the ledger has: then it is told to come again. */
-export function findCaller(
+function callerByViews(
   request: FastifyRequest,
   { projections, availability, clock, product }: GatewayParts,
 ): Caller | Refusal {

@@ -12,8 +12,8 @@ import type { GatewayParts } from '../gateway-parts.ts';
 import { findCaller } from './know-caller.ts';
 
 export function routeMe(app: FastifyInstance, parts: GatewayParts): void {
-  app.get('/me', (request, reply) => {
-    const caller = findCaller(request, parts);
+  app.get('/me', async (request, reply) => {
+    const caller = await findCaller(request, parts);
     return caller.type === 'refusal' ? refuse(reply, caller) : answer(reply, meOf(caller, parts));
   });
 }

@@ -10,8 +10,8 @@ import { pageOf, pageQuery } from './page.ts';
 /** GET /v1/models, in pages where they are asked for, and /v1/models/{id}: the registry, active and deprecated models. */
 export function routeModels(app: FastifyInstance, parts: GatewayParts): void {
   const { projections, clock } = parts;
-  app.get('/v1/models', (request, reply) => {
-    const caller = findCaller(request, parts);
+  app.get('/v1/models', async (request, reply) => {
+    const caller = await findCaller(request, parts);
     if (caller.type === 'refusal') return refuse(reply, caller);
     const query = pageQuery(request.query);
     if ('code' in query) return refuse(reply, query);
@@ -27,8 +27,8 @@ export function routeModels(app: FastifyInstance, parts: GatewayParts): void {
     return answer(reply, list);
   });
 
-  app.get<{ Params: { '*': string } }>('/v1/models/*', (request, reply) => {
-    const caller = findCaller(request, parts);
+  app.get<{ Params: { '*': string } }>('/v1/models/*', async (request, reply) => {
+    const caller = await findCaller(request, parts);
     if (caller.type === 'refusal') return refuse(reply, caller);
     const model = findModel(projections.catalog.state, request.params['*'], clock());
     return 'code' in model ? refuse(reply, model) : answer(reply, modelAnswer(model, parts));

@@ -156,4 +156,6 @@ it('what cannot be a key of ours is told as one that is not known, and is known 
   expect(found(unknownKey())).toBe(UNKNOWN_KEY);
   expect(found('sk-other-1')).toEqual(UNKNOWN_KEY);
   expect(found('sk-other-1')).not.toBe(UNKNOWN_KEY);
+  expect(found('sk-svc-1')).toEqual(UNKNOWN_KEY);
+  expect(found('sk-svc-1')).not.toBe(UNKNOWN_KEY);
 });

@@ -40,6 +40,7 @@ import { IntakeTurns } from '../../request-body/intake-turns.ts';
 import { RequestCounts } from '../../request-counts.ts';
 import { buildServer } from '../../server.ts';
 import { StatementCloser } from '../../statement-closer.ts';
+import { UnknownKeys } from '../../unknown-keys.ts';
 import { UnservedModels } from '../../unserved-models.ts';
 import { UpstreamDirectory } from '../../upstream/upstream-directory.ts';
 import { ViewsRenewal } from '../../views-renewal.ts';
@@ -301,7 +302,7 @@ function serverOf(
   { options, projections }: OpenedGateway,
   built: BuiltParts & Pick<GatewayProcess, 'fleet' | 'threads' | 'reloadWaits'>,
 ): FastifyInstance {
-  const { configuration, clock, monotonic, logger } = options;
+  const { configuration, log, clock, monotonic, logger } = options;
   const { product, unknownBetas, browserOrigins, connections, chargeInterrupted, clientStallMs } = configuration;
   const { claim, accounting, drains } = built;
   const intake = new IntakeTurns();
@@ -309,6 +310,7 @@ function serverOf(
     ...built,
     ...{ clock, logger, projections, product, unknownBetas, browserOrigins, connections },
     claimDoubt: () => claim?.doubt() ?? null,
+    unknownKeys: new UnknownKeys({ log, projections }),
     intake,
     trustedProxies: new TrustedProxies(configuration.trustedProxies),
     forwarding: { accounting, drains, intake, logger, clock, monotonic, chargeInterrupted, clientStallMs },
