@@ -7,7 +7,8 @@ body { margin: 0 auto; padding: 2rem 1.5rem; max-width: 60rem; color: var(--ink)
 h1 { font-size: 1.7rem; margin: 0 }
 h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; border-bottom: 2px solid var(--ink); padding-bottom: .2rem }
 h3 { font-size: 1rem; margin: 1.2rem 0 .4rem }
-p { margin: .4rem 0; max-width: 48rem }
+p { margin: .4rem 0; max-width: 48rem; overflow-wrap: anywhere }
+.wide { overflow-x: auto }
 .dim, figcaption { color: var(--dim) }
 .tiles { display: grid; grid-template-columns: repeat(3, 1fr); gap: .6rem; margin: 1.2rem 0 }
 .tile { border: 1px solid var(--line); border-radius: 4px; padding: .6rem .8rem }
@@ -22,7 +23,7 @@ th, th.n { white-space: normal; vertical-align: bottom }
 td:first-child { min-width: 7rem }
 td:nth-child(2):not(.n, .w) { min-width: 5.5rem }
 td:nth-child(n + 3):not(.n, .w) { min-width: 5rem }
-table + table { margin-top: 1rem }
+.wide + .wide { margin-top: 1rem }
 tr.sum td { font-weight: 600; border-top: 1px solid var(--ink); border-bottom: 1px solid var(--ink) }
 .bad { color: var(--bad); font-weight: 600 }
 .good { color: var(--good); font-weight: 600 }
@@ -32,9 +33,19 @@ svg { display: block; width: 100%; height: auto }
 .bar { fill: var(--bar) }
 .grid { stroke: var(--line) }
 .label { fill: var(--dim); font-size: 11px }
+@media screen and (max-width: 45rem) {
+  body { padding: 1rem .75rem }
+  .tiles { grid-template-columns: repeat(2, 1fr) }
+  .tile { overflow-wrap: anywhere }
+  th, td { padding: .22rem .25rem }
+  figure { overflow-x: auto }
+  figure > svg { min-width: 36rem }
+}
 @page { size: A4; margin: 15mm 13mm }
 @media print {
   body { padding: 0; max-width: none; font-size: 9.5pt }
+  .wide { overflow-x: visible }
+  .w { white-space: normal }
   h2, h3, h2 + p, h3 + p { break-after: avoid }
   tr, .tile { break-inside: avoid }
   thead { display: table-header-group }

@@ -5,11 +5,11 @@ import { type Html, html } from './html.ts';
  * @param head names of the columns; `#` before one says that it is of numbers
  * @param rows each a `<tr>` with as many cells
  */
-export const table = (head: readonly string[], rows: readonly Html[]): Html => html`<table>
+export const table = (head: readonly string[], rows: readonly Html[]): Html => html`<div class="wide"><table>
 <thead><tr>${head.map((name) => (name.startsWith('#') ? html`<th class="n">${name.slice(1)}</th>` : html`<th>${name}</th>`))}</tr></thead>
 <tbody>
 ${rows}
-</tbody></table>`;
+</tbody></table></div>`;
 
 export const textCell = (text: string): Html => html`<td>${text}</td>`;
 
