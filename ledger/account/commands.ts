@@ -78,6 +78,7 @@ export type AccountCommand =
       readonly mode?: 'hard' | 'soft';
       /** Those that the limit has where it is not said; of a new one the usual ones. */
       readonly thresholdsPercent?: readonly number[];
+      readonly nowMs: number;
     }
   /** A finished request; the card is the one that the usage names, the lease what it was admitted under. */
   | {

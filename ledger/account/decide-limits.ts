@@ -8,13 +8,15 @@ import { keyNotFound } from './decide-keys.ts';
 import { memberNotFound } from './decide-members.ts';
 import { entryOf } from './keyed-tree.ts';
 import { memberKey } from './members.ts';
-import { kindOf, limitOf } from './spend-limits.ts';
+import { kindOf, limitOf, type SpendLimit } from './spend-limits.ts';
+import { thresholdsReached } from './thresholds.ts';
 
+/** A limit, and behind it what the month has reached of it already: a hard one may admit nothing any more that would tell it. */
 export function setSpendLimit(
   command: CommandOf<'SetSpendLimit'>,
   state: OpenAccount,
 ): AccountEvent[] | CommandRefusal {
-  const { keyId, member: asked = null, limit } = command;
+  const { keyId, member: asked = null, limit, nowMs } = command;
   if (keyId !== null && asked !== null)
     return commandRefused('ambiguous_scope', 'a limit is of a key or of a member, not of both');
   if (keyId !== null && entryOf(state.keys, keyId) === undefined) return keyNotFound(keyId);
@@ -30,10 +32,13 @@ export function setSpendLimit(
       'invalid_thresholds',
       `thresholds: expected 1 to ${LIMITS.thresholdsMax} whole percents from 1 to 100, each once, in rising order`,
     );
-  const asSet = limit === null ? null : { limit, mode, thresholdsPercent };
+  const asSet: SpendLimit | null = limit === null ? null : { limit, mode, thresholdsPercent };
   if (isDeepStrictEqual(before, asSet)) return [];
   const terms = { mode, thresholdsPercent: [...thresholdsPercent] };
-  return [{ type: 'SpendLimitSet', data: { scope: kindOf(scope), ...scope, limit, ...terms } }];
+  return [
+    { type: 'SpendLimitSet', data: { scope: kindOf(scope), ...scope, limit, ...terms } },
+    ...(asSet === null ? [] : thresholdsReached(state, scope, asSet, nowMs)),
+  ];
 }
 
 function emailOf(email: string, { organization: { members } }: OpenAccount): string | null {

@@ -5,7 +5,7 @@ import { NOTHING, type OpenAccount, type SpendOfMonth, type SpendState } from '.
 import { keptAmount } from './kept-amount.ts';
 import { entryOf, withEntry } from './keyed-tree.ts';
 import { keysOfMember } from './members.ts';
-import { limitName, withHardLimit, withLimit } from './spend-limits.ts';
+import { type LimitScope, limitName, withHardLimit, withLimit } from './spend-limits.ts';
 
 const EMPTY_MONTH: SpendOfMonth = { account: NOTHING, keys: null, crossed: [] };
 
@@ -51,6 +51,16 @@ export const spentByMember = (
   month: SpendOfMonth,
   email: string,
 ): MicroUsd => microUsd(keysOfMember(state, email).reduce((sum, keyId) => sum + spentByKey(month, keyId), 0n));
+
+/** What counts against a limit of the scope. */
+export function spentAgainst(
+  state: Pick<OpenAccount, 'keys' | 'email'>,
+  month: SpendOfMonth,
+  { keyId, member }: LimitScope,
+): MicroUsd {
+  if (keyId !== null) return spentByKey(month, keyId);
+  return member === null ? month.account : spentByMember(state, month, member);
+}
 
 function withSpent(spend: SpendState, month: string, keyId: KeyId, amount: bigint): SpendState {
   const before = monthOfSpend(spend, month);

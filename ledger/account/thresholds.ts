@@ -1,10 +1,11 @@
 import type { AccountEvent, CreditsDebited } from '../../contracts/events.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import type { OpenAccount } from './account-state.ts';
+import type { OpenAccount, SpendOfMonth } from './account-state.ts';
 import { entryOf } from './keyed-tree.ts';
 import { memberKey, memberOfKey } from './members.ts';
-import { monthOfSpend, spentByMember } from './spend.ts';
-import { kindOf, type LimitScope, limitName, limitOf } from './spend-limits.ts';
+import { monthOf } from './month.ts';
+import { monthOfSpend, spentAgainst, spentByMember } from './spend.ts';
+import { kindOf, type LimitScope, limitName, limitOf, type SpendLimit } from './spend-limits.ts';
 
 /** What a debit has brought a month to. */
 type Spent = Pick<CreditsDebited, 'keyId' | 'month' | 'amount' | 'monthToDateAfter' | 'keyMonthToDateAfter'>;
@@ -36,13 +37,38 @@ function crossedByMember(state: OpenAccount, debit: Spent): AccountEvent[] {
 
 function crossedIn({ spend }: OpenAccount, { month }: Spent, scope: LimitScope, spent: MicroUsd): AccountEvent[] {
   const set = limitOf(spend, scope);
-  if (set === null) return [];
-  const { limit, thresholdsPercent } = set;
-  const { crossed } = monthOfSpend(spend, month);
-  return thresholdsPercent
+  return set === null ? [] : crossingsOf(set, scope, { month, spent, crossed: monthOfSpend(spend, month).crossed });
+}
+
+/**
+ * The thresholds that a limit has behind it as it is set: those that what was spent in the month of the instant has reached, and that
+ * nobody was told of. Where nothing was spent nothing is reached, whatever the limit.
+ */
+export function thresholdsReached(
+  state: OpenAccount,
+  scope: LimitScope,
+  set: SpendLimit,
+  nowMs: number,
+): AccountEvent[] {
+  const month = monthOf(nowMs);
+  const ofMonth = monthOfSpend(state.spend, month);
+  const spent = spentAgainst(state, ofMonth, scope);
+  return spent === 0n ? [] : crossingsOf(set, scope, { month, spent, crossed: ofMonth.crossed });
+}
+
+interface SpentOfMonth extends Pick<SpendOfMonth, 'crossed'> {
+  readonly month: string;
+  readonly spent: MicroUsd;
+}
+
+const crossingsOf = (
+  { limit, thresholdsPercent }: SpendLimit,
+  scope: LimitScope,
+  { month, spent, crossed }: SpentOfMonth,
+): AccountEvent[] =>
+  thresholdsPercent
     .filter((percent) => spent * 100n >= limit * BigInt(percent) && !crossed.includes(`${limitName(scope)}:${percent}`))
     .map((thresholdPercent) => ({
       type: 'SpendThresholdCrossed',
       data: { scope: kindOf(scope), keyId: scope.keyId, month, thresholdPercent, limit, spent, member: scope.member },
     }));
-}

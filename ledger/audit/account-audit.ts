@@ -123,6 +123,7 @@ export class AccountAudit {
     this.#usage = null;
     this.#before = null;
     this.books.due = [];
+    this.books.limitSet = null;
     this.books.following = null;
     this.#follow(event);
   }

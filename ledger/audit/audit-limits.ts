@@ -1,8 +1,9 @@
 import { LIMITS } from '../../contracts/limits.ts';
 import { nameOfMember, whoseOf } from './audit-members.ts';
-import { type AccountBooks, compare, tell } from './own-account.ts';
+import { type AccountBooks, compare, type OwnLimitSet, tell } from './own-account.ts';
 import { noteKeyLimit } from './own-leases.ts';
 import { hardLimit, isLimited, memberOf, PERCENTS, spentBy, textOfLimit } from './own-limits.ts';
+import { CLOCKS_MS } from './own-times.ts';
 import type { ApprovedData, CrossedData, LimitSetData, StoredEvent } from './stored-event.ts';
 
 /*
@@ -14,6 +15,8 @@ function nameOf({ keyId, member = null }: Pick<LimitSetData, 'keyId' | 'member'>
   if (keyId !== null) return keyId;
   return member === null ? 'account' : `member ${nameOfMember(member)}`;
 }
+
+type OwnScope = Pick<OwnLimitSet, 'keyId' | 'member'>;
 
 const scopeOf = ({ keyId, member = null }: Pick<LimitSetData, 'keyId' | 'member'>): string =>
   keyId !== null ? 'key' : member !== null ? 'member' : 'account';
@@ -32,6 +35,7 @@ export function setLimit(books: AccountBooks, set: LimitSetData, { metadata }: S
     tell(books, `${name}: has no limit from here on, and yet terms of one`);
   if (textOfLimit(name, books.limits.get(name) ?? null) === textOfLimit(name, now))
     tell(books, `${name}: its limit is set to what it is already`, limit, null, 'micro-USD');
+  books.limitSet = { keyId, member, recordedAt: metadata?.recordedAt ?? null };
   const concerned = [...keys].filter(([id, key]) =>
     keyId === null ? member !== null && whoseOf(books, key.member) === nameOfMember(member) : id === keyId,
   );
@@ -64,19 +68,42 @@ export function noteCrossings(books: AccountBooks, debit: ApprovedData): void {
     [{ keyId: null, member: null }, BigInt(debit.monthToDateAfter)] as const,
     ...member,
     [{ keyId, member: null }, BigInt(debit.keyMonthToDateAfter)] as const,
-  ]) {
-    const limit = books.limits.get(nameOf(of));
-    for (const percent of limit?.percents ?? []) {
-      if (limit === undefined || spent * 100n < limit.amount * BigInt(percent)) break;
-      if (books.crossed.has(keyOf(month, nameOf(of), percent))) continue;
-      const figures = { limit: String(limit.amount), spent: String(spent) };
-      books.due.push({ scope: scopeOf(of), ...of, month, thresholdPercent: percent, ...figures });
-    }
-  }
+  ])
+    books.due.push(...reachedOf(books, of, month, spent));
 }
 
-/** It stands right behind the debit that crosses it, in the order of the thresholds. */
+/** What is reached of a limit, and was not told in the month. */
+function reachedOf(books: AccountBooks, of: OwnScope, month: string, spent: bigint): CrossedData[] {
+  const limit = books.limits.get(nameOf(of));
+  if (limit === undefined) return [];
+  return limit.percents
+    .filter((percent) => spent * 100n >= limit.amount * BigInt(percent))
+    .filter((percent) => !books.crossed.has(keyOf(month, nameOf(of), percent)))
+    .map((percent) => ({
+      ...{ scope: scopeOf(of), ...of, month, thresholdPercent: percent },
+      ...{ limit: String(limit.amount), spent: String(spent) },
+    }));
+}
+
+/**
+ * What a limit that was just set has behind it already, in the month in which that was: all of it is told, or, by programs of before,
+ * nothing, which the next debit tells then.
+ */
+function reachedAsSet(books: AccountBooks, { keyId, member, recordedAt }: OwnLimitSet, month: string): CrossedData[] {
+  const ms = recordedAt === null ? null : Date.parse(recordedAt);
+  if (ms !== null && ![ms - CLOCKS_MS, ms, ms + CLOCKS_MS].some((one) => isoOf(one).startsWith(month))) return [];
+  const ofMonth = books.months.get(month);
+  const ofMember = (): bigint => (member === null ? 0n : spentBy(books, nameOfMember(member), ofMonth));
+  const spent = keyId !== null ? ofMonth?.keys.get(keyId) : member === null ? ofMonth?.account : ofMember();
+  return spent === undefined || spent === 0n ? [] : reachedOf(books, { keyId, member }, month, spent);
+}
+
+const isoOf = (ms: number): string => new Date(ms).toISOString();
+
+/** It stands right behind the debit that crosses it, or the limit that is below what was spent, in the order of the thresholds. */
 export function takeCrossed(books: AccountBooks, crossed: CrossedData): void {
+  if (books.limitSet !== null) books.due = reachedAsSet(books, books.limitSet, crossed.month);
+  books.limitSet = null;
   const due = books.due.shift();
   noteTold(books, crossed);
   if (due === undefined) tell(books, 'a threshold is told of, and nothing has crossed it', textOf(crossed));
@@ -85,6 +112,7 @@ export function takeCrossed(books: AccountBooks, crossed: CrossedData): void {
 
 /** Before any other event: nothing that was crossed is left untold. */
 export function auditCrossings(books: AccountBooks): void {
+  books.limitSet = null;
   if (books.due.length === 0) return;
   for (const due of books.due) {
     tell(books, 'a threshold is crossed, and nothing tells of it', textOf(due));

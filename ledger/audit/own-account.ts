@@ -80,6 +80,13 @@ interface OwnSuspension {
   readonly until: string | null;
 }
 
+export interface OwnLimitSet {
+  readonly keyId: string | null;
+  readonly member: string | null;
+  /** Null where it is not known. */
+  readonly recordedAt: string | null;
+}
+
 /** A monthly limit, and at which percents of it is told; one that is not hard only tells. */
 export interface OwnLimit {
   readonly amount: bigint;
@@ -230,6 +237,8 @@ export interface AccountBooks {
   /** Thresholds that were told of, and those that the events that come have to tell of. */
   readonly crossed: Set<string>;
   due: CrossedData[];
+  /** Where the event before is one: what it has behind it already may be told now. */
+  limitSet: OwnLimitSet | null;
   readonly months: Map<string, OwnMonth>;
   readonly attempts: Map<string, OwnAttempt>;
   /** Of those that are open. */
@@ -312,6 +321,7 @@ export const emptyBooks = (accountId: string, isOfLost: AccountBooks['isOfLost']
   limits: new Map(),
   crossed: new Set(),
   due: [],
+  limitSet: null,
   months: new Map(),
   attempts: new Map(),
   openAttempts: new Set(),

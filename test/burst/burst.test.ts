@@ -47,7 +47,7 @@ describe.each(['one', 'many'])('with `proxies: %s`', (proxies) => {
 
     it("the account's monthly limit: likewise", async () => {
       await start({ settings, creditsMicroUsd: ACCOUNT_ALONE });
-      await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(CREDIT) });
+      await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(CREDIT), nowMs: Date.now() });
       const { refusals } = await burst({});
       expectRefusals(refusals, `the account's monthly limit of ${usd(CREDIT)} USD does not cover this request: `);
       const { debits } = await recorded(gateway);
@@ -97,7 +97,7 @@ describe.each(['one', 'many'])('with `proxies: %s`', (proxies) => {
     it("never cost more than the key's limit or the account's", async () => {
       await start({ settings, creditsMicroUsd: ACCOUNT_ALONE, provider: {} });
       const ofAccount = CREDIT * 2n;
-      await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(ofAccount) });
+      await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(ofAccount), nowMs: Date.now() });
       const limited = await gateway.issueKey({ monthlyLimit: microUsd(CREDIT) });
       expectBothKinds(await mixedBurst([limited.key, gateway.key]));
       const { debits } = await recorded(gateway);

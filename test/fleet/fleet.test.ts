@@ -108,7 +108,7 @@ describe(`${PROXIES} proxies on one log`, () => {
     await first().command({ type: 'GrantCredits', grantId: grantId('more'), amount: microUsd(PLENTY), ...grant });
     await seen(async () => expect(await statusAtAll()).toEqual([200, 200, 200]));
     for (const member of [null, 'test@example.com']) {
-      const limit = { type: 'SetSpendLimit', keyId: null, member, limit: microUsd(1n) } as const;
+      const limit = { type: 'SetSpendLimit', keyId: null, member, limit: microUsd(1n), nowMs: Date.now() } as const;
       await first().command({ ...limit, mode: 'soft' });
       await first().command(limit);
       await seen(async () => expect(await statusAtAll()).toEqual([402, 402, 402]));

@@ -38,7 +38,10 @@ async function organization(): Promise<Organization> {
     bens: [await issue(), await issue()],
     limit: async (amount, mode = 'hard') => {
       const limit = amount === null ? null : microUsd(BigInt(amount));
-      await gateway.command({ type: 'SetSpendLimit', keyId: null, member: BEN, limit, mode }, accountId);
+      await gateway.command(
+        { type: 'SetSpendLimit', keyId: null, member: BEN, limit, mode, nowMs: Date.now() },
+        accountId,
+      );
     },
   };
 }
@@ -90,7 +93,10 @@ it('that is soft refuses nothing, of a member, of a key or of the account, and o
   const [ben] = bens;
   await limit(1, 'soft');
   for (const keyId of [null, (ben as FurtherAccount & { keyId: string }).keyId] as never[])
-    await gateway.command({ type: 'SetSpendLimit', keyId, limit: microUsd(1n), mode: 'soft' }, owner.accountId);
+    await gateway.command(
+      { type: 'SetSpendLimit', keyId, limit: microUsd(1n), mode: 'soft', nowMs: Date.now() },
+      owner.accountId,
+    );
   expect((await send(ben, 500)).status).toBe(200);
   await gateway.gateway.process.settlement.idle();
   const told = (await gateway.events(owner.accountId)).flatMap(({ type, data }) =>

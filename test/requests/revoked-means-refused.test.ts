@@ -27,11 +27,12 @@ beforeEach(() => upstream.answerWith(defaultAnswer));
 const COUNT = '/v1/messages/count_tokens';
 const revoke = (caller: FurtherAccount): AccountCommand => ({ type: 'RevokeKey', keyId: keyId(caller.keyId), nowMs });
 const suspend = (): AccountCommand => ({ type: 'SuspendAccount', reason: 'fraud' });
-const limitAccount = (): AccountCommand => ({ type: 'SetSpendLimit', keyId: null, limit: microUsd(1n) });
+const limitAccount = (): AccountCommand => ({ type: 'SetSpendLimit', keyId: null, limit: microUsd(1n), nowMs });
 const limitKey = (caller: FurtherAccount): AccountCommand => ({
   type: 'SetSpendLimit',
   keyId: keyId(caller.keyId),
   limit: microUsd(1n),
+  nowMs,
 });
 
 const CHANGES = [

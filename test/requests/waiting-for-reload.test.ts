@@ -212,7 +212,7 @@ it('one whose limit is below it when it is paid is told of the limit', async () 
   const caller = await reloading(waiting);
   const answer = send(caller);
   await isWaiting(waiting, 1);
-  await caller.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(100_000n) });
+  await caller.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(100_000n), nowMs: Date.now() });
   await caller.confirm();
   expect(refusalOf(await answer, 402)).toMatch(/^the account's monthly limit/);
 });

@@ -51,7 +51,7 @@ export function addLimitCommands(limit: Command, context: CommandContext): void 
       const { limit: limitMicroUsd, ...asked } = askedBy(options);
       await withEventLog(context, command, async (log, configuration) => {
         const nowMs = context.clock();
-        const setting: AccountCommand = { type: 'SetSpendLimit', ...scope, limit: limitMicroUsd, ...asked };
+        const setting: AccountCommand = { type: 'SetSpendLimit', ...scope, limit: limitMicroUsd, ...asked, nowMs };
         if (asked.mode === 'soft' && options.liftHard !== true) {
           const hard = hardLimitOf((await decideAccountCommand(context, log, id, setting)).before, scope);
           if (hard !== null)

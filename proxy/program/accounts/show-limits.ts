@@ -1,7 +1,7 @@
-import { type KeyId, keyId } from '../../../contracts/ids.ts';
+import type { KeyId } from '../../../contracts/ids.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
-import { monthOfSpend, spentByKey, spentByMember } from '../../../ledger/account/spend.ts';
+import { monthOfSpend, spentAgainst } from '../../../ledger/account/spend.ts';
 import { type LimitScope, limitName, limitOf, type SpendLimit } from '../../../ledger/account/spend-limits.ts';
 import { type Terminal, table } from '../show.ts';
 
@@ -16,16 +16,15 @@ interface ShownLimit extends SpendLimit, LimitScope {
 /** The monthly limits of an account, of its members and of the keys that whoever asks may see, and what was spent against them. */
 export function limitsOf(state: OpenAccount, keys: readonly KeyId[], month: string): ShownLimit[] {
   const spent = monthOfSpend(state.spend, month);
-  const scopes: (readonly [LimitScope, MicroUsd])[] = [
-    [{ keyId: null, member: null }, spent.account],
-    ...Object.values(state.organization.members).map(
-      ({ email }) => [{ keyId: null, member: email }, spentByMember(state, spent, email)] as const,
-    ),
-    ...keys.map((id) => [{ keyId: keyId(id), member: null }, spentByKey(spent, id)] as const),
+  const scopes: LimitScope[] = [
+    { keyId: null, member: null },
+    ...Object.values(state.organization.members).map(({ email }) => ({ keyId: null, member: email })),
+    ...keys.map((id) => ({ keyId: id, member: null })),
   ];
-  return scopes.flatMap(([scope, of]) => {
+  return scopes.flatMap((scope) => {
     const limit = limitOf(state.spend, scope);
     if (limit === null) return [];
+    const of = spentAgainst(state, spent, scope);
     const prefix = `${limitName(scope)}:`;
     const told = spent.crossed.filter((one) => one.startsWith(prefix)).map((one) => Number(one.slice(prefix.length)));
     return [{ ...scope, ...limit, spent: of, left: microUsd(limit.limit - of), told }];

@@ -87,9 +87,9 @@ async function startProxies(processes: Processes, connectionString: string): Pro
 }
 
 async function measureLimit(log: Log, proxies: readonly Proxy[]): Promise<FleetSample[]> {
-  await run(log, { type: 'SetSpendLimit', keyId: null, limit: microUsd(0n) });
+  await run(log, { type: 'SetSpendLimit', keyId: null, limit: microUsd(0n), nowMs: Date.now() });
   const samples = await refusals('a limit is set', proxies, 402);
-  await run(log, { type: 'SetSpendLimit', keyId: null, limit: null });
+  await run(log, { type: 'SetSpendLimit', keyId: null, limit: null, nowMs: Date.now() });
   await untilAll(proxies, 200);
   return samples;
 }

@@ -86,7 +86,7 @@ test.each<AccountCommand>([
   grant,
   issue,
   { type: 'RevokeKey', keyId: KEY, nowMs: ms(NOW) },
-  { type: 'SetSpendLimit', keyId: null, limit: null },
+  { type: 'SetSpendLimit', keyId: null, limit: null, nowMs: ms(NOW) },
   record(usageOf(1, 1)),
   { type: 'ExpireCredits', lateMs: LATE_MS, nowMs: ms(NOW) },
   { type: 'SuspendAccount', reason: 'x' },
@@ -156,30 +156,41 @@ describe('a key', () => {
 
   // Key ids reach the decider from the operator's command line.
   test.each(['constructor', 'toString'])('that the account lacks is not found, also under the name %s', (id) => {
-    given(opened).refuses({ type: 'SetSpendLimit', keyId: keyId(id), limit: usd(5) }, 'key_not_found');
+    given(opened).refuses({ type: 'SetSpendLimit', keyId: keyId(id), limit: usd(5), nowMs: ms(NOW) }, 'key_not_found');
     given(opened).refuses({ type: 'RevokeKey', keyId: keyId(id), nowMs: ms(NOW) }, 'key_not_found');
   });
 });
 
 describe('a spend limit', () => {
   test('is set for the account and for a key, and lifted again', () => {
-    given(opened).decides({ type: 'SetSpendLimit', keyId: null, limit: usd(5) }, limitSet(5));
-    given(opened, keyIssued()).decides({ type: 'SetSpendLimit', keyId: KEY, limit: usd(0) }, limitSet(0, KEY));
-    given(opened, limitSet(5)).decides({ type: 'SetSpendLimit', keyId: null, limit: null }, limitSet(null));
+    given(opened).decides({ type: 'SetSpendLimit', keyId: null, limit: usd(5), nowMs: ms(NOW) }, limitSet(5));
+    given(opened, keyIssued()).decides(
+      { type: 'SetSpendLimit', keyId: KEY, limit: usd(0), nowMs: ms(NOW) },
+      limitSet(0, KEY),
+    );
+    given(opened, limitSet(5)).decides(
+      { type: 'SetSpendLimit', keyId: null, limit: null, nowMs: ms(NOW) },
+      limitSet(null),
+    );
     given(opened, keyIssued(), limitSet(5, KEY)).decides(
-      { type: 'SetSpendLimit', keyId: KEY, limit: null },
+      { type: 'SetSpendLimit', keyId: KEY, limit: null, nowMs: ms(NOW) },
       limitSet(null, KEY),
     );
   });
 
   test('that is already so is not written again', () => {
-    given(opened).decides({ type: 'SetSpendLimit', keyId: null, limit: null });
-    given(opened, limitSet(5)).decides({ type: 'SetSpendLimit', keyId: null, limit: usd(5) });
-    given(opened, keyIssued({ monthlyLimit: usd(5) })).decides({ type: 'SetSpendLimit', keyId: KEY, limit: usd(5) });
+    given(opened).decides({ type: 'SetSpendLimit', keyId: null, limit: null, nowMs: ms(NOW) });
+    given(opened, limitSet(5)).decides({ type: 'SetSpendLimit', keyId: null, limit: usd(5), nowMs: ms(NOW) });
+    given(opened, keyIssued({ monthlyLimit: usd(5) })).decides({
+      type: 'SetSpendLimit',
+      keyId: KEY,
+      limit: usd(5),
+      nowMs: ms(NOW),
+    });
   });
 
   test('of a key that the account lacks is refused', () => {
-    given(opened).refuses({ type: 'SetSpendLimit', keyId: KEY, limit: usd(5) }, 'key_not_found');
+    given(opened).refuses({ type: 'SetSpendLimit', keyId: KEY, limit: usd(5), nowMs: ms(NOW) }, 'key_not_found');
   });
 });
 

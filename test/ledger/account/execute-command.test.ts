@@ -66,7 +66,7 @@ describe('a command', () => {
 
   test('that changes nothing writes nothing', async () => {
     const log = openedLog();
-    const limit: AccountCommand = { type: 'SetSpendLimit', keyId: null, limit: null };
+    const limit: AccountCommand = { type: 'SetSpendLimit', keyId: null, limit: null, nowMs: 0 };
     expect(await executeCommand(log, ACCOUNT, limit, OPERATOR, RECORDING, TIME)).toMatchObject({
       type: 'done',
       events: [],

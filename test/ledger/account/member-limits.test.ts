@@ -39,7 +39,7 @@ const begun = [
   granted('g1', 1_000),
 ];
 const set = (change: Partial<CommandOf<'SetSpendLimit'>> = {}): CommandOf<'SetSpendLimit'> => ({
-  ...{ type: 'SetSpendLimit', keyId: null, limit: usd(100) },
+  ...{ type: 'SetSpendLimit', keyId: null, limit: usd(100), nowMs: NOW },
   ...change,
 });
 

@@ -364,7 +364,7 @@ function issue(change: Partial<CommandOf<'IssueKey'>>): AccountCommand {
 }
 
 function limit(key: EventData<'SpendLimitSet'>['keyId'], amount: number | null): AccountCommand {
-  return { type: 'SetSpendLimit', keyId: key, limit: amount === null ? null : usd(amount) };
+  return { type: 'SetSpendLimit', keyId: key, limit: amount === null ? null : usd(amount), nowMs: NOW };
 }
 
 function unpriced(number: number): UsageRecorded {

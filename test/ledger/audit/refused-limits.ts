@@ -18,7 +18,7 @@ import type { Case } from './account-faults.ts';
 
 const begun = [organization, keyIssued(), granted('g1', 1_000), memberAdded()];
 const limit = (change: Partial<CommandOf<'SetSpendLimit'>>): CommandOf<'SetSpendLimit'> => ({
-  ...{ type: 'SetSpendLimit', keyId: null, limit: usd(5) },
+  ...{ type: 'SetSpendLimit', keyId: null, limit: usd(5), nowMs: ms('2026-11-20T10:00:00.000Z') },
   ...change,
 });
 

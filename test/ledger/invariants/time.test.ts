@@ -126,13 +126,26 @@ describe('in any history', () => {
 
   it('invariant 18: limits: what is spent is the sum of the net debits of the month of their starts, and no event begins it anew', () => {
     let ofMembers = 0;
+    let behindLimits = 0;
     inAnyHistory(150, (account) => {
       const spent = new Map<string, bigint>();
       const limits = new Map<string, string>();
       const owners = new Map<string, string>();
       const told = new Set<string>();
-      for (const { event, after } of eachEvent(account)) {
+      const spentIn = (scope: string, kind: string, month: string): bigint => {
+        const keys = [...owners].flatMap(([key, owner]) => (owner === scope ? [`${month} ${key}`] : []));
+        const scopes = kind === 'member' ? keys : [kind === 'account' ? month : `${month} ${scope}`];
+        return scopes.reduce((sum, one) => sum + (spent.get(one) ?? 0n), 0n);
+      };
+      // What was reached already of a limit that was set: it is told next.
+      let toTell: string[] = [];
+      for (const { event, after, atMs } of eachEvent(account)) {
         const { type, data } = event;
+        if (type !== 'SpendThresholdCrossed') {
+          for (const one of toTell) expect(told).toContain(one);
+          behindLimits += toTell.length;
+          toTell = [];
+        }
         if (type === 'CreditsDebited' || type === 'ExceptionApproved' || type === 'DebitReversed') {
           const amount = type === 'DebitReversed' ? -data.amount : data.amount;
           for (const scope of [data.month, `${data.month} ${data.keyId}`])
@@ -145,6 +158,12 @@ describe('in any history', () => {
         if (type === 'SpendLimitSet') {
           if (data.limit === null) limits.delete(whose(data));
           else limits.set(whose(data), `${data.mode} ${data.limit}`);
+          const month = new Date(atMs).toISOString().slice(0, 7);
+          const [{ limit, thresholdsPercent }, of] = [data, spentIn(whose(data), data.scope, month)];
+          if (limit !== null && of > 0n)
+            toTell = thresholdsPercent.flatMap((percent) =>
+              of * 100n >= limit * BigInt(percent) ? [`${whose(data)} ${month} ${percent}`] : [],
+            );
         }
         if (type === 'SpendThresholdCrossed') {
           const { month, thresholdPercent, limit } = data;
@@ -152,9 +171,7 @@ describe('in any history', () => {
           expect(told).not.toContain(`${scope} ${month} ${thresholdPercent}`);
           told.add(`${scope} ${month} ${thresholdPercent}`);
           expect(limits.get(scope)).toMatch(new RegExp(` ${limit}$`));
-          const keys = [...owners].flatMap(([key, owner]) => (owner === scope ? [`${month} ${key}`] : []));
-          const scopes = data.scope === 'member' ? keys : [data.scope === 'account' ? month : `${month} ${scope}`];
-          const of = scopes.reduce((sum, one) => sum + (spent.get(one) ?? 0n), 0n);
+          const of = spentIn(scope, data.scope, month);
           expect(data.spent).toBe(of);
           expect(of * 100n >= limit * BigInt(thresholdPercent)).toBe(true);
           ofMembers += data.scope === 'member' ? 1 : 0;
@@ -170,6 +187,7 @@ describe('in any history', () => {
               expect(other.data.month).toBe(event.data.startedAt.slice(0, 7));
     });
     expect(ofMembers).toBeGreaterThan(0);
+    expect(behindLimits).toBeGreaterThan(0);
   });
 });
 

@@ -73,7 +73,8 @@ export const peopleMoves = [
       const keys = [null, ...[...valuesOf(account.open.keys)].map((key) => key.keyId), keyId('unknown')];
       const scope = of.member === null ? { keyId: oneOf(keys, of.which) ?? null } : { keyId: null, member: of.member };
       const limit = of.limit === null ? null : microUsd(BigInt(of.limit));
-      return [{ type: 'SetSpendLimit', ...scope, limit, mode: of.mode, thresholdsPercent: of.percents }];
+      const terms = { mode: of.mode, thresholdsPercent: of.percents };
+      return [{ type: 'SetSpendLimit', ...scope, limit, ...terms, nowMs: account.nowMs }];
     },
   ),
 ];

@@ -289,7 +289,7 @@ class Life {
     const done = await executeCommand(
       this.log,
       ACCOUNT,
-      { type: 'SetSpendLimit', ...of, limit: value, mode },
+      { type: 'SetSpendLimit', ...of, limit: value, mode, nowMs: this.nowMs },
       OPERATOR,
       this.recording(),
     );

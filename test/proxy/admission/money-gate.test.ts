@@ -118,7 +118,7 @@ describe('requests under way', () => {
 describe('monthly limits', () => {
   const limited = async (limit: bigint): Promise<FurtherAccount> => {
     const caller = await account({ credits: 1_000_000n });
-    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(limit) }, caller.accountId);
+    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(limit), nowMs }, caller.accountId);
     return caller;
   };
 
@@ -141,7 +141,7 @@ describe('monthly limits', () => {
 
   it('are told with what passes all of them', async () => {
     const caller = await account({ credits: 1_000_000n, monthlyLimit: 10_000n });
-    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(15_000n) }, caller.accountId);
+    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(15_000n), nowMs }, caller.accountId);
     const message = refusalOf(await send(caller, 999), 402);
     expect(message).toMatch(/^the account's monthly limit of 0\.015 USD does not cover this request: /);
     const fitting = fittingOf(message);
@@ -236,7 +236,7 @@ describe('without any credits', () => {
     const caller = await account({ credits: 1_000_000n });
     expect((await send(caller, 500)).status).toBe(200);
     await gateway.gateway.process.settlement.idle();
-    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(1n) }, caller.accountId);
+    await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(1n), nowMs }, caller.accountId);
     refusalOf(await send(caller, 1), 402);
     expect((await post(caller, '/v1/messages', asking('svc-mock'))).status).toBe(200);
   });

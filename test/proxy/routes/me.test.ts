@@ -122,6 +122,7 @@ describe('GET /me', () => {
           keyId: id === null ? null : keyId(id),
           member,
           limit: limit === null ? null : microUsd(limit),
+          nowMs,
         },
         caller.accountId,
       );
