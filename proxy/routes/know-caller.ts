@@ -21,7 +21,7 @@ export function addCallerToRequests(app: FastifyInstance): void {
 /** From the headers alone: nobody unknown has a body read. Nobody is looked for while the event loop is behind. */
 export function knowCaller(parts: GatewayParts) {
   const { loopDelay, counts } = parts;
-  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const shed = loopDelay.refuse();
     if (shed !== null) {
       counts.shed++;
@@ -33,7 +33,7 @@ export function knowCaller(parts: GatewayParts) {
       else done();
     };
     const found = findCaller(request, parts);
-    if (found instanceof Promise) void found.then(goOn);
+    if (found instanceof Promise) found.then(goOn, done);
     else goOn(found);
   };
 }
