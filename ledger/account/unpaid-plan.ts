@@ -1,5 +1,6 @@
+import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
-import { duePlan } from './plans.ts';
+import { duePlan, newestRenewal } from './plans.ts';
 
 /** In words, of a plan whose period, or first one, is to be paid. */
 interface UnpaidPlan {
@@ -9,14 +10,21 @@ interface UnpaidPlan {
 }
 
 /** Null where nothing is to be paid. Of an account as it is told to whoever reads this. */
-export function unpaidPlan({ billing: { plan } }: Pick<OpenAccount, 'billing'>, nowMs: number): UnpaidPlan | null {
+export function unpaidPlan(
+  { billing: { plan, payments } }: Pick<OpenAccount, 'billing'>,
+  nowMs: number,
+): UnpaidPlan | null {
   if (plan === null || plan.due === null) return null;
-  const { declined, graceUntilMs, nextAttemptAtMs } = plan.due;
+  const { declined, graceUntilMs, nextAttemptAtMs, startMs } = plan.due;
   const what = `the ${plan.period === null ? 'first payment' : 'renewal'} of the plan ${duePlan(plan)}`;
   const grace =
     nowMs < graceUntilMs
       ? `the plan ends unless it is paid by ${instant(graceUntilMs)}`
       : `the time to pay it was over at ${instant(graceUntilMs)}`;
+  const newest = newestRenewal(payments, startMs);
+  // An operator has ended it, and nothing begins another but whoever asks.
+  if (declined === null && newest?.provider === MANUAL && newest.state === 'abandoned')
+    return { says: `${what} was not paid, ${grace}`, next: 'ask for the plan again, or buy credits' };
   if (declined === null) return { says: `${what} is not paid yet, ${grace}`, next: 'pay for it, or buy credits' };
   const again =
     nextAttemptAtMs !== null && nextAttemptAtMs > nowMs ? `it is tried again at ${instant(nextAttemptAtMs)}, and ` : '';

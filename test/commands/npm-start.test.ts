@@ -5,12 +5,16 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 
-import { stop } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-it.each(['SIGTERM', 'SIGINT'] as const)('%s to `npm start` ends the gateway, in order', async (signal) => {
+it.each([
+  ['SIGTERM', 'npm alone'],
+  ['SIGINT', 'npm alone'],
+  // Ctrl-C on a terminal: the gateway has it twice, for npm passes its own on.
+  ['SIGINT', 'all that it runs'],
+] as const)('%s to `npm start`, %s, ends the gateway, in order', async (signal, of) => {
   const data = join(temporaryFolder(), 'data');
   const npm = spawn('npm', ['start', '--', '--port', '0', '--data', data], {
     cwd: ROOT,
@@ -31,7 +35,10 @@ it.each(['SIGTERM', 'SIGINT'] as const)('%s to `npm start` ends the gateway, in 
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const closed = once(npm.stdout, 'close');
   npm.stdout.resume();
-  expect(await stop(npm, signal)).toBe(0);
+  const ended = once(npm, 'exit');
+  if (of === 'npm alone') npm.kill(signal);
+  else process.kill(-(npm.pid ?? 0), signal);
+  expect(await ended).toEqual([0, null]);
   // Whoever still ran would hold it open.
   await closed;
   await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed');

@@ -19,6 +19,7 @@ import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
 import { listenAt } from '../listening.ts';
 import { type MetricsServer, startMetricsServer } from '../metrics-server.ts';
 import { programLogger } from '../program-logger.ts';
+import { stopOnSignals } from '../stop-on-signals.ts';
 
 export interface RelayProgram {
   readonly configuration: Configuration;
@@ -143,16 +144,10 @@ async function serveMetrics(
   return server;
 }
 
-/** The first signal stops in order; a second one ends the process at once, which costs others the rest of the claim. */
+/** A second signal ends the process at once, which costs others the rest of the claim. */
 function stopOnSignal(logger: Logger): AbortController {
   const stop = new AbortController();
-  const take = (signal: NodeJS.Signals): void => {
-    if (stop.signal.aborted) process.exit(1);
-    logger.info({ signal }, 'stopping');
-    stop.abort();
-  };
-  process.on('SIGTERM', take);
-  process.on('SIGINT', take);
+  stopOnSignals({ logger, stop: () => stop.abort() });
   return stop;
 }
 

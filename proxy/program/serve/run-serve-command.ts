@@ -12,6 +12,7 @@ import { readConfiguration } from '../configuration/read-configuration.ts';
 import { beginLedger, ledgerToBegin, makeDataFolder } from '../ledger-file.ts';
 import { proveListenable } from '../listening.ts';
 import { accessLogPlace, programLogger } from '../program-logger.ts';
+import { stopOnSignals } from '../stop-on-signals.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { warningsToLog } from '../warnings-to-log.ts';
 import { CANNOT } from './become-ready.ts';
@@ -154,16 +155,14 @@ function withListen(configuration: Configuration, { host, port }: ServeOptions):
   return { ...configuration, listen };
 }
 
-/** The first signal stops in order; a second one ends the process at once, which loses nothing either. */
-function stopOnSignal(gateway: Gateway, logger: Logger, interrupted: AbortController): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (signal: NodeJS.Signals): void => {
-      if (interrupted.signal.aborted) process.exit(1);
-      interrupted.abort();
-      logger.info({ signal }, 'stopping');
-      gateway.stop().then(resolve, reject);
-    };
-    process.on('SIGTERM', stop);
-    process.on('SIGINT', stop);
-  });
-}
+/** A second signal ends the process at once, which loses nothing either. */
+const stopOnSignal = (gateway: Gateway, logger: Logger, interrupted: AbortController): Promise<void> =>
+  new Promise((resolve, reject) =>
+    stopOnSignals({
+      logger,
+      stop: () => {
+        interrupted.abort();
+        gateway.stop().then(resolve, reject);
+      },
+    }),
+  );

@@ -43,6 +43,19 @@ describe('back to the plan while the renewal of another is open', () => {
     }
   });
 
+  it('what an operator has ended is to be asked for again: there is nothing that could be paid', () => {
+    const one = onStarter().does(looks(END));
+    const told = (at: string) => unpaidPlan(one.state, ms(at));
+    expect(told(END)).toMatchObject({ next: 'pay for it, or buy credits' });
+    one.givenUp(ms(LATER));
+    expect(told(LATER)).toMatchObject({
+      says: expect.stringMatching(/^the renewal of the plan starter was not paid, the plan ends unless it is paid by /),
+      next: 'ask for the plan again, or buy credits',
+    });
+    one.does(asks('starter', LATER));
+    expect([told(LATER)?.next, one.faults]).toEqual(['pay for it, or buy credits', []]);
+  });
+
   it('a plan that nobody pays for begins again, and does not end for want of a payment', () => {
     for (const looked of [looks, online]) {
       const one = onFreeAwaiting(looked(ms(END)));
