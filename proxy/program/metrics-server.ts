@@ -33,7 +33,7 @@ export interface MetricsServer {
 }
 
 const REQUEST_MS = 10_000;
-/** Beyond it the oldest ends whose answer is made and only has to be fetched. */
+/** Beyond it the oldest ends whose answer is made and only has to be fetched, or else the oldest whose request is not there. */
 const CONNECTIONS_MAX = 100;
 /** From there on Node itself takes none, which closes them a moment later than they are ended here. */
 const CONNECTIONS_TAKEN_MAX = 2 * CONNECTIONS_MAX;
@@ -41,8 +41,9 @@ const CONNECTIONS_TAKEN_MAX = 2 * CONNECTIONS_MAX;
 const FETCH_MS = 10_000;
 /** Of what is told by POST; messages of payment providers are a few KiB. */
 const BODY_BYTES_MAX = 256 * 1_024;
-/** Of these, whose request has not come whole yet. Beyond it the oldest is closed: who opens many keeps no scraper out. */
+/** Of these, whose request has not come whole yet. Beyond it, a moment later, the oldest are closed: who opens many keeps no scraper out. */
 const UNREAD_MAX = 50;
+const UNREAD_MS = 1_000;
 /** Whoever scrapes asks once a while: more that one connection sends, Node itself refuses with 503. */
 const REQUESTS_OF_CONNECTION_MAX = 1;
 
@@ -89,13 +90,23 @@ class Connections {
   /** Oldest first, as the others. */
   readonly #unread = new Set<Socket>();
   readonly #answered = new Set<Socket>();
+  #trimming: NodeJS.Timeout | null = null;
 
   add(socket: Socket): void {
-    if (this.#unread.size >= UNREAD_MAX) this.#endOldest(this.#unread);
-    if (this.#open.size >= CONNECTIONS_MAX && !this.#endOldest(this.#answered)) return void socket.destroy();
+    if (this.#unread.size >= UNREAD_MAX) this.#trimLater();
+    const isFull = this.#open.size >= CONNECTIONS_MAX;
+    if (isFull && !this.#endOldest(this.#answered) && !this.#endOldest(this.#unread)) return void socket.destroy();
     this.#open.add(socket);
     this.#unread.add(socket);
     socket.once('close', () => this.#forget(socket));
+  }
+
+  /** Many who come at one moment have asked for something a moment later. */
+  #trimLater(): void {
+    this.#trimming ??= setTimeout(() => {
+      this.#trimming = null;
+      while (this.#unread.size > UNREAD_MAX) this.#endOldest(this.#unread);
+    }, UNREAD_MS).unref();
   }
 
   isRead(socket: Socket): void {

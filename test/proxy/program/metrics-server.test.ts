@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
 import { Gauge, Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type MetricsServer, startMetricsServer } from '../../../proxy/program/metrics-server.ts';
@@ -53,6 +54,16 @@ describe('the metrics server', () => {
       expect(new Set(statuses?.slice(1))).toEqual(new Set(statuses?.length === 1 ? [] : ['HTTP/1.1 503']));
     }
     expect(made).toBeLessThanOrEqual(answers.length);
+  });
+
+  it('answers all of many who tell something at one moment', async () => {
+    const told = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const workerData = { ...placeOf(await start(new Registry())), many: 90, told };
+    const tellers = new Worker(new URL('../../fixtures/tell-at-once.ts', import.meta.url), { workerData });
+    const answers = once(tellers, 'message');
+    // Nobody is taken before all have come and have said what they have to say.
+    Atomics.wait(told, 0, 0, 10_000);
+    expect((await answers)[0]).toEqual(Array.from({ length: 90 }, () => 'HTTP/1.1 200'));
   });
 
   it('says that it is there, and nothing else', async () => {
