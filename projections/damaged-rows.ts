@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readUndamaged } from './damaged-views.ts';
 import { openRows } from './restored-rows.ts';
+import { planIn } from './upcast-views.ts';
 import { checkpointOf, checkRows, heldTables } from './view-file.ts';
 import { viewsOfThisProgram } from './views-of-this-program.ts';
 
@@ -16,6 +17,13 @@ export function damageOfRows(path: string): string | null {
     try {
       database.exec('BEGIN');
       if (checkpointOf(database, views) !== null) checkRows(database, heldTables(database, views));
+      // Those of an earlier version may be read, too, where there is no room to make others of them.
+      const older = planIn(database, views, new Map());
+      if (older !== null)
+        checkRows(
+          database,
+          older.tables.map(({ from }) => from),
+        );
     } finally {
       database.close();
     }

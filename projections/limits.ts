@@ -13,6 +13,12 @@ export const VIEW_LIMITS = Object.freeze({
   catchUpPausePerWrite: 10,
   /** Between two tries of a write that a full disk has refused. */
   postponedPauseMs: 1_000,
+  /** Between two looks whether there is room to make views of now of those of an earlier version that serve. */
+  upcastPauseMs: 5_000,
+  /** And where there was, and it failed all the same. */
+  upcastPauseMaxMs: 600_000,
+  /** A command that reads the live views does so for so long at most, where others are to take their place. */
+  upcastReadMs: 60_000,
   /** Rows that are handed at once to the thread that writes them: a megabyte or two. */
   rowsPerPart: 2_000,
   /** Where others are left room on the disk it is looked for so often. */

@@ -5,12 +5,14 @@ import { beginAnew } from './begin-anew.ts';
 import { readUndamaged } from './damaged-views.ts';
 import { upcastInThread } from './in-views-thread.ts';
 import { areViewsOf, readFoldedThrough, readLedgerOfViews } from './known-views.ts';
+import { VIEW_LIMITS } from './limits.ts';
 import { removeViews, renameViews } from './remove-views.ts';
 import { settledFile, switchFiles } from './switched-file.ts';
 import { areVerified } from './verified-mark.ts';
 import { checkpointOf, type StoredCheckpoint } from './view-file.ts';
 import type { ViewFiles } from './view-files.ts';
 import { viewsOfThisProgram } from './views-of-this-program.ts';
+import { isWantOfRoom } from './want-of-room.ts';
 
 /** Whether the views of a file are of this program's versions; null where it has none, or they cannot be read. */
 export function areOfThisProgram(path: string): boolean | null {
@@ -38,6 +40,8 @@ type Prepared =
   | { readonly type: 'folded'; readonly path: string }
   /** The live views themselves, by the versions that they were of. */
   | { readonly type: 'upcast'; readonly from: ReadonlyMap<string, number> }
+  /** Nothing, for want of room alone: the live views are what they were, and can be read as ones of now. */
+  | { readonly type: 'unmade' }
   /** Nothing: all is folded anew, and theirs are kept for the program that has written them. */
   | { readonly type: 'kept' };
 
@@ -47,14 +51,14 @@ type OnUnmade = (reason: string) => void;
 /**
  * For the start of a gateway whose live views are another program's: what is made of them, in a thread of its own, takes their place, as that goes as far as
  * they do. Where nothing can be made of them, those that `gateway projections rebuild` of this program has folded beside them, however long ago, or those of
- * before, where the program is the one of before again. Nobody else writes to any of the files. @throws Error of the file system; where the signal is aborted
+ * before, where the program is the one of before again; and where it was for want of room alone, nothing is done. Nobody else writes to any of the files. @throws Error of the file system; where the signal is aborted
  * before, with the live views as they were
  */
 export async function takePreparedViews(files: ViewFiles, onUnmade: OnUnmade, signal: AbortSignal): Promise<Prepared> {
   // Where a start was killed that made some.
   removeViews(files.upcast);
   const from = await upcastLive(files, onUnmade, signal);
-  if (from !== null) return { type: 'upcast', from };
+  if (from !== null && from !== 'not for now') return { type: 'upcast', from };
   const candidates = isFolderLocked(files.rebuildFolder) ? [files.previous] : [files.rebuild, files.previous];
   const identity = readLedgerOfViews(files.live);
   const prepared = candidates.filter((path) => areOfThisProgram(path) === true && areViewsOf(path, identity));
@@ -63,35 +67,33 @@ export async function takePreparedViews(files: ViewFiles, onUnmade: OnUnmade, si
     switchFiles(files, path);
     return { type: 'folded', path };
   }
+  if (from !== null) return { type: 'unmade' };
   beginAnew(files.live, () => renameViews(files.live, files.previous));
   return { type: 'kept' };
 }
 
-/** A command that reads the live views does so for so long at most; where it does not end, they are folded anew. */
-const READ_MS = 60_000;
-
-/** Null where it cannot be done; then all is as it was. */
+/** Null where it cannot be done, and other words where it cannot for now; then all is as it was. A command that reads them on and on has them folded anew. */
 async function upcastLive(
   files: ViewFiles,
   onUnmade: OnUnmade,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, number> | null> {
+): Promise<ReadonlyMap<string, number> | 'not for now' | null> {
   try {
     const from = await upcastWithRoom(files, signal);
     if (from === null) return null;
     if ('notForNow' in from) {
       removeViews(files.upcast);
       onUnmade(from.notForNow);
-      return null;
+      return 'not for now';
     }
-    await settledFile(files.live, AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]));
+    await settledFile(files.live, AbortSignal.any([signal, AbortSignal.timeout(VIEW_LIMITS.upcastReadMs)]));
     switchFiles(files, files.upcast);
     return from;
   } catch (error) {
     removeViews(files.upcast);
     signal.throwIfAborted();
     onUnmade(error instanceof Error ? error.message : String(error));
-    return null;
+    return isWantOfRoom(error) ? 'not for now' : null;
   }
 }
 

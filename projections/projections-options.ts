@@ -2,7 +2,11 @@ import type { EventLog } from '../contracts/event-log.ts';
 import type { LedgerEvent } from '../contracts/events.ts';
 import type { OnTaken } from './event-fold.ts';
 import type { ParkedAccount } from './parked-accounts.ts';
+import type { OlderViews } from './view-disk.ts';
 import type { ViewSource } from './view-source.ts';
+
+/** Views that this program has just made, any or none, or those of an earlier version that it reads as they are. */
+export type FileHas = 'made' | 'any' | OlderViews;
 
 export interface ProjectionsOptions {
   readonly log: EventLog;
@@ -20,10 +24,10 @@ export interface ProjectionsOptions {
    */
   readonly isBeside?: boolean;
   /**
-   * What has to be done before the file is read, while nobody is served; whether there are views in it then that this program has
-   * just made. All rows that it leaves can be relied on. It ends with the signal.
+   * What has to be done before the file is read, while nobody is served; what is in it then. All rows that it leaves can be relied
+   * on. It ends with the signal.
    */
-  readonly prepare?: (signal: AbortSignal) => Promise<boolean>;
+  readonly prepare?: (signal: AbortSignal) => Promise<FileHas>;
   /** Accounts that an operator has parked. */
   readonly parked?: readonly ParkedAccount[];
   /** Wall-clock milliseconds since 1970, the same that `ageMs` is asked with; Date.now by default. */

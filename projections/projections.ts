@@ -10,7 +10,7 @@ import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { LogViewSource } from './log-view-source.ts';
-import type { ProjectionsOptions, ViewsFollower } from './projections-options.ts';
+import type { FileHas, ProjectionsOptions, ViewsFollower } from './projections-options.ts';
 import { TakeBack } from './take-back.ts';
 import type { StoredView } from './view.ts';
 import { ViewAge } from './view-age.ts';
@@ -81,7 +81,7 @@ export class Projections {
   static async start(options: ProjectionsOptions): Promise<Projections> {
     const projections = new Projections(options);
     if (options.prepare !== undefined) void projections.#whileOpen((ending) => projections.#startPrepared(ending));
-    else projections.#start(await projections.#restore(options.isBeside === true));
+    else projections.#start(await projections.#restore(options.isBeside === true ? 'made' : 'any'));
     return projections;
   }
 
@@ -232,11 +232,10 @@ export class Projections {
     }
   }
 
-  /** @param isKnown the file is known to have views to go on with */
-  async #restore(isKnown: boolean): Promise<StoredCheckpoint | null> {
+  async #restore(has: FileHas): Promise<StoredCheckpoint | null> {
     if (this.#disk === null) return null;
     const survey = () => this.accounts.survey();
-    return isKnown ? this.#disk.restoreKnown(survey) : this.#disk.restore(survey);
+    return has === 'made' ? this.#disk.restoreKnown(survey) : this.#disk.restore(survey, has === 'any' ? null : has);
   }
 
   /** The end breaks it off, and waits for it. */
@@ -251,7 +250,7 @@ export class Projections {
 
   async #startPrepared(ending: AbortSignal): Promise<void> {
     try {
-      const restored = await this.#restore((await this.#options.prepare?.(ending)) === true);
+      const restored = await this.#restore((await this.#options.prepare?.(ending)) ?? 'any');
       if (this.#closing === null) this.#start(restored);
     } catch (error) {
       if (this.#closing === null) this.#stop(error instanceof Error ? error : new Error(String(error)));

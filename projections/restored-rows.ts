@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { ColumnValue, StoredRows, ViewTable } from './view.ts';
+import type { ColumnValue, OlderTable, StoredRows, ViewTable } from './view.ts';
 
 type Row = readonly ColumnValue[];
 
@@ -13,25 +13,32 @@ export const openRows = (path: string): DatabaseSync => new DatabaseSync(path, {
 export class RestoredRows implements StoredRows {
   #database: DatabaseSync;
   readonly #ofAccount = new Map<ViewTable, StatementSync>();
+  #older: OlderTables | null;
+  /** The row of then that was asked for last: an account's parts are asked for one after the other. */
+  #lastOlder: { readonly from: ViewTable; readonly first: ColumnValue; readonly rows: readonly MadeRow[] } | null =
+    null;
   #onFailed: ((error: unknown) => Error) | null = null;
 
-  /** @param database in a transaction, whose snapshot they are of */
-  constructor(database: DatabaseSync) {
+  /**
+   * @param database in a transaction, whose snapshot they are of
+   * @param older where the file has tables of an earlier version: those that a table's rows are made of as they are read
+   */
+  constructor(database: DatabaseSync, older: OlderTables | null = null) {
     this.#database = database;
+    this.#older = older;
+  }
+
+  /** Whether the file is of an earlier version, and nothing of now may be written to it. */
+  get areOlder(): boolean {
+    return this.#older !== null;
   }
 
   *all<T>(table: ViewTable, decode: (values: Row) => T): Generator<T> {
     try {
-      const select = this.#select(table, `ORDER BY ${keyOf(table)}`);
-      let last: ColumnValue | undefined;
-      for (const row of select.iterate() as Iterable<unknown> as Iterable<Row>) {
-        // SQLite takes its pages for sorted: what is not where it is sought is there for nobody who asks for it alone.
-        const [first = null] = row;
-        if (last !== undefined && !isInOrder(last, first))
-          throw new Error(`a row of ${table.name} is not where its key is sought`);
-        last = first;
-        yield decode(row);
-      }
+      if (this.#older === null) for (const row of this.#inOrder(table)) yield decode(row);
+      else
+        for (const older of this.#older.get(table.name) ?? [])
+          for (const row of this.#inOrder(older.from)) for (const made of madeOf(older, row, table)) yield decode(made);
     } catch (error) {
       throw this.#failed(error);
     }
@@ -39,9 +46,7 @@ export class RestoredRows implements StoredRows {
 
   of<T>(table: ViewTable, first: ColumnValue, decode: (values: Row) => T): T[] {
     try {
-      return this.#selectOf(table)
-        .all(first)
-        .map((row) => decode(row as unknown as Row));
+      return this.#rowsOf(table, first).map(decode);
     } catch (error) {
       throw this.#failed(error);
     }
@@ -70,6 +75,13 @@ export class RestoredRows implements StoredRows {
     this.#database.prepare('SELECT count(*) FROM sqlite_schema').get();
   }
 
+  /** The same rows, in a file of now. @throws as `reopen` */
+  reopenMade(path: string): void {
+    this.#older = null;
+    this.#lastOlder = null;
+    this.reopen(path);
+  }
+
   /** Idempotent. */
   close(): void {
     this.#onFailed = null;
@@ -78,6 +90,36 @@ export class RestoredRows implements StoredRows {
 
   #failed(error: unknown): unknown {
     return this.#onFailed === null ? error : this.#onFailed(error);
+  }
+
+  *#inOrder(table: ViewTable): Generator<Row> {
+    const select = this.#select(table, `ORDER BY ${keyOf(table)}`);
+    let last: ColumnValue | undefined;
+    for (const row of select.iterate() as Iterable<unknown> as Iterable<Row>) {
+      // SQLite takes its pages for sorted: what is not where it is sought is there for nobody who asks for it alone.
+      const [first = null] = row;
+      if (last !== undefined && !isInOrder(last, first))
+        throw new Error(`a row of ${table.name} is not where its key is sought`);
+      last = first;
+      yield row;
+    }
+  }
+
+  #rowsOf(table: ViewTable, first: ColumnValue): readonly Row[] {
+    if (this.#older === null) return this.#stored(table, first);
+    const sources = this.#older.get(table.name) ?? [];
+    return sources.flatMap((older) => rowsFor(table, this.#upcast(older, first)));
+  }
+
+  #stored(table: ViewTable, first: ColumnValue): readonly Row[] {
+    return this.#selectOf(table).all(first) as unknown as readonly Row[];
+  }
+
+  #upcast(older: OlderTable, first: ColumnValue): readonly MadeRow[] {
+    const { from } = older;
+    if (this.#lastOlder?.from !== from || this.#lastOlder.first !== first)
+      this.#lastOlder = { from, first, rows: this.#stored(from, first).flatMap((row) => allMadeOf(older, row)) };
+    return this.#lastOlder.rows;
   }
 
   #selectOf(table: ViewTable): StatementSync {
@@ -94,6 +136,32 @@ export class RestoredRows implements StoredRows {
     select.setReturnArrays(true);
     return select;
   }
+}
+
+/** Of each table of now, by its name, what its rows are made of. */
+type OlderTables = ReadonlyMap<string, readonly OlderTable[]>;
+interface MadeRow {
+  readonly table: ViewTable;
+  readonly values: Row;
+}
+
+/** A row of then as rows of now, of all tables. */
+const allMadeOf = ({ to, upcast }: OlderTable, row: Row): readonly MadeRow[] =>
+  upcast === undefined ? [{ table: to, values: row }] : [...upcast(row)];
+
+const madeOf = (older: OlderTable, row: Row, table: ViewTable): readonly Row[] => rowsFor(table, allMadeOf(older, row));
+
+/** In the order of their keys, of rows with the same first column. */
+const rowsFor = (table: ViewTable, rows: readonly MadeRow[]): readonly Row[] =>
+  rows
+    .filter((made) => made.table.name === table.name)
+    .map(({ values }) => values)
+    .toSorted((one, other) => compareKeys(one.slice(1, table.keyColumns), other.slice(1, table.keyColumns)));
+
+function compareKeys(one: Row, other: Row): number {
+  const at = one.findIndex((value, index) => value !== other[index]);
+  if (at === -1) return 0;
+  return isInOrder(one[at] ?? null, other[at] ?? null) ? -1 : 1;
 }
 
 /** As SQLite sorts what keys hold: numbers by value, texts by their UTF-8 bytes; JavaScript's `<` knows UTF-16 alone. */

@@ -57,38 +57,63 @@ export function upcastViews(
   return plan.upcastFrom;
 }
 
-interface Plan {
+/** What rows of now are made of. */
+export interface UpcastPlan {
   /** Those that the file holds. */
   readonly views: readonly StoredView[];
   readonly tables: readonly OlderTable[];
   readonly upcastFrom: ReadonlyMap<string, number>;
 }
 
-function planOf(path: string, views: readonly StoredView[]): Plan | null {
+function planOf(path: string, views: readonly StoredView[]): UpcastPlan | null {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
   try {
-    if (!isOfLayout(database) || database.prepare('SELECT 1 FROM checkpoint').get() === undefined) return null;
-    const upcastFrom = new Map<string, number>();
-    const plan = { views: [] as StoredView[], tables: [] as OlderTable[], upcastFrom };
     // Where these have been upcast themselves.
-    const before = readUpcastFrom(path);
-    for (const view of views) {
-      const version = versionOf(database, view);
-      if (version === null && view.mayLack === true) continue;
-      const tables = version === null ? null : tablesOf(view, version);
-      if (tables === null || version === null) return null;
-      plan.views.push(view);
-      plan.tables.push(...tables);
-      if (version !== view.version || before.has(view.name))
-        upcastFrom.set(view.name, before.get(view.name) ?? version);
-    }
-    const read = plan.tables.map((table) => table.from);
-    if (upcastFrom.size === 0 || !read.every((table) => isThere(database, table))) return null;
-    checkRows(database, read);
+    const plan = planIn(database, views, readUpcastFrom(path));
+    if (plan !== null)
+      checkRows(
+        database,
+        plan.tables.map((table) => table.from),
+      );
     return plan;
   } finally {
     database.close();
   }
+}
+
+/** Null as `upcastViews` answers it. @param before of which versions the rows were that these were made of @throws Error of SQLite */
+export function planIn(
+  database: DatabaseSync,
+  views: readonly StoredView[],
+  before: ReadonlyMap<string, number>,
+): UpcastPlan | null {
+  if (!isOfLayout(database) || database.prepare('SELECT 1 FROM checkpoint').get() === undefined) return null;
+  const upcastFrom = new Map<string, number>();
+  const plan = { views: [] as StoredView[], tables: [] as OlderTable[], upcastFrom };
+  for (const view of views) {
+    const version = versionOf(database, view);
+    if (version === null && view.mayLack === true) continue;
+    const tables = version === null ? null : tablesOf(view, version);
+    if (tables === null || version === null) return null;
+    plan.views.push(view);
+    plan.tables.push(...tables);
+    if (version !== view.version || before.has(view.name)) upcastFrom.set(view.name, before.get(view.name) ?? version);
+  }
+  const isWhole = plan.tables.every(({ from }) => isThere(database, from));
+  return upcastFrom.size > 0 && isWhole ? plan : null;
+}
+
+/** By the name of each table of now which of those of then its rows are made of: those that are made to be it, or else all that are upcast for its view. */
+export function olderTablesOf({ views, tables }: UpcastPlan): ReadonlyMap<string, readonly OlderTable[]> {
+  return new Map(
+    views.flatMap((view) => {
+      const ofView = tables.filter(({ to }) => view.tables.includes(to));
+      return view.tables.map((table) => {
+        const own = ofView.filter(({ to }) => to === table);
+        return [table.name, own.length > 0 ? own : ofView.filter(({ upcast }) => upcast !== undefined)] as const;
+      });
+    }),
+  );
 }
 
 const tablesOf = (view: StoredView, version: number): readonly OlderTable[] | null =>

@@ -14,6 +14,15 @@ export interface UnwrittenViews {
   readonly why: string;
 }
 
+/** Views of an earlier version that are served from as they are, for want of room for others. */
+export interface OlderViews {
+  /**
+   * Makes views of now of them as soon as there is room, however long that takes; they are put in their place by what `goOver` is
+   * given, in one step. Ends with the signal. @throws nothing
+   */
+  readonly makeLater: (goOver: (move: () => void) => void, signal: AbortSignal) => Promise<void>;
+}
+
 interface ViewDiskOptions extends RestoreOptions {
   readonly path: string;
   readonly views: readonly StoredView[];
@@ -44,6 +53,8 @@ export class ViewDisk {
   /** What of the file nobody has asked for yet; null where nothing was restored. */
   #rows: RestoredRows | null = null;
   #unwritten: UnwrittenViews | null = null;
+  /** Of rows of an earlier version. */
+  #making: { readonly ending: AbortController; readonly ended: Promise<void> } | null = null;
 
   constructor(options: ViewDiskOptions) {
     this.#options = options;
@@ -58,16 +69,20 @@ export class ViewDisk {
     return this.#unwritten;
   }
 
-  /** Null where the file has no views to go on with. `survey` is for what is looked at in all rows, of one moment; both leave others their turns. */
-  async restore(survey: () => Promise<void>): Promise<StoredCheckpoint | null> {
+  /**
+   * Null where the file has no views to go on with. `survey` is for what is looked at in all rows, of one moment; both leave others their turns.
+   * @param older where its views are of an earlier version: nothing is written to them, but to those that are made of them, which come in their place
+   */
+  async restore(survey: () => Promise<void>, older: OlderViews | null = null): Promise<StoredCheckpoint | null> {
     const { path, persist, onForget, onDamaged } = this.#options;
     try {
-      const at = this.#take();
+      const at = this.#take(older !== null);
       if (at !== null && persist) {
         await survey();
         this.#rows?.endSnapshot();
       }
       this.#rows?.onFailed((error) => this.#rowsFailed(error));
+      if (older !== null) this.#make(older);
       return at;
     } catch (error) {
       const damage = whyDamaged(path, error);
@@ -80,7 +95,7 @@ export class ViewDisk {
 
   /** The same of a file that is known to have them. @throws Error where it has not */
   async restoreKnown(survey: () => Promise<void>): Promise<StoredCheckpoint> {
-    const at = this.#take();
+    const at = this.#take(false);
     if (at === null) throw new Error(`${this.#options.path} holds no views that this program could go on with`);
     await survey();
     this.#rows?.endSnapshot();
@@ -156,6 +171,8 @@ export class ViewDisk {
 
   async close({ write }: { readonly write: boolean }): Promise<void> {
     let has: CloseRequest['close'] = 'as it is';
+    this.#making?.ending.abort();
+    await this.#making?.ended;
     try {
       await this.#flush?.close({ write });
       if (write) has = 'whole';
@@ -165,9 +182,9 @@ export class ViewDisk {
     }
   }
 
-  #take(): StoredCheckpoint | null {
+  #take(areOlder: boolean): StoredCheckpoint | null {
     const { path, views } = this.#options;
-    const restored = restoreViews(path, views, this.#options);
+    const restored = restoreViews(path, views, { ...this.#options, areOlder });
     if (restored === null) return null;
     this.#rows = restored.rows;
     this.#options.assertRead(restored.at.checkpoint);
@@ -189,7 +206,34 @@ export class ViewDisk {
     });
   }
 
+  #make({ makeLater }: OlderViews): void {
+    const ending = new AbortController();
+    this.#making = { ending, ended: makeLater((move) => this.#goOver(move), ending.signal) };
+  }
+
+  /** What was written meanwhile is nothing: what has changed since they were read is written next. @throws as `moveFrom`; then all is as it was */
+  #goOver(move: () => void): void {
+    const { path, onFailed } = this.#options;
+    const rows = this.#rows;
+    if (rows?.areOlder !== true) throw new Error(`${path} is not read as views of an earlier version any more`);
+    assertRoomToSwitch(path);
+    rows.pause();
+    try {
+      move();
+    } catch (error) {
+      rows.reopen(path);
+      throw error;
+    }
+    try {
+      rows.reopenMade(path);
+    } catch (error) {
+      onFailed(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
   #openStore(keep: boolean): ViewStore {
+    if (this.#rows?.areOlder === true)
+      throw new ViewsNotWrittenError({ message: OF_EARLIER_VERSION, mayPass: true, isFull: true });
     const { path, views, keepFreeBytes, onFailed } = this.#options;
     return ViewStore.open({ path, views, keep, keepFreeBytes, onDied: onFailed });
   }
@@ -211,6 +255,8 @@ export class ViewDisk {
     }
   }
 }
+
+const OF_EARLIER_VERSION = 'they are of an earlier version, and there is no room to make ones of this one of them';
 
 /** Rows that cannot be read, for want of room beside their file, would end the views that serve. */
 function assertRoomToSwitch(path: string): void {

@@ -121,6 +121,11 @@ export function checkpointOf(database: DatabaseSync, views: readonly StoredView[
   if (!isOfLayout(database)) return null;
   if (!views.every((view) => isStored(database, view) || (view.mayLack === true && versionOf(database, view) === null)))
     return null;
+  return checkpointIn(database);
+}
+
+/** The same of a file of this layout, whatever the versions of its views; null where nothing is folded in it. */
+export function checkpointIn(database: DatabaseSync): StoredCheckpoint | null {
   const row = database.prepare('SELECT feed, checkpoint FROM checkpoint').get();
   if (row === undefined) return null;
   const current = database.prepare('SELECT at_ms FROM known_current').get();

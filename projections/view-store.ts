@@ -3,11 +3,14 @@ import { Worker } from 'node:worker_threads';
 import { isBusy, isFull, mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import { markOpen } from './closed-mark.ts';
+import { readUpcastFrom } from './known-views.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { openRows, RestoredRows } from './restored-rows.ts';
+import { olderTablesOf, planIn, type UpcastPlan } from './upcast-views.ts';
 import type { StoredView, ViewRow } from './view.ts';
 import {
   type Batch,
+  checkpointIn,
   checkpointOf,
   checkRows,
   clearing,
@@ -187,6 +190,8 @@ export interface RestoreOptions {
   readonly source: string;
   /** Whether all of its rows can be relied on was asked before; else it is asked here, unless the file was closed whole. */
   readonly isChecked?: boolean;
+  /** The file is of an earlier version: its rows are made ones of now as they are read. */
+  readonly areOlder?: boolean;
 }
 
 /** Views that have their rows from a file. */
@@ -201,33 +206,50 @@ interface Restored {
  * Restores views from the file, as of one moment; null, and nothing is restored, where the file does not hold all of them
  * in their present version (or has never held those that it may lack), fed by that source. A missing file is an empty one;
  * nothing is written. @throws Error when the file is no database, its rows are not of one moment, or one that is read now
- * is not of its form
+ * is not of its form; where it is to be of an earlier version, and nothing can be made of that
  */
 export function restoreViews(path: string, views: readonly StoredView[], options: RestoreOptions): Restored | null {
   const database = openReadOnly(path);
   if (database === null) return null;
-  const rows = new RestoredRows(database);
-  let at: StoredCheckpoint | null = null;
+  let restored: Restored | null = null;
   try {
     // One snapshot, for a gateway may write beside a command that reads.
     database.exec('BEGIN');
-    at = restoreFrom(database, rows, { views, isChecked: wasClosedWhole(path), ...options });
-    return at === null ? null : { at, rows };
+    restored =
+      options.areOlder === true
+        ? restoreOlder(database, planFor(path, database, views), options)
+        : restoreFrom(database, { views, isChecked: wasClosedWhole(path), ...options });
+    return restored;
   } finally {
-    if (at === null) rows.close();
+    if (restored === null && database.isOpen) database.close();
   }
+}
+
+function planFor(path: string, database: DatabaseSync, views: readonly StoredView[]): UpcastPlan {
+  const plan = planIn(database, views, readUpcastFrom(path));
+  if (plan === null) throw new Error('nothing of now can be made of its rows');
+  return plan;
+}
+
+/** Looked at before (damaged-rows.ts). */
+function restoreOlder(database: DatabaseSync, plan: UpcastPlan, { source }: RestoreOptions): Restored {
+  const at = checkpointIn(database);
+  if (at?.source !== source) throw new Error(`its rows are fed by another source than ${source}`);
+  const rows = new RestoredRows(database, olderTablesOf(plan));
+  for (const view of plan.views) view.restore(rows);
+  return { at, rows };
 }
 
 function restoreFrom(
   database: DatabaseSync,
-  rows: RestoredRows,
   { views, source, isChecked }: RestoreOptions & { readonly views: readonly StoredView[] },
-): StoredCheckpoint | null {
+): Restored | null {
   const at = checkpointOf(database, views);
   if (at === null || at.source !== source) return null;
   if (isChecked !== true) checkRows(database, heldTables(database, views));
+  const rows = new RestoredRows(database);
   for (const view of views) if (isStored(database, view)) view.restore(rows);
-  return at;
+  return { at, rows };
 }
 
 function openReadOnly(path: string): DatabaseSync | null {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { orAborted } from '../ledger/or-aborted.ts';
 import { TIMING, type Timing } from '../ledger/timing.ts';
 
 /** Between two tries; each waits three times as long as the one before: all of them are some four hours. */
@@ -8,6 +9,8 @@ const TRIES_MAX = 9;
 const LOOK_MS = 5_000;
 
 interface ViewsRenewalParts {
+  /** Before, nothing can be gone over to. */
+  readonly whenRenewable: Promise<void>;
   /** Of which versions the rows are that the live views were made of; nothing where all were folded. @throws Error of SQLite */
   readonly upcastFrom: () => ReadonlyMap<string, number>;
   /** Whether a command rebuilds the views already. */
@@ -49,6 +52,8 @@ export class ViewsRenewal {
   async #work(): Promise<void> {
     const { logger, timing: { pause } = TIMING } = this.#parts;
     const { signal } = this.#ending;
+    await orAborted(this.#parts.whenRenewable, signal).catch(() => undefined);
+    if (signal.aborted) return;
     for (let tries = 1; tries <= TRIES_MAX; tries++) {
       const reason = await this.#try(pause);
       if (signal.aborted || reason === null) return;

@@ -12,6 +12,10 @@ type Files = Pick<ViewFiles, 'live' | 'rebuild'>;
 export const bytesToRebuild = ({ live, rebuild }: Files): number =>
   Math.max(0, 2 * rowsBytes(live) - madeBytes(rebuild)) + VIEW_LIMITS.roomAheadBytes;
 
+/** And those that are made of live ones of an earlier version: once, and once more for what they have to be written by then. */
+export const bytesToUpcast = ({ live }: Pick<ViewFiles, 'live'>): number =>
+  2 * rowsBytes(live) + VIEW_LIMITS.roomAheadBytes;
+
 /** And where one view alone is switched, beyond what is made: the rows of the others come by one transaction, too. */
 export const bytesToKeepOthers = ({ live, rebuild }: Files): number =>
   Math.max(rowsBytes(live), rowsBytes(rebuild)) + VIEW_LIMITS.roomAheadBytes;

@@ -38,6 +38,8 @@ import { upcastViews } from '../../projections/upcast-views.ts';
 import { markVerified } from '../../projections/verified-mark.ts';
 import type { StoredView, ViewTable } from '../../projections/view.ts';
 import { type ViewFiles, viewFilesOf } from '../../projections/view-files.ts';
+import { restoreViews } from '../../projections/view-store.ts';
+import { viewsOfThisProgram } from '../../projections/views-of-this-program.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { toVersion6 } from '../fixtures/ledger/older-views.ts';
 import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
@@ -121,6 +123,23 @@ async function folder() {
 /** Each view's rows and where they stand, without what a file alone has. */
 const rowsOf = (path: string): string[] =>
   dump(path).filter((row) => !/^(written|known_current|upcast_from) /.test(row));
+
+/** All rows, and those of each account, as views of now are given them. */
+function restoredFrom(path: string, areOlder: boolean) {
+  const restored = restoreViews(path, viewsOfThisProgram(), { source: 'log', areOlder });
+  assert(restored !== null);
+  const { at, rows } = restored;
+  const found = viewsOfThisProgram()
+    .flatMap(({ tables }) => tables)
+    .map((table) => {
+      const all = [...rows.all(table, (row) => [...row])];
+      const firsts = [...new Set(all.map(([first = null]) => first))];
+      return [table.name, all, firsts.map((first) => rows.of(table, first, (row) => [...row]))] as const;
+    });
+  rows.close();
+  expect(found.filter(([, all]) => all.length > 0).length).toBeGreaterThan(4);
+  return { at, found };
+}
 
 const alter = (path: string, sql: string): void => {
   const database = new DatabaseSync(path);
@@ -230,7 +249,7 @@ describe('views of an earlier version', () => {
   });
 
   it.runIf(canMount)(
-    'are kept for their program where the disk has no room for what would be made of them',
+    'stay where they are where the disk has no room for what would be made of them, and are read the same as that',
     async () => {
       const { files } = await folder();
       const disk = smallDisk(2_048);
@@ -239,9 +258,17 @@ describe('views of an earlier version', () => {
       cpSync(files.live, onDisk.live);
       disk.leaveFree(160 * 1_024);
       const told: string[] = [];
-      expect(await prepare(onDisk, (reason) => told.push(reason))).toEqual({ type: 'kept' });
-      expect(told).toEqual([expect.stringMatching(/disk is full|disk I\/O error/)]);
-      expect([dump(onDisk.previous), existsSync(onDisk.upcast)]).toEqual([dump(files.live), false]);
+      const read = restoredFrom(onDisk.live, true);
+      for (const starts of [1, 2]) {
+        expect(await prepare(onDisk, (reason) => told.push(reason))).toEqual({ type: 'unmade' });
+        expect(told).toHaveLength(starts);
+        expect(told.at(-1)).toMatch(/disk is full|disk I\/O error/);
+        expect(dump(onDisk.live)).toEqual(dump(files.live));
+        expect([existsSync(onDisk.previous), existsSync(onDisk.upcast)]).toEqual([false, false]);
+      }
+      disk.clear();
+      expect(await prepare(onDisk)).toMatchObject({ type: 'upcast' });
+      expect(read).toEqual(restoredFrom(onDisk.live, false));
     },
   );
 

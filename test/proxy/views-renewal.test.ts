@@ -15,6 +15,7 @@ function renewed(
   const lines: Record<string, unknown>[] = [];
   const tries: AbortSignal[] = [];
   const renewal = new ViewsRenewal({
+    whenRenewable: Promise.resolve(),
     upcastFrom: () => {
       if (broken.reads-- > 0) throw new Error('too many open files');
       return views;

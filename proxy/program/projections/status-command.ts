@@ -9,6 +9,7 @@ import { readUndamaged } from '../../../projections/damaged-views.ts';
 import { type AsideFacts, readViewsFacts, type ViewsFacts } from '../../../projections/rebuild/views-facts.ts';
 import { areVerified } from '../../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
+import { viewsOfThisProgram } from '../../../projections/views-of-this-program.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { type CommandContext, configurationOf, withReadLogIfThere } from '../command-context.ts';
 import { fittingTable, show } from '../show.ts';
@@ -94,7 +95,7 @@ async function statusOf(log: ReadableLog | null, data: string, nowMs: number): P
       ...{ file: one.file, state, ...facts, position },
       views: views.map((view) => ({
         ...view,
-        state: isServing && view.upcastFrom !== null ? servingOlder(view, isRebuilding) : state,
+        state: (isServing ? servingOlder(view, isRebuilding) : null) ?? state,
       })),
       lag: lag && { events: lag.events, seconds: Math.round(lagMs(lag, nowMs) / 1_000) },
       eventsPerS:
@@ -109,8 +110,13 @@ async function statusOf(log: ReadableLog | null, data: string, nowMs: number): P
   };
 }
 
-const servingOlder = ({ version, upcastFrom }: ViewsFacts['views'][number], isRebuilding: boolean) =>
-  `serving version ${upcastFrom}, ${isRebuilding ? `rebuilding ${version}` : `${version} not rebuilt`}` as const;
+/** Null where it is served from as it is folded. */
+function servingOlder({ name, version, upcastFrom }: ViewsFacts['views'][number], isRebuilding: boolean) {
+  const now = viewsOfThisProgram().find((view) => view.name === name)?.version ?? version;
+  if (version < now) return `serving version ${version}, ${now} not made` as const;
+  if (upcastFrom === null) return null;
+  return `serving version ${upcastFrom}, ${isRebuilding ? `rebuilding ${version}` : `${version} not rebuilt`}` as const;
+}
 
 /** Views that are made anew are written every 15 seconds. */
 const RATE_OLD_MS = 30_000;

@@ -192,12 +192,18 @@ function deskOf({ options, projections }: OpenedGateway): OperatorDesk {
   });
 }
 
-function renewalOf({ options }: OpenedGateway): ViewsRenewal | null {
+function renewalOf({ options, renewable }: OpenedGateway): ViewsRenewal | null {
   const { configuration, logger, rebuildViews: rebuild } = options;
   if (rebuild === undefined || configuration.projections.source !== 'log') return null;
   const { live, rebuildFolder } = viewFilesOf(configuration.data);
   const isUnderWay = (): boolean => isFolderLocked(rebuildFolder);
-  return new ViewsRenewal({ upcastFrom: () => readUpcastFrom(live), isUnderWay, rebuild, logger });
+  return new ViewsRenewal({
+    whenRenewable: renewable,
+    upcastFrom: () => readUpcastFrom(live),
+    isUnderWay,
+    rebuild,
+    logger,
+  });
 }
 
 const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): Drains =>

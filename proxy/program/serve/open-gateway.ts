@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import { noteProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { makeFolders } from '../../../ledger/folder-owner.ts';
 import { keepPrefix } from '../../../ledger/identity/stream-prefix.ts';
@@ -18,8 +17,9 @@ import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { readParked } from '../../../projections/parked-accounts.ts';
 import { areOfThisProgram, takePreparedViews } from '../../../projections/prepared-views.ts';
 import { Projections } from '../../../projections/projections.ts';
-import type { ViewsFollower } from '../../../projections/projections-options.ts';
+import type { FileHas, ViewsFollower } from '../../../projections/projections-options.ts';
 import { finishSwitch } from '../../../projections/switched-file.ts';
+import { upcastLater } from '../../../projections/upcast-later.ts';
 import { type ViewFiles, viewFilesOf } from '../../../projections/view-files.ts';
 import { viewSourceOf } from '../../../projections/view-source-of.ts';
 import { wasClosedWhole } from '../../../projections/was-closed-whole.ts';
@@ -41,6 +41,8 @@ export interface OpenedGateway {
   readonly journal: Journal;
   readonly ledgerWatch: LedgerWatch;
   readonly projections: Projections;
+  /** Resolves when the views can be rebuilt beside those that are served: not while those cannot be written, for they are of an earlier version. */
+  readonly renewable: Promise<void>;
   readonly provider: PaymentProvider;
   /** Whether the event log is there: told by it and by who appends and reads, asked by all. */
   readonly breaker: LogBreaker;
@@ -82,13 +84,16 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   const ledgerWatch = await startLedgerWatch(options, opened);
   // A generation that has begun has put away by now what was of the one before.
   const isOthers = readsLog && areOfThisProgram(views) === false;
+  const renewable = Promise.withResolvers<void>();
   const projections = await Projections.start({
     log,
     // However many accounts there are: whoever asks whether the process lives has an answer meanwhile, and nobody else has.
     prepare: async (signal) => {
-      const has = isOthers && (await prepareViews(files, logger, signal));
+      const has = isOthers ? await prepareViews(files, options, renewable, signal) : 'any';
       // Also what has just come into their place: it may be of a command that was killed.
-      return (await haveWholeRows(views, { onDamaged, signal })) && has;
+      const areWhole = await haveWholeRows(views, { onDamaged, signal });
+      if (typeof has === 'string' || !areWhole) renewable.resolve();
+      return areWhole ? has : 'any';
     },
     source: await viewSourceOf(configuration, {
       log,
@@ -114,7 +119,10 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
     return setHiddenAside(log, projections, logger);
   });
   const provider = await paymentProviderOf(configuration, { log, clock: options.clock });
-  return { hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, provider, breaker, probe };
+  return {
+    ...{ hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, provider, breaker, probe },
+    renewable: renewable.promise,
+  };
 }
 
 /**
@@ -138,8 +146,13 @@ async function haveWholeRows(
 
 type OnDamaged = (reason: string, file: string | null) => void;
 
-/** Whether there are views to go on with. */
-async function prepareViews(files: ViewFiles, logger: Logger, signal: AbortSignal): Promise<boolean> {
+/** @param renewable resolved once the live views are made of those of before */
+async function prepareViews(
+  files: ViewFiles,
+  { logger, configuration }: GatewayOptions,
+  renewable: PromiseWithResolvers<void>,
+  signal: AbortSignal,
+): Promise<FileHas> {
   const onUnmade = (reason: string): void =>
     logger.error({ reason }, 'views.db is of an earlier version, and cannot be made one of this');
   const prepared = await takePreparedViews(files, onUnmade, signal);
@@ -153,12 +166,19 @@ async function prepareViews(files: ViewFiles, logger: Logger, signal: AbortSigna
       { prepared: prepared.path },
       'views.db is of another version: what was made of this one takes its place',
     );
-  if (prepared.type === 'upcast')
+  const onMade = (from: ReadonlyMap<string, number>): void =>
     logger.warn(
-      { versions: Object.fromEntries(prepared.from) },
+      { versions: Object.fromEntries(from) },
       'views.db is of an earlier version: it is served from, read as one of this, until the views are rebuilt beside it',
     );
-  return prepared.type !== 'kept';
+  if (prepared.type === 'upcast') onMade(prepared.from);
+  if (prepared.type !== 'unmade') return prepared.type === 'kept' ? 'any' : 'made';
+  logger.warn('views.db is served from as it is, and not written until there is room for one of this version');
+  const made = (from: ReadonlyMap<string, number>): void => {
+    onMade(from);
+    renewable.resolve();
+  };
+  return upcastLater({ files, dataFolder: configuration.data, onUnmade, onMade: made });
 }
 
 /** Views that read the log itself are those who see whether it can be read. */
