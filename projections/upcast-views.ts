@@ -29,7 +29,8 @@ export function upcastViews(
   makeFolders(dirname(to));
   const identity = readLedgerOfViews(from);
   if (identity !== null) writeLedgerOfViews(to, identity);
-  const database = new DatabaseSync(to);
+  // A command that looks at it meanwhile is waited for.
+  const database = new DatabaseSync(to, { timeout: 5_000 });
   try {
     prepareFile(database, views);
     // A log of all rows beside them would take their room twice; what is not made whole is removed.
