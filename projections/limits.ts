@@ -29,7 +29,7 @@ export const VIEW_LIMITS = Object.freeze({
   roomToSwitchBytes: 1_024 ** 2,
   /** Rows that are encoded in one turn of the event loop, so that a flush never delays requests. */
   rowsPerTurn: 16,
-  /** Events that are folded in one turn of the event loop, and restored accounts that are looked at: a tenth of a millisecond or two. */
+  /** Events that are folded in one turn of the event loop, and restored accounts that are looked at. */
   foldsPerTurn: 16,
   /** The longest pause between two looks for a log that is away. The looking itself ends with `close`. */
   contactPauseMaxMs: 2_000,

@@ -124,11 +124,11 @@ export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAcco
   if (wanted === NO_PLAN) return [ended(current, 'cancelled', nowMs)];
   const againAtMs = unansweredUntil(state.billing);
   const isUnpaid = againAtMs === null || isGivenUp(state.billing);
-  if (due !== null && nowMs >= due.graceUntilMs && isUnpaid) return [ended(current, 'unpaid', nowMs)];
+  const isGraceOver = due !== null && nowMs >= due.graceUntilMs;
+  if (isGraceOver && isUnpaid) return [ended(current, 'unpaid', nowMs)];
   if (openAttempts(payments).some(({ kind }) => kind === 'renewal')) return [];
   // What was declined is tried again with what is saved since: past the grace by this look, or not any more.
-  const notBegun =
-    due !== null && nowMs >= due.graceUntilMs && isDeclined(state.billing) ? [ended(current, 'unpaid', nowMs)] : [];
+  const notBegun = isGraceOver && isDeclined(state.billing) ? [ended(current, 'unpaid', nowMs)] : [];
   if (state.suspended !== null) return notBegun;
   if (due !== null && nowMs < (due.nextAttemptAtMs ?? againAtMs ?? Number.POSITIVE_INFINITY)) return [];
   const listed = newestPlan(catalog, wanted, state.organization.product);
