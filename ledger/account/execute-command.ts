@@ -10,8 +10,15 @@ import { decideAs } from './authorize.ts';
 import type { AccountCommand, CommandRefusal } from './commands.ts';
 import { type AccountSnapshot, loadAccount } from './load-account.ts';
 
+/** Appends without an answer, or refused by a log that is away. */
 const ATTEMPTS_MAX = 10;
+/**
+ * Appends that others came before: on an account that a busy gateway writes to all the time each has a chance, and on a slow
+ * machine a small one.
+ */
+const CONFLICTS_MAX = 30;
 const BACKOFF_MS = 20;
+const BACKOFF_MAX_MS = 200;
 
 export type CommandResult =
   | {
@@ -137,7 +144,7 @@ async function decideAndAppend(
   { command, actor, recording }: Given,
   source: AccountSource,
 ): Promise<CommandResult> {
-  for (let attempt = 1; ; ) {
+  for (let attempt = 1, conflicts = 0; ; ) {
     const { state: before, revision } = source.read();
     const decision = decideAs(actor, command(), before);
     if ('type' in decision) return decision;
@@ -155,16 +162,16 @@ async function decideAndAppend(
         const { lastRevision, position } = outcome;
         return { type: 'done', events: decision, before, after: revision, revision: lastRevision, position };
       }
-      if (attempt >= ATTEMPTS_MAX) throw new ConflictsError(accountId, attempt);
       if (outcome.type === 'conflict') break;
       await backOff(attempt, source.timing);
     }
+    conflicts++;
+    if (conflicts >= CONFLICTS_MAX) throw new ConflictsError(accountId, conflicts);
     // The first conflict only says that something is new.
-    if (attempt > 1) await backOff(attempt, source.timing);
-    attempt++;
+    if (conflicts > 1) await backOff(conflicts, source.timing);
     await source.catchUp();
   }
 }
 
 const backOff = (attempt: number, { pause, random }: Timing): Promise<void> =>
-  pause(BACKOFF_MS * attempt * (0.5 + random() / 2));
+  pause(Math.min(BACKOFF_MS * attempt, BACKOFF_MAX_MS) * (0.5 + random() / 2));

@@ -208,7 +208,7 @@ describe('gateway exception approve and drop --all', () => {
     anotherWriterBefore(() => true);
     const args = ['--config', program.file, 'exception', 'drop', ...all];
     expect(await runGatewayProgram(program.context, args)).toBe(EXIT.refused);
-    expect(program.warned).toBe('gateway: account acct_ada: 10 attempts conflicted with other writers; try again\n');
+    expect(program.warned).toBe('gateway: account acct_ada: 30 attempts conflicted with other writers; try again\n');
   });
 
   it('say how many they have ended where they cannot go on, and end the others when they are run again', async () => {

@@ -188,11 +188,13 @@ export class PlainPlans {
     const againMs = bill === null ? null : this.#unanswered(bill);
     if (bill !== null && nowMs >= bill.graceMs && (againMs === null || this.#isGivenUp(bill)))
       return this.#end('nothing');
-    if (this.#isSuspended || this.#all().some((one) => one.kind === 'renewal' && isOpen(one))) return 'nothing';
+    if (this.#all().some((one) => one.kind === 'renewal' && isOpen(one))) return 'nothing';
+    const isOver = bill !== null && nowMs >= bill.graceMs && this.#isDeclined(bill);
+    if (this.#isSuspended) return isOver ? this.#end('nothing') : 'nothing';
     const said = bill?.notBeforeMs ?? 0;
     if (!isAskedFor && nowMs < (said === NEVER ? (againMs ?? NEVER) : said)) return 'nothing';
     const wanted = this.#sold.find((one) => one.id === name);
-    if (wanted === undefined) return 'nothing';
+    if (wanted === undefined) return isOver ? this.#end('nothing') : 'nothing';
     const again = bill !== null && nowMs < bill.toMs ? bill : null;
     const { fromMs, toMs } = again ?? monthFrom(has.bornMs, nowMs);
     const period = { plan: name, fromMs, toMs };
@@ -221,6 +223,12 @@ export class PlainPlans {
     // Nobody has asked the card that there is by now.
     if (this.#attempts.isOfOldCard(newest)) return 0;
     return newest.state === 'abandoned' ? newest.startedMs + waitAfter(bill) : null;
+  }
+
+  /** Nobody waits any longer for a card that was saved since, where that is not asked for anything. */
+  #isDeclined(bill: PlainBill): boolean {
+    const newest = this.#newest(bill.fromMs);
+    return newest?.state === 'failed' && newest.period?.plan === this.#billed(bill);
   }
 
   /** The fourth time without a word is as good as a no, once there is no time left. */
