@@ -23,7 +23,7 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   if (known !== undefined) return sameAmount(known.amount, amount, refundId);
   if (isTaken(state, refundId)) return idTaken(refundId);
   const refunded = refundedOf(state.billing, attempt);
-  const tooMuch = boundedBy(state, attempt, amount, attempt.price - refunded);
+  const tooMuch = boundedBy(state, attempt, command, attempt.price - refunded);
   if (tooMuch !== null) return tooMuch;
   const event = { paymentId, refundId, amount, refundedAt: instant(refundedAtMs), reason };
   const revoked = revoke(state, attempt, { ...command, id: refundId, cause: 'refund', before: microUsd(refunded) });
@@ -62,7 +62,7 @@ export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAc
   const known = attempt.disputes.find((one) => one.disputeId === disputeId);
   if (known !== undefined) return sameAmount(known.amount, amount, disputeId);
   if (isTaken(state, disputeId)) return idTaken(disputeId);
-  const tooMuch = boundedBy(state, attempt, amount, attempt.price);
+  const tooMuch = boundedBy(state, attempt, command, attempt.price);
   if (tooMuch !== null) return tooMuch;
   const event = { paymentId, disputeId, amount, openedAt: instant(openedAtMs), reason };
   const revoked = revoke(state, attempt, { ...command, id: disputeId, cause: 'dispute', before: microUsd(0n) });
@@ -72,19 +72,20 @@ export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAc
 
 /**
  * No more goes back than was paid. Whoever writes it down by hand refunds nothing that a dispute has, or had for good, and the other
- * way round; a provider may well do both, and has: of it only what is of one kind is compared, and the credits are taken once.
+ * way round, whoever took the payment; a provider may well do both, and has: of what it tells, without a reason, only what is of one kind is
+ * compared, and the credits are taken once.
  *
  * @param left for what a provider tells of
  */
 function boundedBy(
   { billing }: OpenAccount,
   attempt: PaymentAttempt,
-  amount: MicroUsd,
+  { amount, reason }: Pick<CommandOf<'RecordRefund'>, 'amount' | 'reason'>,
   left: bigint,
 ): CommandRefusal | null {
-  const { paymentId, provider, price } = attempt;
+  const { paymentId, price } = attempt;
   const [refunded, disputed] = [refundedOf(billing, attempt), disputedOf(attempt)];
-  const most = provider === MANUAL ? price - refunded - disputed : left;
+  const most = reason === undefined ? left : price - refunded - disputed;
   if (amount > 0n && amount <= most) return null;
   const usd = (micro: bigint): string => formatUsd(microUsd(micro));
   return commandRefused(

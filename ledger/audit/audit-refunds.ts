@@ -16,7 +16,7 @@ export function takeRefund(books: AccountBooks, refunded: RefundedData, event: S
   const before = refundedOf(books, attempt);
   const after = before + BigInt(amount);
   attempt.refunds.set(refundId, BigInt(amount));
-  const most = (attempt.provider === BY_HAND ? attempt.price - inDispute(attempt) : attempt.price) - before;
+  const most = (isByHand(attempt, refunded) ? attempt.price - inDispute(attempt) : attempt.price) - before;
   if (amount === '0' || BigInt(amount) > most)
     tell(books, `${refundId}: refunds of ${paymentId}`, amount, `at most ${most}`, 'micro-USD');
   const part = partOf(attempt, after) - partOf(attempt, before);
@@ -30,7 +30,7 @@ export function takeDispute(books: AccountBooks, disputed: DisputedData, event: 
   tellWithoutReason(books, attempt, disputeId, disputed);
   if (books.returned.has(disputeId)) tell(books, `${disputeId}: disputed twice`);
   if (amount === '0') tell(books, `${disputeId}: a dispute about nothing`);
-  const others = attempt.provider === BY_HAND ? refundedOf(books, attempt) + inDispute(attempt) : 0n;
+  const others = isByHand(attempt, disputed) ? refundedOf(books, attempt) + inDispute(attempt) : 0n;
   const most = attempt.price - others;
   if (BigInt(amount) > most)
     tell(books, `${disputeId}: the dispute of ${paymentId}`, amount, `at most ${most}`, 'micro-USD');
@@ -70,7 +70,11 @@ export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData
   books.following = all.reduceRight<OwnFollowing | null>((then, one) => ({ ...one, then }), null);
 }
 
-/** What a provider tells of may be a refund and a dispute of the same money; by hand it is written down once. */
+/** What a provider tells of may be a refund and a dispute of the same money; by hand, with a reason, it is written down once, whoever was paid. */
+const isByHand = ({ provider }: OwnAttempt, { reason = null }: Pick<RefundedData, 'reason'>): boolean =>
+  provider === BY_HAND || reason !== null;
+
+/** Who takes what is paid by hand. Of before then nobody was asked why. */
 const BY_HAND = 'manual';
 
 /** Whoever writes it down by hand says why; those of before were not asked. */

@@ -266,7 +266,7 @@ describe('auto-reload', () => {
 
   test('is paused where what it has bought goes back, once: it would be bought again and again', () => {
     const bought = lived(low, reload('r1'), pay('r1', 15_000_000));
-    const SAID = { paymentId: paymentId('pi_r1'), reason: 'x', actor: 'operator', nowMs: NOW };
+    const SAID = { paymentId: paymentId('pi_r1'), actor: 'payments', nowMs: NOW };
     const refund: AccountCommand = {
       type: 'RecordRefund',
       refundId: 're_1',

@@ -10,7 +10,11 @@ const CENT = 10_000;
 const which = fc.nat({ max: 1_000 });
 const isNew = fc.constantFrom(true, true, true, false);
 const provider = fc.constantFrom('stripe', 'stripe', 'stripe', 'stripe', 'manual');
-const ACTOR = { reason: 'told', actor: 'payments' } as const;
+const ACTOR = { actor: 'payments' } as const;
+const BY_HAND = { reason: 'told', actor: 'operator' } as const;
+export const endedBy = fc.constantFrom({}, { endedBy: 'operator' as const });
+/** A provider gives no reason. */
+const isByHand = fc.constantFrom(true, true, false);
 const BY = { by: 'owner@example.com' } as const;
 
 const attemptsOf = ({ attempts }: RealAccount): PaymentAttempt[] => attempts;
@@ -110,12 +114,13 @@ export const paymentMoves = [
     const id = attemptOf(account, of.which)?.attemptId ?? unknown;
     return [{ type: of.type, attemptId: id, reason: 'expired', nowMs: account.nowMs }];
   }),
-  move(2, 'refund', { which, isNew, percent: fc.integer({ min: 0, max: 101 }) }, (of, account) => {
+  move(2, 'refund', { which, isNew, isByHand, percent: fc.integer({ min: 0, max: 101 }) }, (of, account) => {
     const attempt = oneOf(paidOf(account), of.which);
     const refundId = of.isNew ? `back${account.next()}` : `back${of.which % 8}`;
     const amount = microUsd(((attempt?.price ?? 100n) * BigInt(of.percent)) / 100n);
     const what = { paymentId: attempt?.paymentId ?? paymentId('unknown'), refundId, amount };
-    return [{ type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...ACTOR, nowMs: account.nowMs }];
+    const said = of.isByHand ? BY_HAND : ACTOR;
+    return [{ type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...said, nowMs: account.nowMs }];
   }),
   move(
     1,
@@ -131,16 +136,17 @@ export const paymentMoves = [
           refundId: `back${account.next()}`,
           amount: microUsd((price * BigInt(percent)) / 100n + 1n),
         };
-        return { type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...ACTOR, nowMs: account.nowMs };
+        return { type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...BY_HAND, nowMs: account.nowMs };
       });
     },
   ),
-  move(2, 'dispute', { which, isNew, percent: fc.constantFrom(100, 100, 40, 130, 0) }, (of, account) => {
+  move(2, 'dispute', { which, isNew, isByHand, percent: fc.constantFrom(100, 100, 40, 130, 0) }, (of, account) => {
     const attempt = oneOf(paidOf(account), of.which);
     const disputeId = of.isNew ? `back${account.next()}` : `back${of.which % 8}`;
     const amount = microUsd(((attempt?.price ?? 100n) * BigInt(of.percent)) / 100n);
     const what = { paymentId: attempt?.paymentId ?? paymentId('unknown'), disputeId, amount };
-    return [{ type: 'RecordDispute', ...what, openedAtMs: account.nowMs, ...ACTOR, nowMs: account.nowMs }];
+    const said = of.isByHand ? BY_HAND : ACTOR;
+    return [{ type: 'RecordDispute', ...what, openedAtMs: account.nowMs, ...said, nowMs: account.nowMs }];
   }),
   move(3, 'close a dispute', { which, isWon: fc.boolean() }, (of, account) => {
     const { payments } = account.open.billing;
@@ -152,7 +158,7 @@ export const paymentMoves = [
     if (id !== null && paidBy(payments, paid) === undefined) return [];
     const outcome = of.isWon ? 'won' : 'lost';
     const what = { paymentId: paid, disputeId, outcome, closedAtMs: account.nowMs } as const;
-    return [{ type: 'CloseDispute', ...what, ...ACTOR, nowMs: account.nowMs }];
+    return [{ type: 'CloseDispute', ...what, ...BY_HAND, nowMs: account.nowMs }];
   }),
   move(2, 'set up auto-reload', { threshold: fc.constantFrom(300_000, 600_000) }, ({ threshold }, account) => [
     {

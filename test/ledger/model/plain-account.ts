@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { lostOrOpen } from './plain-attempts.ts';
+import { lostOrOpen, type PlainAttempt } from './plain-attempts.ts';
 import { isOver, least, type PlainGrant, type PlainPart, takeFor, type Verdict } from './plain-grants.ts';
 import { type Of, PlainMoney } from './plain-money.ts';
 import { PlainPayments } from './plain-payments.ts';
@@ -251,13 +251,13 @@ export class PlainAccount extends PlainMoney {
     return 'done';
   }
 
-  #refund({ paymentId, refundId, amount, nowMs }: Of<'RecordRefund'>): Verdict {
+  #refund({ paymentId, refundId, amount, reason, nowMs }: Of<'RecordRefund'>): Verdict {
     const attempt = this.payments.paidBy(paymentId);
-    if (attempt === undefined) return 'refused';
+    if (attempt === undefined || isUnsaid(attempt, reason)) return 'refused';
     const known = attempt.refunds[refundId];
     if (known !== undefined) return known === amount ? 'nothing' : 'refused';
     const before = this.#refunded(attempt.refunds);
-    const disputed = attempt.provider === 'manual' ? lostOrOpen(attempt) : 0n;
+    const disputed = reason === undefined ? 0n : lostOrOpen(attempt);
     if (this.#isKnown(refundId) || amount <= 0n || before + amount + disputed > attempt.price) return 'refused';
     attempt.refunds[refundId] = amount;
     this.payments.wentBack(attempt);
@@ -265,12 +265,12 @@ export class PlainAccount extends PlainMoney {
     return 'done';
   }
 
-  #dispute({ paymentId, disputeId, amount, nowMs }: Of<'RecordDispute'>): Verdict {
+  #dispute({ paymentId, disputeId, amount, reason, nowMs }: Of<'RecordDispute'>): Verdict {
     const attempt = this.payments.paidBy(paymentId);
-    if (attempt === undefined) return 'refused';
+    if (attempt === undefined || isUnsaid(attempt, reason)) return 'refused';
     const known = attempt.disputes[disputeId];
     if (known !== undefined) return known.amount === amount ? 'nothing' : 'refused';
-    const gone = attempt.provider === 'manual' ? lostOrOpen(attempt) + this.#refunded(attempt.refunds) : 0n;
+    const gone = reason === undefined ? 0n : lostOrOpen(attempt) + this.#refunded(attempt.refunds);
     if (this.#isKnown(disputeId) || amount <= 0n || gone + amount > attempt.price) return 'refused';
     attempt.disputes[disputeId] = { amount, outcome: null };
     this.payments.wentBack(attempt);
@@ -357,6 +357,10 @@ export class PlainAccount extends PlainMoney {
     return left > 0n ? left : 0n;
   }
 }
+
+/** Only a provider need not say why. */
+const isUnsaid = ({ provider }: PlainAttempt, reason: string | undefined): boolean =>
+  provider === 'manual' && reason === undefined;
 
 /** Who is still to have something back, from the last. */
 function lastOf(payers: readonly PlainPart[], owed: bigint): PlainPart[] {
