@@ -1,10 +1,9 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import { grantId } from '../../contracts/ids.ts';
 import { formatUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
 import { afterDecline, afterGivenUp } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
-import { grantOfPayment } from './grant-id.ts';
+import { grantOfPayment, LONGEST_GRANT_OF_PAYMENT } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { attemptOf, openAttempts, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
@@ -38,14 +37,11 @@ export function startPurchase(command: CommandOf<'StartPurchase'>, state: OpenAc
       'attempt_open',
       `purchase ${open.attemptId} of ${formatUsd(open.credits)} USD is open: another may begin once it is paid, has failed, or was declined (gateway payment decline ${state.accountId})`,
     );
-  const noRoom = refuseWithoutRoom(state, { grantId: grantId('g'.repeat(LONGEST_GRANT_ID)), amount });
+  const noRoom = refuseWithoutRoom(state, { grantId: LONGEST_GRANT_OF_PAYMENT, amount });
   if (noRoom !== null) return noRoom;
   const startedAt = instant(nowMs);
   return [{ type: 'PurchaseStarted', data: { attemptId, provider, amount, price, by, startedAt } }];
 }
-
-/** The id of its grant is made of what the provider calls the payment, which is longer than any that is known. */
-const LONGEST_GRANT_ID = 100;
 
 /**
  * The provider has the money. It is written down together with its credits, also where the attempt was given up before: what

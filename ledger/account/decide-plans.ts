@@ -9,6 +9,7 @@ import { type CommandOf, type CommandRefusal, commandRefused } from './commands.
 import { PAID_PRIORITY } from './decide-payments.ts';
 import { refuseDeclined } from './declined-method.ts';
 import { evolve } from './evolve.ts';
+import { LONGEST_GRANT_OF_PAYMENT } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { isWithdrawn } from './method-for.ts';
 import { attemptOf, openAttempts } from './payments.ts';
@@ -137,8 +138,7 @@ export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAcco
   const again = due !== null && nowMs < due.endMs ? due : null;
   const period: Period = again ?? periodAt(anchorMs, nowMs);
   const id = unused(state, `renewal_${instant(period.startMs)}`);
-  if (refuseWithoutRoom(state, { grantId: grantId(`payment_${'x'.repeat(100)}`), amount: plan.credits }) !== null)
-    return notBegun;
+  if (refuseWithoutRoom(state, { grantId: LONGEST_GRANT_OF_PAYMENT, amount: plan.credits }) !== null) return notBegun;
   const graceUntilMs = again?.graceUntilMs ?? nowMs + plan.graceDays * DAY_MS;
   const { price, credits } = plan;
   const { startMs, endMs } = period;
