@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { attemptId } from '../../../contracts/ids.ts';
+import { attemptId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { methodFor } from '../../../ledger/account/method-for.ts';
 import { attemptOf } from '../../../ledger/account/payments.ts';
@@ -18,6 +18,10 @@ const charged = (at: number, plan = 'starter'): AccountCommand => ({
 });
 const MID = ms(AT) + 10 * DAY;
 const dearer = (at: number): AccountCommand => charged(at, 'team');
+const reload = (consentedAtMs: number | null, cap = 50_000_000): CommandOf<'ConfigureAutoReload'> => ({
+  ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000), by: 'owner@example.com' },
+  ...{ monthlyCap: usd(cap), consentedAtMs },
+});
 function methodNow(one: Life): string | undefined {
   const attempt = attemptOf(one.state.billing.payments, one.claims.at(-1)?.attemptId ?? '');
   return attempt === undefined ? undefined : methodFor(one.state, attempt)?.paymentMethodId;
@@ -81,27 +85,44 @@ describe('a plan', () => {
     expect(one.faults).toEqual([]);
   });
 
-  it('is charged to a method that was replaced while it, or the other one, was declined: which of them is not known', () => {
+  it('is charged to a method that was replaced while it, or the other one, was declined for good: which of them is not known', () => {
+    const one = life()
+      .does(save('pm_good'), charged(ms(END)), save('pm_lost'))
+      .declined(ms(END), true);
+    one.does(save('pm_good'), charged(ms(END) + 1));
+    expect([one.claims.length, methodNow(one), one.faults]).toEqual([2, 'pm_good', []]);
+  });
+
+  it('is charged no more than 15 times in 30 days to a method that is declined each time, also where cards are saved in turns while one is charged', () => {
     const one = life();
-    for (let time = 0; time < 16; time++) {
-      one.does(save('pm_good'), charged(ms(END) + time), save('pm_lost'));
-      one.declined(ms(END) + time, time === 0);
+    for (let time = 0; time < 30; time++) {
+      const [own, other] = time % 2 === 0 ? ['pm_1', 'pm_2'] : ['pm_2', 'pm_1'];
+      one.does(save(own), charged(ms(END) + time), save(other)).declined(ms(END) + time);
     }
-    one.does({ type: 'RemovePaymentMethod', by: 'x', nowMs: ms(END) + 16 });
-    const back: AccountCommand = {
-      ...(save('pm_good') as CommandOf<'SavePaymentMethod'>),
-      consentedAtMs: ms(END) + 16,
-    };
-    one.does(back, charged(ms(END) + 16));
-    expect([one.claims.length, methodNow(one), one.faults]).toEqual([17, 'pm_good', []]);
+    for (const id of ['pm_1', 'pm_2']) {
+      const saved = new Life(...one.events).does(save(id));
+      given(...saved.events).refuses(charged(ms(END) + 30), 'payment_method_declined', /declined 15 times in 30 days/);
+    }
+    expect([one.claims.length, one.faults]).toEqual([30, []]);
+  });
+
+  it('is charged again to a method that has paid since it was declined for good, whenever that was begun', () => {
+    const id = attemptId('r1');
+    const { events } = onStarter().does(
+      save('pm'),
+      { ...reload(MID - 1), threshold: usd(30_000_000), target: usd(40_000_000) },
+      { type: 'StartAutoReload', provider: 'stripe', nowMs: MID - 1, attemptId: id },
+    );
+    const one = new Life(...events).does(dearer(MID)).declined(MID, true);
+    given(...one.events).refuses(dearer(MID + 2), 'payment_method_declined', /and would be again/);
+    const price = attemptOf(one.state.billing.payments, id)?.price ?? usd(0);
+    const paid = { paymentId: paymentId('pi_r1'), amount: price, paidAtMs: MID + 1, nowMs: MID + 1 };
+    one.does({ type: 'RecordPayment', attemptId: id, provider: 'stripe', ...paid }, dearer(MID + 2));
+    expect([one.claims.at(-1)?.kind, methodNow(one), one.faults]).toEqual(['upgrade', 'pm', []]);
   });
 });
 
 describe('auto-reload', () => {
-  const reload = (consentedAtMs: number | null, cap = 50_000_000): AccountCommand => ({
-    ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000), by: 'owner@example.com' },
-    ...{ monthlyCap: usd(cap), consentedAtMs },
-  });
   const begin = (at: number) => ({ type: 'StartAutoReload', provider: 'stripe', nowMs: at }) as const;
 
   it('is not configured anew with a saved method that was declined for good: it is turned off, or another is saved', () => {

@@ -10,7 +10,9 @@ export interface PlainAttempt {
   readonly period: { readonly plan: string; readonly fromMs: number; readonly toMs: number } | null;
   state: 'open' | 'waits' | 'failed' | 'abandoned' | 'paid';
   payment: string | null;
-  /** Its card has said no; for good, where no other try with it would do. Null also where it may have been another one. */
+  /** Below zero where nobody has. */
+  paidMs: number;
+  /** Its card has said no, for good, where no other try with it would do; or an operator, who has ended it. Null also where it may have been another card. */
   no: 'once' | 'for good' | null;
   readonly refunds: Record<string, bigint>;
   readonly disputes: Record<string, { readonly amount: bigint; outcome: string | null }>;
@@ -57,8 +59,8 @@ export class PlainAttempts {
   isSpent(nowMs: number): boolean {
     if (this.card === null) return false;
     const tries = this.all.filter(({ card }) => card === this.card);
-    const noes = tries.filter(({ state, no }) => state === 'failed' && no !== null);
-    const lastPaidMs = Math.max(-1, ...tries.filter(({ state }) => state === 'paid').map((one) => one.startedMs));
+    const noes = tries.filter(({ state }) => state === 'failed');
+    const lastPaidMs = Math.max(-1, ...tries.map(({ paidMs }) => paidMs));
     return (
       noes.some(({ no, startedMs }) => no === 'for good' && startedMs >= lastPaidMs) ||
       noes.filter(({ startedMs }) => startedMs > nowMs - MONTH_MS).length > 14
@@ -85,6 +87,7 @@ export class PlainAttempts {
       startedMs: nowMs,
       state: 'open',
       payment: null,
+      paidMs: -1,
       no: null,
       refunds: {},
       disputes: {},

@@ -108,6 +108,7 @@ export class PlainPayments {
     attempt.payment = command.paymentId;
     // Whoever had paused it has to go on with it by hand.
     const wasPaused = this.#reload?.isPaused ?? false;
+    attempt.paidMs = command.nowMs;
     const isReload = attempt.kind === 'reload';
     if (isReload) this.#anew();
     if (this.#reload !== null && isReload) this.#reload.isPaused = wasPaused;
