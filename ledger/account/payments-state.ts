@@ -27,7 +27,7 @@ export const attemptSchema = z.strictObject({
   state: z.enum(['open', 'action required', 'failed', 'abandoned', 'paid']),
   /** What of a plan it pays for; null where it is credit alone. */
   period: paidPeriodSchema.nullable(),
-  /** Of the methods that were saved the one that it was begun with; null where none was of its provider, or that is not known. */
+  /** Of the methods that were saved the one that it was begun with; null where none was of its provider, '' where one was, of which no more is known than that it is not the one that was saved since. */
   paymentMethodId: z.string().nullable(),
   /** How that method was declined; null where it was not, or another was saved by then: which of them was charged is not known. */
   decline: z.enum(['this time', 'for good']).nullable(),

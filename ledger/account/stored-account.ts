@@ -155,13 +155,13 @@ export function accountUpcaster(version: number): ((text: string) => OpenAccount
 /** The last version that has an account's parts in its own text. */
 const WITH_PARTS = 17;
 
-/** Keys stood in it in the order in which they were issued; with which payment method an attempt was begun is not known, until these rows are rebuilt. */
+/** Keys stood in it in the order in which they were issued; how a payment method was declined is not known, until these rows are rebuilt. */
 function ofOneText({ keys, spend, billing, ...others }: AccountJson): OpenAccount {
   const numbered = Object.entries(keys as Rows).map(([id, key], number): [string, object] => [id, { ...key, number }]);
   const { keyLimits, months, ...ofSpend } = spend as AccountJson & { readonly months: Rows };
   const { payments, ...ofBilling } = billing as BillingJson;
   const attempts = mapped(payments.attempts as Rows, (one) => ({
-    paymentMethodId: null,
+    paymentMethodId: methodOfBefore(one, payments),
     decline: null,
     ...one,
   }));
@@ -192,6 +192,19 @@ function ofOneText({ keys, spend, billing, ...others }: AccountJson): OpenAccoun
       ),
     alone,
   );
+}
+
+/**
+ * By when the one that is saved was consented to, or the last one removed: it is the one with which an attempt was begun since. One of
+ * before then was begun with another, if with any: what became of it says nothing of this one.
+ */
+function methodOfBefore({ kind, provider, startedAtMs }: AccountJson, payments: AccountJson): string | null {
+  const saved = payments.method as AccountJson | null;
+  const isOfOther = saved === null ? provider === MANUAL : provider !== saved.provider;
+  if (kind === 'purchase' || isOfOther) return null;
+  const sinceMs = saved === null ? payments.methodRemovedAtMs : saved.consentedAtMs;
+  const isSince = sinceMs === null || Number(startedAtMs) >= Number(sinceMs);
+  return isSince ? ((saved?.paymentMethodId as string | undefined) ?? null) : '';
 }
 
 const isInitial = ({ accountLimit, keyLimits, otherLimits, months }: SpendState): boolean =>

@@ -8,6 +8,7 @@ import { NO_EXCEPTIONS } from '../../../ledger/account/exceptions-state.ts';
 import { withEntry } from '../../../ledger/account/keyed-tree.ts';
 import { keysAsIssued } from '../../../ledger/account/members.ts';
 import { allAttempts } from '../../../ledger/account/payments.ts';
+import { isOfMethodBefore } from '../../../ledger/account/payments-state.ts';
 import { accountUpcaster } from '../../../ledger/account/stored-account.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
@@ -24,6 +25,7 @@ import { catalogOf, subscribed, TEAM } from '../../fixtures/ledger/example-plan-
 import { ofWholeText, textWithParts, wholeText } from '../../fixtures/ledger/whole-account.ts';
 
 const ONE = microUsd(1n);
+const HOUR = 3_600_000;
 const LEASE: OpenAccount['leases'][string] = {
   ...{ leaseId: leaseId('l'), proxy: proxyId('proxy_a'), epoch: 0, keyId: null, amount: ONE, beforeLimit: {} },
   ...{ expiresAtMs: 1, requestsFromMs: null, requestsBeforeMs: null },
@@ -153,7 +155,6 @@ test('an account of before knows not why what its plan costs was declined', () =
 });
 
 test('reloads that nobody has answered are counted apart in an account of before, as a fold of its events has them', () => {
-  const HOUR = 3_600_000;
   const configure = (consentedAtMs: number, target = usd(20_000_000)): AccountCommand => ({
     ...{ type: 'ConfigureAutoReload', threshold: ONE, target, monthlyCap: usd(90_000_000), consentedAtMs, by: 'x' },
   });
@@ -220,14 +221,65 @@ test('of a revocation of before others paid at once for one nobody has', () => {
   expect(accountUpcaster(16)?.(text)?.billing.revocations).toEqual([{ ...revocation, ...amounts, setOff: [] }]);
 });
 
-test('with which method an attempt of before was begun is not known', () => {
-  const state = openAccount([opened, ...subscribed('team', undefined, { provider: 'stripe' })]);
-  const { billing, ...others } = JSON.parse(textWithParts(state));
-  const rows = Object.entries<Record<string, unknown>>(billing.payments.attempts);
-  const attempts = Object.fromEntries(rows.map(([id, { paymentMethodId: _, ...attempt }]) => [id, attempt]));
-  const payments = { ...billing.payments, attempts };
-  const before = JSON.stringify({ ...others, billing: { ...billing, payments } });
-  expect(accountUpcaster(17)?.(before)).toStrictEqual(state);
+test('whether an attempt of before was begun with the method that is saved is known by when that was consented to', () => {
+  const at = (hour: number): string => new Date(ms(OPENED_AT) + hour * HOUR).toISOString();
+  const saved = (id: string, hour: number): AccountEvent => ({
+    type: 'PaymentMethodSaved',
+    data: {
+      ...{ provider: 'stripe', customerId: 'c', paymentMethodId: id, brand: 'visa', last4: '4242' },
+      ...{ consentedAt: at(hour), by: 'x' },
+    },
+  });
+  const removed = (hour: number): AccountEvent => ({
+    type: 'PaymentMethodRemoved',
+    data: { provider: 'stripe', paymentMethodId: 'pm_1', removedAt: at(hour), by: 'x' },
+  });
+  const begun = (id: string, hour: number, provider = 'stripe'): AccountEvent => ({
+    type: 'AutoReloadStarted',
+    data: {
+      ...{ attemptId: attemptId(id), provider, amount: ONE, price: ONE, balance: ONE, pending: microUsd(0n) },
+      ...{ monthTotal: microUsd(0n), startedAt: at(hour) },
+    },
+  });
+  const failed = (id: string, hour: number): AccountEvent => ({
+    type: 'PaymentFailed',
+    data: { attemptId: attemptId(id), code: 'x', isTerminal: false, failedAt: at(hour), nextAttemptAt: null },
+  });
+  const first = [opened, saved('pm_1', 1), begun('a', 2), failed('a', 3)];
+  for (const [events, known] of [
+    [[opened, ...subscribed('team', undefined, { provider: 'stripe' })], [null]],
+    [
+      [...first, begun('b', 4)],
+      ['pm_1', 'pm_1'],
+    ],
+    [
+      [...first, saved('pm_2', 4), begun('b', 4)],
+      ['', 'pm_2'],
+    ],
+    [[opened, saved('pm_1', 1), begun('a', 2), saved('pm_2', 4)], ['']],
+    [[...first, removed(4)], ['']],
+    [
+      [...first, removed(4), saved('pm_2', 5), begun('b', 6), begun('c', 6, 'manual')],
+      ['', 'pm_2', null],
+    ],
+    [
+      [opened, begun('a', 0, 'manual'), saved('pm_1', 1), removed(2), begun('b', 3, 'manual')],
+      [null, null],
+    ],
+  ] as const) {
+    const state = openAccount(events);
+    const { billing, ...others } = JSON.parse(textWithParts(state));
+    const rows = Object.entries<Record<string, unknown>>(billing.payments.attempts);
+    const attempts = rows.map(([id, { paymentMethodId: _, decline: _declined, ...attempt }]) => [id, attempt] as const);
+    const payments = { ...billing.payments, attempts: Object.fromEntries(attempts) };
+    const before = JSON.stringify({ ...others, billing: { ...billing, payments } });
+    const upcast = accountUpcaster(17)?.(before) ?? account;
+    expect(allAttempts(upcast.billing.payments).map(({ paymentMethodId }) => paymentMethodId)).toEqual(known);
+    // Whatever is decided by it is as it is by the whole log.
+    const ofBefore = ({ billing: { payments: of } }: OpenAccount): boolean[] =>
+      allAttempts(of).map((attempt) => isOfMethodBefore(of, attempt));
+    expect(ofBefore(upcast)).toEqual(ofBefore(state));
+  }
 });
 
 test('accounts that have nothing of it share what stands for that', () => {
