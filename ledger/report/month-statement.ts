@@ -7,6 +7,7 @@ import type { Lane } from '../../contracts/usage.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
 import { eventAsTold } from '../account/told-words.ts';
 import { isCountedBy, netOf, noSums, openMonthsOf, type StatementSums } from '../statement/open-months.ts';
+import { PlansHad } from '../statement/plans-had.ts';
 import { periodInWords, sentenceOf } from '../statement/sentences.ts';
 import { isInStatements, isNoted, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
 
@@ -84,6 +85,7 @@ export async function monthStatement(
     if (!isAccountEvent(event)) continue;
     const written = { revision: recorded.revision, at: metadata.recordedAt, by: metadata.actor };
     contents.plans.take(event);
+    contents.plansHad.take(event);
     if (isNoted(event.type) && monthOfInstant(written.at) === month) contents.note(event, written, null);
     const entry = statementEntryOf(event, metadata.recordedAt);
     if (entry === null) continue;
@@ -173,6 +175,7 @@ type Debited = Pick<
 
 class Contents {
   readonly plans = new PaidPeriods();
+  readonly plansHad = new PlansHad();
   readonly sums = noSums();
   readonly #month: string;
   readonly #movementsMax: number;
@@ -209,7 +212,9 @@ class Contents {
     if (!this.plans.shows(event)) return;
     if (this.#movements.length >= this.#movementsMax) this.#leftOut++;
     else {
-      const what = `${sentenceOf(eventAsTold('account', event), (keyId) => keyId, by)}${this.plans.begunBy(event)}`;
+      const sentence =
+        this.plansHad.sentenceOf(event) ?? sentenceOf(eventAsTold('account', event), (keyId) => keyId, by);
+      const what = `${sentence}${this.plans.begunBy(event)}`;
       this.#movements.push({ at, revision, what, amount });
     }
   }

@@ -2,6 +2,7 @@ import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId, Revision } from '../../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf } from '../account/account-event.ts';
+import { PlansHad } from './plans-had.ts';
 import { RunningBalance } from './running-balance.ts';
 import { debitSentence, notesOn, sentenceOf } from './sentences.ts';
 import { gapBefore, metadataOf, recordedAtOf } from './stream-range.ts';
@@ -33,6 +34,7 @@ export class Statement {
   readonly #withAll: boolean;
   readonly #keyNames = new Map<string, string>();
   readonly #balance = new RunningBalance();
+  readonly #plans = new PlansHad();
   #next = 0;
   /** The usage whose debit may be next. */
   #usage: { readonly usage: UsageRecorded; readonly line: StatementLine } | null = null;
@@ -99,6 +101,7 @@ export class Statement {
 
   #lineOf(recorded: RecordedEvent, event: AccountEvent): StatementLine[] {
     if (event.type === 'ApiKeyIssued') this.#keyNames.set(event.data.keyId, `"${event.data.name}"`);
+    this.#plans.take(event);
     const { amount, fault } = this.#balance.take(event);
     if (fault !== null) this.#faults++;
     const usage = this.#usage?.usage;
@@ -106,7 +109,8 @@ export class Statement {
     const isOfUsage = event.type === 'CreditsDebited' && usage?.requestId === event.data.requestId;
     const sentence = isOfUsage
       ? debitSentence(event.data, notesOn(usage))
-      : sentenceOf(event, (keyId) => this.#keyNames.get(keyId) ?? keyId, metadata?.actor);
+      : (this.#plans.sentenceOf(event) ??
+        sentenceOf(event, (keyId) => this.#keyNames.get(keyId) ?? keyId, metadata?.actor));
     const line: StatementLine = {
       revision: recorded.revision,
       recordedAt: metadata?.recordedAt ?? null,

@@ -4,6 +4,7 @@ import { formatUsd, type MicroUsd, microUsd, mostDebited } from '../../contracts
 import { readable } from '../../contracts/printable.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { isExpired } from '../../ledger/account/grants.ts';
+import { hasHadPlan } from '../../ledger/account/has-paid.ts';
 import { type HeldOfAccount, spendable, takenOfCredits } from '../../ledger/account/leases.ts';
 import { keysOfMember } from '../../ledger/account/members.ts';
 import { monthOf } from '../../ledger/account/month.ts';
@@ -146,12 +147,14 @@ interface Over {
 }
 
 /** Where nothing is left, the last that an account has had: a plan that was not paid, or its trial, which the clock has ended or which is used up. */
-function whatIsOver({ grants, billing: { endedPlan } }: OpenAccount, nowMs: number): Over | null {
+function whatIsOver(account: OpenAccount, nowMs: number): Over | null {
+  const { grants, billing } = account;
+  const { endedPlan } = billing;
   if (grants.some((grant) => grant.remaining > 0n && !isExpired(grant, nowMs))) return null;
   if (endedPlan?.reason === 'unpaid' && !grants.some(({ effectiveAtMs }) => effectiveAtMs >= endedPlan.atMs)) {
     const at = new Date(endedPlan.atMs).toISOString();
-    const told = `the plan ${endedPlan.plan} ended at ${at} because it was not paid in time, and no credits are left`;
-    return { code: 'plan_ended', told };
+    const how = hasHadPlan(account) ? `ended at ${at} because it was not paid in time` : `was not paid by ${at}`;
+    return { code: 'plan_ended', told: `the plan ${endedPlan.plan} ${how}, and no credits are left` };
   }
   if (grants.length === 0 || !grants.every(({ source }) => source === 'trial')) return null;
   const isUsedUp = !grants.some((grant) => grant.remaining > 0n || grant.expired > 0n);

@@ -66,7 +66,7 @@ it.each([{ now: [] }, { now: ['--now'] }])(
       /^acct_ada: renewal_\S+ of plan starter is open: .* \(gateway account plan acct_ada none\)$/,
     );
     expect(await program.run(...plan, 'none', ...now)).toMatch(
-      /starter ended \S+: it was cancelled\nrenewal_\S+: nothing was paid: it is not wanted any more\nwritten at/,
+      /starter never began, given up \S+: it was cancelled\nrenewal_\S+: nothing was paid: it is not wanted any more\nwritten at/,
     );
     expect(await program.json('payment', 'list')).toEqual([]);
     const [{ attemptId }] = (await program.json('payment', 'list', 'acct_ada')) as never as [{ attemptId: string }];
@@ -145,6 +145,12 @@ it('a statement has no begin of a plan that was asked for and never had, and say
     );
     expect(shown).toMatch(new RegExp(`nothing was paid: it is not wanted any more \\(${first?.attemptId}\\)`));
     expect(shown).toMatch(new RegExp(`ended by eve: no transfer came \\(${second?.attemptId}\\)`));
-    expect(shown).toContain('plan starter ended, as was asked for');
+    expect(shown).toContain('plan starter never began: it was not wanted any more before it was paid');
+    expect(shown).not.toContain('ended, as was asked for');
   }
+  expect(await program.run('ledger', 'replay', 'acct_ada')).toMatch(/plan starter never began: it was not wanted/);
+  await program.run('account', 'plan', 'acct_ada', 'none');
+  expect(await program.run('account', 'show', 'acct_ada')).toMatch(
+    /plan +trial; team never began, given up \S+: it was cancelled\n/,
+  );
 });

@@ -72,7 +72,7 @@ it('a plan that was not paid in time, and a trial that is used up, say so, and w
   nowMs = NOW + 7 * DAY;
   await gateway.command({ type: 'StartRenewal', ...renewing() }, account.accountId);
   expect(refusalOf(await send(account, 500), 402)).toMatch(
-    /^the plan dear ended at 2026-06-07T23:59:59\.000Z because it was not paid in time, and no credits are left: buy credits or choose a plan; it could cost /,
+    /^the plan dear was not paid by 2026-06-07T23:59:59\.000Z, and no credits are left: buy credits or choose a plan; it could cost /,
   );
   await gateway.command(
     { type: 'GrantCredits', ...MORE, effectiveAtMs: nowMs, expiresAtMs: nowMs + DAY },
@@ -125,6 +125,10 @@ it('a renewal that was declined says so, why, until when it may be paid, and wha
   nowMs += 7 * DAY;
   expect(refusalOf(await send(account, 500), 402)).toContain(
     `${LACKS} was declined (card_declined), the time to pay it was over at 2026-07-07T23:59:59.000Z: ${NEXT}`,
+  );
+  await gateway.command({ type: 'StartRenewal', ...renewing() }, account.accountId);
+  expect(refusalOf(await send(account, 500), 402)).toMatch(
+    /^the plan dear ended at 2026-07-08T23:59:59\.000Z because it was not paid in time, and no credits are left: /,
   );
   await gateway.command(
     { ...{ type: 'GrantCredits', ...MORE, grantId: grantId('other') }, effectiveAtMs: nowMs, expiresAtMs: null },

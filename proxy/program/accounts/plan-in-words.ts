@@ -1,14 +1,16 @@
 import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { hasHadPlan } from '../../../ledger/account/has-paid.ts';
 import { unpaidPlan } from '../../../ledger/account/unpaid-plan.ts';
 
 /** An account's plan, with its period and what comes then. */
-export function planInWords({ plan: inForce, billing }: OpenAccount, nowMs: number): string {
+export function planInWords(account: OpenAccount, nowMs: number): string {
+  const { plan: inForce, billing } = account;
   const { plan, endedPlan } = billing;
   if (plan === null) {
     if (endedPlan === null) return inForce;
     const why = endedPlan.reason === 'unpaid' ? 'was not paid in time' : 'was cancelled';
-    return `${inForce}; ${endedPlan.plan} ended ${instant(endedPlan.atMs)}: it ${why}`;
+    return `${inForce}; ${endedPlan.plan} ${hasHadPlan(account) ? 'ended' : 'never began, given up'} ${instant(endedPlan.atMs)}: it ${why}`;
   }
   const { period, next } = plan;
   const due = unpaidPlan({ billing }, nowMs);

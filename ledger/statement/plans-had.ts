@@ -1,0 +1,29 @@
+import type { AccountEvent, EventData } from '../../contracts/events.ts';
+
+/** Whether the plan that an account has was ever in force: one that was asked for ends, too, where its first payment is never made. */
+export class PlansHad {
+  #anchorAt: string | null = null;
+  #isHad = false;
+
+  /** An account's events, from its first. */
+  take({ type, data }: AccountEvent): void {
+    if (type === 'PlanChanged') {
+      const { terms } = data;
+      if (terms === null || terms.catalogVersion === null || terms.anchorAt === this.#anchorAt) return;
+      this.#anchorAt = terms.anchorAt;
+      this.#isHad = false;
+    } else if (type === 'RenewalStarted') this.#isHad ||= data.price === 0n;
+    // What is paid too late is credit as bought, and what an operator grants has an id of its own.
+    else if (type === 'CreditsGranted') this.#isHad ||= data.source === 'plan' && data.grantId.startsWith('payment_');
+  }
+
+  /** As it ends, where it never was; null where its own sentence says it. */
+  sentenceOf({ type, data }: AccountEvent): string | null {
+    return type === 'PlanEnded' && !this.#isHad ? `plan ${data.plan} never began: ${WHY[data.reason]}` : null;
+  }
+}
+
+const WHY: { readonly [R in EventData<'PlanEnded'>['reason']]: string } = {
+  unpaid: 'its first payment was not made in time',
+  cancelled: 'it was not wanted any more before it was paid',
+};
