@@ -29,6 +29,12 @@ const WITH_REASON: TwoWayStep = {
   down: ({ reason, ...data }) => (reason === null ? data : null),
 };
 
+/** Before, it was not said whether its provider has ended it, or an operator. */
+const WITH_ENDED_BY: TwoWayStep = {
+  up: (data) => ({ ...data, endedBy: null }),
+  down: ({ endedBy, ...data }) => (endedBy === null ? data : null),
+};
+
 /**
  * How the stored forms of before become today's: for each type the steps from version 1 to 2, from 2 to 3, and so on.
  * A step is only ever added, together with the change of the type's schema, and with its way down: while a program that
@@ -39,6 +45,7 @@ export const FORM_STEPS: FormSteps = {
   ...{ GrantRevoked: [WITH_SET_OFF], GrantRestored: [WITH_SET_OFF] },
   ...{ DebitReversed: [WITH_SET_OFF], BalanceAdjusted: [WITH_SET_OFF] },
   ...{ PaymentRefunded: [WITH_REASON], PaymentDisputed: [WITH_REASON], DisputeClosed: [WITH_REASON] },
+  PaymentAbandoned: [WITH_ENDED_BY],
   AccountOpened: [
     {
       up: (data) => ({ ...data, product: 'gateway' }),

@@ -53,7 +53,13 @@ export const paymentEvents = {
   /** Whoever pays has to do something with their bank. The attempt stays open. */
   PaymentActionRequired: z.strictObject({ attemptId: attemptIdField, paymentId: paymentIdField, at: instantField }),
   /** The attempt is over and has provably charged nothing. */
-  PaymentAbandoned: z.strictObject({ attemptId: attemptIdField, reason: text, at: instantField }),
+  PaymentAbandoned: z.strictObject({
+    attemptId: attemptIdField,
+    reason: text,
+    at: instantField,
+    /** An operator has ended it, which is a no as a decline is; null where it is not said: it is one with who takes money by hand alone. */
+    endedBy: z.literal('operator').nullable(),
+  }),
   /** Of the money that was paid so much went back. What of its credits goes with it is revoked in the same append. */
   PaymentRefunded: z.strictObject({
     paymentId: paymentIdField,

@@ -9,6 +9,8 @@ const attemptSchema = z.looseObject({
   provider: z.string(),
   startedAtMs: z.number(),
   state: z.string(),
+  /** Versions before 18 have none. */
+  decline: z.string().nullish(),
   period: z.looseObject({ startMs: z.number() }).nullish(),
 });
 
@@ -92,7 +94,7 @@ function awaitedOf({ accountId, state, parts }: PagedState, nowMs: number): Awai
   };
 }
 
-/** The newest of each kind, where it still matters. What an operator takes is an operator's to say. */
+/** The newest of each kind, where it still matters. What an operator takes, or has ended, is an operator's to say. */
 function givenUpOf(
   { payments: { attempts, reload }, plan }: StoredBilling,
   parts: PagedState['parts'],
@@ -105,7 +107,7 @@ function givenUpOf(
   return [
     ...(isInVain ? newestOf(all.filter(({ kind }) => kind === 'reload')) : []),
     ...newestOf(all.filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs)),
-  ].filter(({ state, provider }) => state === 'abandoned' && provider !== MANUAL);
+  ].filter(({ state, provider, decline }) => state === 'abandoned' && provider !== MANUAL && !decline);
 }
 
 const newestOf = (attempts: readonly StoredAttempt[]): StoredAttempt[] =>

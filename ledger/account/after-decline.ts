@@ -73,14 +73,17 @@ export function unansweredUntil({ plan, payments }: OpenAccount['billing']): num
   if (newest.provider === MANUAL) return null;
   if (isOpen(newest)) return Number.POSITIVE_INFINITY;
   if (isOfMethodBefore(payments, newest)) return 0;
-  return newest.state === 'abandoned' ? newest.startedAtMs + waitAfterAttempts(due.attempts) : null;
+  return isUnanswered(newest) ? newest.startedAtMs + waitAfterAttempts(due.attempts) : null;
 }
 
-/** Whether the newest attempt was declined, whatever is saved by now. */
+const isUnanswered = (attempt: PaymentAttempt): boolean => attempt.state === 'abandoned' && !isAnswered(attempt);
+
+/** Whether the newest attempt was declined, also by an operator, whatever is saved by now. */
 export function isDeclined({ plan, payments }: OpenAccount['billing']): boolean {
   if (plan === null || plan.due === null) return false;
   const newest = newestRenewal(payments, plan.due.startMs);
-  return newest?.state === 'failed' && newest.period?.plan === duePlan(plan);
+  if (newest === undefined || newest.period?.plan !== duePlan(plan)) return false;
+  return newest.state === 'failed' || (newest.state === 'abandoned' && isAnswered(newest));
 }
 
 /** Whether nobody has answered the newest attempt, nor so many of before, that what is to be paid is as good as not paid. */
@@ -88,11 +91,10 @@ export function isGivenUp({ plan, payments }: OpenAccount['billing']): boolean {
   if (plan === null || plan.due === null) return false;
   const { startMs } = plan.due;
   // What was of another plan is withdrawn, and says nothing of this one.
-  const isGiven = ({ state, period }: PaymentAttempt): boolean =>
-    state === 'abandoned' && period?.plan === duePlan(plan);
+  const isGiven = (one: PaymentAttempt): boolean => isUnanswered(one) && one.period?.plan === duePlan(plan);
   const newest = newestRenewal(payments, startMs);
   if (newest === undefined || !isGiven(newest)) return false;
-  return renewalsOf(payments, startMs).filter((one) => isGiven(one) && !isAnswered(one)).length >= GIVEN_UP_MAX;
+  return renewalsOf(payments, startMs).filter(isGiven).length >= GIVEN_UP_MAX;
 }
 
 /** Undefined is never: the fourth decline of a method is the last, whatever was given up between them. */

@@ -193,7 +193,14 @@ export type AccountCommand =
       readonly nowMs: number;
     }
   /** It has provably charged nothing, and never will. */
-  | { readonly type: 'AbandonPayment'; readonly attemptId: AttemptId; readonly reason: string; readonly nowMs: number }
+  | {
+      readonly type: 'AbandonPayment';
+      readonly attemptId: AttemptId;
+      readonly reason: string;
+      /** Absent where nobody but its provider has. */
+      readonly endedBy?: 'operator';
+      readonly nowMs: number;
+    }
   /** Whoever wanted to pay does not any more; its provider has ended it already, unless it cannot be asked to. */
   | {
       readonly type: 'EndPurchase';

@@ -1,11 +1,12 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { formatUsd } from '../../contracts/money.ts';
+import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import { afterDecline, afterGivenUp } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { grantOfPayment, LONGEST_GRANT_OF_PAYMENT } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
-import { attemptOf, openAttempts, paidBy } from './payments.ts';
+import { attemptOf, declineByEnd, openAttempts, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { isOpen } from './payments-state.ts';
 import { isAwaited } from './plans.ts';
@@ -112,14 +113,19 @@ export const requirePaymentAction = (
       : [{ type: 'PaymentActionRequired', data: { attemptId, paymentId, at: instant(nowMs) } }],
   );
 
+/** Of what an operator takes by hand nobody else ends it. */
 export const abandonPayment = (
-  { attemptId, reason, nowMs }: CommandOf<'AbandonPayment'>,
+  { attemptId, reason, endedBy: ender, nowMs }: CommandOf<'AbandonPayment'>,
   state: OpenAccount,
 ): Decision =>
-  whileOpen(state, attemptId, (attempt) => [
-    { type: 'PaymentAbandoned', data: { attemptId, reason, at: instant(nowMs) } },
-    ...afterGivenUp(attempt, state.billing, nowMs),
-  ]);
+  whileOpen(state, attemptId, (attempt) => {
+    const endedBy = attempt.provider === MANUAL ? null : (ender ?? null);
+    const ended = { ...attempt, decline: declineByEnd({ endedBy }) };
+    return [
+      { type: 'PaymentAbandoned', data: { attemptId, reason, at: instant(nowMs), endedBy } },
+      ...afterGivenUp(ended, state.billing, nowMs),
+    ];
+  });
 
 export function endPurchase(command: CommandOf<'EndPurchase'>, state: OpenAccount): Decision {
   const kind = attemptOf(state.billing.payments, command.attemptId)?.kind ?? 'purchase';

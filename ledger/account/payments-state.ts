@@ -29,7 +29,7 @@ export const attemptSchema = z.strictObject({
   period: paidPeriodSchema.nullable(),
   /** Of the methods that were saved the one that it was begun with; null where none was of its provider, '' where one was, of which no more is known than that it is not the one that was saved since. */
   paymentMethodId: z.string().nullable(),
-  /** How that method was declined; null where it was not, or another was saved by then: which of them was charged is not known. */
+  /** How it was declined: that method, or, abandoned, all of it by an operator. Null where it was not, or another method was saved by then: which of them was charged is not known. */
   decline: z.enum(['this time', 'for good']).nullable(),
   /** Of the provider, once it is known. */
   paymentId: paymentIdField.nullable(),

@@ -36,7 +36,7 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
     case 'PaymentActionRequired':
       return ended(payments, event, { state: 'action required', paymentId: event.data.paymentId });
     case 'PaymentAbandoned':
-      return ended(payments, event, { state: 'abandoned' });
+      return ended(payments, event, { state: 'abandoned', decline: declineByEnd(event.data) });
     case 'PaymentRefunded': {
       const { paymentId, refundId, amount } = event.data;
       return withPaid(payments, paymentId, ({ refunds }) => {
@@ -140,6 +140,10 @@ const begun = (
   paymentMethodId: kind !== 'purchase' && method?.provider === provider ? method.paymentMethodId : null,
   ...{ state: 'open', decline: null, paymentId: null, refunds: [], disputes: [] },
 });
+
+/** Who ends it without its provider has said no. */
+export const declineByEnd = ({ endedBy }: Pick<EventData<'PaymentAbandoned'>, 'endedBy'>): PaymentAttempt['decline'] =>
+  endedBy === null ? null : 'this time';
 
 /** Who replaces a method while it may be charged is not blamed for whichever of the two was. */
 function declineOf(

@@ -54,8 +54,9 @@ export const isConsented = (
   { startedAtMs }: Pick<PaymentAttempt, 'startedAtMs'>,
 ): boolean => reload !== null && reload.consentedAtMs !== null && startedAtMs >= reload.consentedAtMs;
 
-/** Whether somebody says no with it as it is given up: an operator does; a provider that is away, or refuses, has declined nothing. */
-export const isAnswered = ({ provider }: Pick<PaymentAttempt, 'provider'>): boolean => provider === MANUAL;
+/** Of one that is given up, whether somebody has said no by that: an operator does; a provider that is away, or refuses, has declined nothing. */
+export const isAnswered = ({ provider, decline }: Pick<PaymentAttempt, 'provider' | 'decline'>): boolean =>
+  provider === MANUAL || decline !== null;
 
 /** Whether one more decline is the last: what nobody has answered is none. */
 export const pausesNext = ({ declines }: ReloadState): boolean => declines >= RELOAD_AGAIN_MS.length;

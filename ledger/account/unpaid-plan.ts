@@ -1,6 +1,6 @@
-import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import { duePlan, newestRenewal } from './plans.ts';
+import { isAnswered } from './reload.ts';
 
 /** In words, of a plan whose period, or first one, is to be paid. */
 interface UnpaidPlan {
@@ -23,7 +23,7 @@ export function unpaidPlan(
       : `the time to pay it was over at ${instant(graceUntilMs)}`;
   const newest = newestRenewal(payments, startMs);
   // An operator has ended it, and nothing begins another but whoever asks.
-  if (declined === null && newest?.provider === MANUAL && newest.state === 'abandoned')
+  if (declined === null && newest?.state === 'abandoned' && isAnswered(newest))
     return { says: `${what} was not paid, ${grace}`, next: 'ask for the plan again, or buy credits' };
   if (declined === null) return { says: `${what} is not paid yet, ${grace}`, next: 'pay for it, or buy credits' };
   const again =

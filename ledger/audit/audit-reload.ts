@@ -132,18 +132,23 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
 /** One of terms that stand no more says nothing of those that do; another waits as after a decline, and what an operator says for the fourth time pauses. */
 export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata }: StoredEvent): void {
   takeOutcome(books, given, { isOver: true });
-  const { attemptId, at } = given;
+  const { attemptId, at, endedBy = null } = given;
   const { reload, plan } = books;
   const { startedAt, provider, kind, period } = books.attempts.get(attemptId) ?? {};
   const due = plan?.due ?? null;
-  if (due !== null && kind === 'renewal' && due.from === period?.from && provider === 'manual') due.noes.push('');
+  // Who takes money by hand, too.
+  const isByOperator = provider === 'manual' || endedBy !== null;
+  if (due !== null && kind === 'renewal' && due.from === period?.from && isByOperator) {
+    due.noes.push('');
+    due.isDeclined = true;
+  }
   if (startedAt === undefined || reload === null || reload.consentedAt === null || startedAt < reload.consentedAt)
     return;
   reload.retryAt = new Date(instantMs(at) + waitOf(reload)).toISOString();
-  const isLast = provider === 'manual' && reload.declines > 2;
+  const isLast = isByOperator && reload.declines > 2;
   // Programs of before have paused it whoever has given up.
   const mayPause = reload.declines + reload.unanswered > 2;
-  if (provider === 'manual') reload.declines += 1;
+  if (isByOperator) reload.declines += 1;
   else reload.unanswered += 1;
   if (!mayPause) return;
   const told = isLast && !reload.isPaused ? 'given up once more, and auto-reload is not paused' : null;

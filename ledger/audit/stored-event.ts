@@ -177,6 +177,8 @@ export interface FailedData extends UnpaidData {
 
 export interface GivenUpData extends UnpaidData {
   readonly at: string;
+  /** Null where it is not said; events of the first version have none. */
+  readonly endedBy?: string | null;
 }
 
 interface ReturnedData {

@@ -178,6 +178,12 @@ it('what begins by itself, or is of a plan, is ended by no owner, nor at Stripe 
     /owner may not record that a payment will not be made/,
   );
   expect(server.asked.length).toBe(asked);
+  // An operator's word is a decline, which stands in the event.
+  expect(await program.run(...DECLINE)).toMatch(/ nothing was paid: typed wrong\nwritten at/);
+  expect(await program.run('ledger', 'events', 'acct_ada', '--json')).toMatch(
+    /"PaymentAbandoned".*"endedBy":"operator"/,
+  );
+  expect(await program.run('account', 'show', 'acct_ada')).toContain('ask for the plan again, or buy credits');
 });
 
 it('a payment of a provider that is configured no more is declined here alone, and counts where it is paid there all the same', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { accountId, accountStream } from '../../contracts/ids.ts';
+import { accountId, accountStream, attemptId } from '../../contracts/ids.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { awaitedPaymentsIn } from '../../projections/awaited-payments.ts';
 import { Projections } from '../../projections/projections.ts';
@@ -20,6 +20,12 @@ it('a plan whose next period is not paid has its grace, one that is paid and acc
   const renewal = { provider: 'manual', catalog: catalogOf(STARTER), nowMs: NOW } as const;
   const renewing = given(...paid).decided({ type: 'StartRenewal', ...renewal });
   write('acct_late', [...paid, ...renewing]);
+  const atStripe = [...paid, ...given(...paid).decided({ type: 'StartRenewal', ...renewal, provider: 'stripe' })];
+  const of = { attemptId: attemptId('renewal_2027-02-01T00:00:00.000Z'), reason: 'x', nowMs: NOW };
+  const ended = (by: { readonly endedBy?: 'operator' }) =>
+    given(...atStripe).decided({ type: 'AbandonPayment', ...of, ...by });
+  write('acct_unanswered', [...atStripe, ...ended({})]);
+  write('acct_ended', [...atStripe, ...ended({ endedBy: 'operator' })]);
   write('acct_new', paid);
   write('acct_plain', [opened, granted('g', 5)]);
   const path = viewsFile();
@@ -28,10 +34,15 @@ it('a plan whose next period is not paid has its grace, one that is paid and acc
   await projections.close();
 
   const all = await awaitedPaymentsIn(path, NOW, () => true);
-  expect([all.count, all.isWhole]).toEqual([3, true]);
-  expect(all.found.filter(({ graceUntilMs }) => graceUntilMs !== null)).toMatchObject([
-    { accountId: 'acct_late', graceUntilMs: NOW + STARTER.graceDays * 86_400_000, open: [{ provider: 'manual' }] },
+  expect([all.count, all.isWhole]).toEqual([5, true]);
+  const graceUntilMs = NOW + STARTER.graceDays * 86_400_000;
+  const [none, late] = [[], { graceUntilMs }];
+  // What an operator has ended is begun again by nobody, and is an operator's to say.
+  expect(all.found.filter((one) => one.graceUntilMs !== null)).toMatchObject([
+    { accountId: 'acct_ended', ...late, open: none, givenUp: none },
+    { accountId: 'acct_late', ...late, open: [{ provider: 'manual' }], givenUp: none },
+    { accountId: 'acct_unanswered', ...late, open: none, givenUp: [{ provider: 'stripe' }] },
   ]);
-  expect(await awaitedPaymentsIn(path, NOW, () => false)).toMatchObject({ count: 3, isWhole: false });
+  expect(await awaitedPaymentsIn(path, NOW, () => false)).toMatchObject({ count: 5, isWhole: false });
   expect(await awaitedPaymentsIn(viewsFile(), NOW, () => true)).toEqual({ found: [], count: 0, isWhole: true });
 });

@@ -37,7 +37,10 @@ it('counts what is begun and not decided, by provider, with the oldest', () => {
     stripe: { count: 2, oldestMs: ms(ONE) },
     manual: { count: 1, oldestMs: ms(TWO) },
   });
-  open.observe(ADA, { type: 'PaymentAbandoned', data: { attemptId: attemptId('a'), reason: 'test', at: TWO } });
+  open.observe(ADA, {
+    type: 'PaymentAbandoned',
+    data: { attemptId: attemptId('a'), reason: 'test', at: TWO, endedBy: null },
+  });
   expect(found(open).stripe).toEqual({ count: 1, oldestMs: ms(TWO) });
   const failed = { code: 'card_declined', isTerminal: false, failedAt: TWO, nextAttemptAt: null };
   open.observe(BEN, { type: 'PaymentFailed', data: { attemptId: attemptId('a'), ...failed } });

@@ -32,11 +32,15 @@ export async function declinePayment(
     const attempt = attemptNamed(state.billing.payments, named);
     const { attemptId, credits } = attempt;
     // Before its provider ends it.
-    const type = attempt.kind === 'purchase' ? 'EndPurchase' : 'AbandonPayment';
     const configured = await providerFor(context, provided, attempt);
     const taker = isOpen(attempt) ? takerOf(attempt, configured) : null;
     const isUnasked = isOpen(attempt) && taker === null;
-    const ending = (): AccountCommand => ({ type, attemptId, reason, isUnasked, nowMs: context.clock() });
+    const ending = (): AccountCommand => {
+      const what = { attemptId, reason, nowMs: context.clock() };
+      return attempt.kind === 'purchase'
+        ? { type: 'EndPurchase', ...what, isUnasked }
+        : { type: 'AbandonPayment', ...what, endedBy: 'operator' };
+    };
     assertMayDo(context, accountId, ending(), state);
     const told = await taker
       ?.withdraw({ accountId, attempt, method: () => null, isFirst: false })

@@ -58,7 +58,7 @@ const failed: AccountEvent = {
 const abandon: AccountCommand = { type: 'AbandonPayment', attemptId: ATTEMPT, reason: 'it expired', nowMs: NOW };
 const abandoned: AccountEvent = {
   type: 'PaymentAbandoned',
-  data: { attemptId: ATTEMPT, reason: 'it expired', at: AT },
+  data: { attemptId: ATTEMPT, reason: 'it expired', at: AT, endedBy: null },
 };
 const act: AccountCommand = { type: 'RequirePaymentAction', attemptId: ATTEMPT, paymentId: PAYMENT, nowMs: NOW };
 const action: AccountEvent = {

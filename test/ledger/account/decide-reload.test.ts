@@ -42,8 +42,8 @@ const pay = (id: string, amount: number): AccountCommand => ({
 const fail = (id: string, nowMs = NOW, isTerminal = false): AccountCommand => ({
   ...{ type: 'RecordPaymentFailure', attemptId: attemptId(id), code: 'card_declined', isTerminal, nowMs },
 });
-const giveUp = (id: string, nowMs: number): AccountCommand => ({
-  ...{ type: 'AbandonPayment', attemptId: attemptId(id), reason: 'declined by hand', nowMs },
+const giveUp = (id: string, nowMs: number, by: { readonly endedBy?: 'operator' } = {}): AccountCommand => ({
+  ...{ type: 'AbandonPayment', attemptId: attemptId(id), reason: 'declined by hand', nowMs, ...by },
 });
 const skipped = (reason: string, nowMs = NOW) =>
   ({ type: 'AutoReloadSkipped', data: { reason, at: at(nowMs) } }) as AccountEvent;
@@ -168,26 +168,32 @@ describe('auto-reload', () => {
     );
   });
 
-  test('waits as long where nothing was charged and the attempt was given up, and is paused by the fourth time an operator says so', () => {
-    let life = low;
-    for (const [id, agoMs, next] of GIVEN_UP) {
-      life = lived(life, reload(id, NOW + agoMs, 'manual'), giveUp(id, NOW + agoMs));
-      given(...life).decides(reload('early', NOW + next - 1), skipped('backoff', NOW + next - 1));
-    }
-    const begun = given(...low).decided(reload('early', NOW));
-    expect(faultsOf([...lived(low, reload('r1'), giveUp('r1', NOW)), ...begun])).toEqual([
-      'early: begun, and none may be: backoff',
-    ]);
-    life = lived(life, reload('r4', NOW + 7 * HOUR, 'manual'));
-    const [, paused] = given(...life).decided(giveUp('r4', NOW + 7 * HOUR));
-    expect(paused).toEqual({ type: 'AutoReloadPaused', data: { reason: 'given_up', at: at(NOW + 7 * HOUR) } });
-    life = lived(life, giveUp('r4', NOW + 7 * HOUR));
-    given(...life).decides(reload('r5', NOW + 99 * HOUR), skipped('paused', NOW + 99 * HOUR));
-    expect(faultsOf(life)).toEqual([]);
-    expect(faultsOf(life.slice(0, -1))).toContainEqual(
-      expect.stringMatching(/r4: given up once more, and auto-reload is/),
-    );
-  });
+  test.each([
+    ['manual', {}],
+    ['stripe', { endedBy: 'operator' }],
+  ] as const)(
+    'waits as long where nothing was charged and the attempt was given up, and is paused by the fourth time an operator says so: %s',
+    (taker, by) => {
+      let life = low;
+      for (const [id, agoMs, next] of GIVEN_UP) {
+        life = lived(life, reload(id, NOW + agoMs, taker), giveUp(id, NOW + agoMs, by));
+        given(...life).decides(reload('early', NOW + next - 1), skipped('backoff', NOW + next - 1));
+      }
+      const begun = given(...low).decided(reload('early', NOW));
+      expect(faultsOf([...lived(low, reload('r1'), giveUp('r1', NOW)), ...begun])).toEqual([
+        'early: begun, and none may be: backoff',
+      ]);
+      life = lived(life, reload('r4', NOW + 7 * HOUR, taker));
+      const [, paused] = given(...life).decided(giveUp('r4', NOW + 7 * HOUR, by));
+      expect(paused).toEqual({ type: 'AutoReloadPaused', data: { reason: 'given_up', at: at(NOW + 7 * HOUR) } });
+      life = lived(life, giveUp('r4', NOW + 7 * HOUR, by));
+      given(...life).decides(reload('r5', NOW + 99 * HOUR), skipped('paused', NOW + 99 * HOUR));
+      expect(faultsOf(life)).toEqual([]);
+      expect(faultsOf(life.slice(0, -1))).toContainEqual(
+        expect.stringMatching(/r4: given up once more, and auto-reload is/),
+      );
+    },
+  );
 
   test('is paused by nobody where its provider is away, or refuses, however often: it waits four hours then, as by the books of before', () => {
     let life = low;
@@ -195,7 +201,7 @@ describe('auto-reload', () => {
       life = lived(life, reload(id, NOW + agoMs));
       given(...life).decides(giveUp(id, NOW + agoMs), {
         type: 'PaymentAbandoned',
-        data: { attemptId: attemptId(id), reason: 'declined by hand', at: at(NOW + agoMs) },
+        data: { attemptId: attemptId(id), reason: 'declined by hand', at: at(NOW + agoMs), endedBy: null },
       });
       life = lived(life, giveUp(id, NOW + agoMs));
     }

@@ -53,10 +53,10 @@ export class Life {
     });
   }
 
-  /** Nothing was charged, and nobody asked. */
-  givenUp(at: number): this {
+  /** Nothing was charged, and nobody asked; or an operator has ended it. */
+  givenUp(at: number, by: Pick<CommandOf<'AbandonPayment'>, 'endedBy'> = {}): this {
     const attempt = attemptId(this.claims.at(-1)?.attemptId ?? '');
-    return this.does({ type: 'AbandonPayment', attemptId: attempt, reason: 'an outage', nowMs: at });
+    return this.does({ type: 'AbandonPayment', attemptId: attempt, reason: 'an outage', ...by, nowMs: at });
   }
 
   get claims(): EventData<'RenewalStarted'>[] {

@@ -107,7 +107,10 @@ it('tells of a plan that ended unpaid though nobody has answered its newest atte
   const unanswered = `plan team: has ended unpaid, and ${attemptId} was never answered`;
   expect(faultsOf([...until('manual'), end])).toEqual([]);
   expect(faultsOf([...until('stripe'), end])).toEqual([expect.stringContaining(unanswered)]);
-  const givenUp: AccountEvent = { type: 'PaymentAbandoned', data: { attemptId, reason: 'an outage', at: END } };
+  const givenUp: AccountEvent = {
+    type: 'PaymentAbandoned',
+    data: { attemptId, reason: 'an outage', at: END, endedBy: null },
+  };
   expect(faultsOf([...until('stripe'), givenUp, end])).toEqual([expect.stringContaining(unanswered)]);
   const failed = { attemptId, code: 'card_declined', isTerminal: true, failedAt: END, nextAttemptAt: null };
   expect(faultsOf([...until('stripe'), { type: 'PaymentFailed', data: failed }, end])).toEqual([]);

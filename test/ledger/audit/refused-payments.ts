@@ -29,7 +29,10 @@ const failed: AccountEvent = {
   type: 'PaymentFailed',
   data: { attemptId: attempt, code: 'card_declined', isTerminal: true, failedAt: AT, nextAttemptAt: null },
 };
-const abandoned: AccountEvent = { type: 'PaymentAbandoned', data: { attemptId: attempt, reason: 'x', at: AT } };
+const abandoned: AccountEvent = {
+  type: 'PaymentAbandoned',
+  data: { attemptId: attempt, reason: 'x', at: AT, endedBy: null },
+};
 const action: AccountEvent = {
   type: 'PaymentActionRequired',
   data: { attemptId: attempt, paymentId: payment, at: AT },

@@ -92,14 +92,14 @@ export const paymentMoves = [
   move(
     1,
     'decline, or give up, again and again',
-    { tries: fc.array(fc.record({ provider, isGivenUp: fc.boolean() }), { minLength: 2, maxLength: 6 }) },
+    { tries: fc.array(fc.record({ provider, isGivenUp: fc.boolean(), endedBy }), { minLength: 2, maxLength: 6 }) },
     function* ({ tries }, account) {
-      for (const { provider: taker, isGivenUp } of tries) {
+      for (const { provider: taker, isGivenUp, endedBy: by } of tries) {
         const { nowMs } = account;
         const id = attemptId(`reload${account.next()}`);
         yield { type: 'StartAutoReload', attemptId: id, provider: taker, nowMs };
         yield isGivenUp
-          ? { type: 'AbandonPayment', attemptId: id, reason: 'refused', nowMs }
+          ? { type: 'AbandonPayment', attemptId: id, reason: 'refused', ...by, nowMs }
           : { type: 'RecordPaymentFailure', attemptId: id, code: 'card_declined', isTerminal: false, nowMs };
         account.nowMs += 5 * 3_600_000;
       }
@@ -110,9 +110,9 @@ export const paymentMoves = [
     const waiting = { attemptId: id, paymentId: paymentId(`pi_${id}`) };
     return [{ type: 'RequirePaymentAction', ...waiting, nowMs: account.nowMs }];
   }),
-  move(1, 'abandon', { which, type: fc.constantFrom('AbandonPayment', 'EndPurchase') }, (of, account) => {
-    const id = attemptOf(account, of.which)?.attemptId ?? unknown;
-    return [{ type: of.type, attemptId: id, reason: 'expired', nowMs: account.nowMs }];
+  move(1, 'abandon', { which, endedBy, isPurchase: fc.boolean() }, (of, account) => {
+    const what = { attemptId: attemptOf(account, of.which)?.attemptId ?? unknown, reason: 'x', nowMs: account.nowMs };
+    return [of.isPurchase ? { type: 'EndPurchase', ...what } : { type: 'AbandonPayment', ...what, ...of.endedBy }];
   }),
   move(2, 'refund', { which, isNew, isByHand, percent: fc.integer({ min: 0, max: 101 }) }, (of, account) => {
     const attempt = oneOf(paidOf(account), of.which);

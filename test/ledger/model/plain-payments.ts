@@ -59,8 +59,10 @@ export class PlainPayments {
           return 'refused';
         return this.#unlessOver(command.attemptId, (attempt) => {
           attempt.state = 'abandoned';
+          if (attempt.provider === 'manual' || ('endedBy' in command && command.endedBy !== undefined))
+            attempt.no = 'once';
           const isOfTerms = attempt.startedMs >= (this.#reload?.consentedMs ?? Number.POSITIVE_INFINITY);
-          if (attempt.kind === 'reload' && isOfTerms) this.#inVain(command.nowMs, false, attempt.provider === 'manual');
+          if (attempt.kind === 'reload' && isOfTerms) this.#inVain(command.nowMs, false, attempt.no !== null);
           return 'done';
         });
       case 'SavePaymentMethod': {
@@ -106,9 +108,9 @@ export class PlainPayments {
     if (command.provider !== attempt.provider || command.amount !== attempt.price || isGranted) return 'refused';
     attempt.state = 'paid';
     attempt.payment = command.paymentId;
+    attempt.paidMs = command.nowMs;
     // Whoever had paused it has to go on with it by hand.
     const wasPaused = this.#reload?.isPaused ?? false;
-    attempt.paidMs = command.nowMs;
     const isReload = attempt.kind === 'reload';
     if (isReload) this.#anew();
     if (this.#reload !== null && isReload) this.#reload.isPaused = wasPaused;

@@ -113,7 +113,7 @@ export class PlainPlans {
     const bill = this.#has?.bill ?? null;
     if (bill === null || attempt.kind !== 'renewal' || !this.#isMeant(attempt)) return;
     const noes = this.#triesOf(bill).filter(
-      (one) => (one.state === 'failed' && !this.#attempts.isOfOldCard(one)) || isNo(one.state, one.provider),
+      (one) => (one.state === 'failed' && !this.#attempts.isOfOldCard(one)) || isNo(one),
     );
     if (attempt.state === 'failed' && this.#attempts.isOfOldCard(attempt)) bill.notBeforeMs = 0;
     else bill.notBeforeMs = againMs === null || noes.length > 3 ? NEVER : againMs + waitAfter(bill);
@@ -222,13 +222,14 @@ export class PlainPlans {
     if (isOpen(newest)) return NEVER;
     // Nobody has asked the card that there is by now.
     if (this.#attempts.isOfOldCard(newest)) return 0;
-    return newest.state === 'abandoned' ? newest.startedMs + waitAfter(bill) : null;
+    return newest.state === 'abandoned' && !isNo(newest) ? newest.startedMs + waitAfter(bill) : null;
   }
 
   /** Nobody waits any longer for a card that was saved since, where that is not asked for anything. */
   #isDeclined(bill: PlainBill): boolean {
     const newest = this.#newest(bill.fromMs);
-    return newest?.state === 'failed' && newest.period?.plan === this.#billed(bill);
+    if (newest === undefined || newest.period?.plan !== this.#billed(bill)) return false;
+    return newest.state === 'failed' || isNo(newest);
   }
 
   /** The fourth time without a word is as good as a no, once there is no time left. */
@@ -236,7 +237,7 @@ export class PlainPlans {
     const isOfIt = ({ state, period }: PlainAttempt): boolean =>
       state === 'abandoned' && period?.plan === this.#billed(bill);
     const newest = this.#newest(bill.fromMs);
-    const silent = this.#triesOf(bill).filter((one) => isOfIt(one) && one.provider !== 'manual');
+    const silent = this.#triesOf(bill).filter((one) => isOfIt(one) && !isNo(one));
     return newest !== undefined && isOfIt(newest) && silent.length >= 4;
   }
 
@@ -281,8 +282,8 @@ export class PlainPlans {
 
 const waitAfter = ({ tries }: PlainBill): number => WAITS_MS[tries - 1] ?? 4 * DAY_MS;
 
-/** Who takes money by hand says it by giving up. */
-const isNo = (state: string, provider: string): boolean => state === 'abandoned' && provider === 'manual';
+/** An operator says it by giving up. */
+const isNo = ({ state, no }: PlainAttempt): boolean => state === 'abandoned' && no !== null;
 
 /** Null where it is undecided which. */
 const lastSaid = ({ name, next, dearer }: PlainPlan): string | null => (dearer === null ? (next?.name ?? name) : null);

@@ -4,6 +4,7 @@ import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { BIG, catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
+import { endedBy } from './payment-moves.ts';
 import type { RealAccount } from './real-account.ts';
 import { move, oneOf } from './step.ts';
 
@@ -41,15 +42,16 @@ export const planMoves = [
     {
       times: fc.integer({ min: 1, max: 5 }),
       how: fc.constantFrom('declined', 'declined', 'lost card', 'given up'),
+      endedBy,
       days: fc.nat({ max: 6 }),
     },
-    function* ({ times, how, days }, account) {
+    function* ({ times, how, endedBy: by, days }, account) {
       for (let time = 0; time < times; time++) {
         yield look(account, 'stripe');
         const attemptId = openOf(account)?.attemptId;
         if (attemptId === undefined) return;
         const { nowMs } = account;
-        if (how === 'given up') yield { type: 'AbandonPayment', attemptId, reason: 'expired', nowMs };
+        if (how === 'given up') yield { type: 'AbandonPayment', attemptId, reason: 'expired', ...by, nowMs };
         else yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal: how === 'lost card', nowMs };
         account.nowMs += days * DAY_MS;
       }
@@ -129,8 +131,13 @@ export const planMoves = [
   move(
     3,
     'save another card while one is charged, and be told then what became of that',
-    { days: fc.constantFrom(0, 1, 9), isTerminal: fc.boolean(), isGivenUp: fc.constantFrom(false, false, true) },
-    function* ({ days, isTerminal, isGivenUp }, account) {
+    {
+      days: fc.constantFrom(0, 1, 9),
+      isTerminal: fc.boolean(),
+      isGivenUp: fc.constantFrom(false, false, true),
+      endedBy,
+    },
+    function* ({ days, isTerminal, isGivenUp, endedBy: by }, account) {
       if (openOf(account) === undefined) yield save(account);
       yield look(account, 'stripe');
       const attemptId = openOf(account)?.attemptId;
@@ -138,7 +145,7 @@ export const planMoves = [
       yield save(account);
       account.nowMs += days * DAY_MS;
       const { nowMs } = account;
-      if (isGivenUp) yield { type: 'AbandonPayment', attemptId, reason: 'expired', nowMs };
+      if (isGivenUp) yield { type: 'AbandonPayment', attemptId, reason: 'expired', ...by, nowMs };
       else yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal, nowMs };
       yield look(account, 'stripe');
     },

@@ -54,7 +54,10 @@ const paid: AccountEvent = {
     ...{ attemptId: attempt, provider: 'manual', paymentId: paymentId('p_1'), amount: usd(19_000_000), paidAt: AT },
   },
 };
-const abandoned: AccountEvent = { type: 'PaymentAbandoned', data: { attemptId: attempt, reason: 'no', at: AT } };
+const abandoned: AccountEvent = {
+  type: 'PaymentAbandoned',
+  data: { attemptId: attempt, reason: 'no', at: AT, endedBy: null },
+};
 
 /** Waits of an account with little left, and whatever has happened to it. */
 function scene(events: readonly AccountEvent[], waitMs = LIMITS.reloadWaitMsMax) {
