@@ -2,6 +2,7 @@ import type { AccountId, KeyId, LeaseId, RequestId } from '../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../contracts/money.ts';
 import { PassingMap } from '../contracts/passing-map.ts';
 import type { StartedHold } from '../ledger/account/paid-by-expired.ts';
+import { HeldByMembers } from './held-by-members.ts';
 
 export interface Hold {
   readonly accountId: AccountId;
@@ -19,6 +20,9 @@ export interface Hold {
 interface PlacedHold {
   amount: bigint;
   readonly accountId: AccountId;
+  readonly keyId: KeyId;
+  /** Its account and month, as the sum of the two is called. */
+  readonly ofMonth: string;
   readonly firstStartMs: number;
   readonly lastStartMs: number;
   readonly sums: readonly string[];
@@ -29,6 +33,8 @@ export class Holds {
   readonly #holds = new PassingMap<RequestId, PlacedHold>();
   readonly #sums = new Map<string, bigint>();
   readonly #ofAccounts = new PassingMap<AccountId, PassingMap<RequestId, PlacedHold>>();
+  /** By account and month, from the first that asks until nothing is held in it: most accounts have no member with a limit. */
+  readonly #byMembers = new Map<string, HeldByMembers>();
   #onFreed: ((accountId: AccountId) => void) | null = null;
 
   /** Who is told as an account's holds fall. */
@@ -58,7 +64,7 @@ export class Holds {
     const sums = [accountId, ofMonth, `${ofMonth} ${keyId}`];
     if (leaseId !== null) sums.push(`${accountId} ${leaseId}`, `${accountId} ${leaseId} ${keyId}`);
     const started = { firstStartMs: startedAtMs, lastStartMs: startedAtMs };
-    const placed: PlacedHold = { amount: 0n, accountId, ...started, sums };
+    const placed: PlacedHold = { amount: 0n, accountId, keyId, ofMonth, ...started, sums };
     this.#holds.set(requestId, placed);
     let ofAccount = this.#ofAccounts.get(accountId);
     if (ofAccount === undefined) {
@@ -102,6 +108,27 @@ export class Holds {
     return this.#sum(`${accountId} ${month} ${keyId}`);
   }
 
+  /**
+   * Of all keys of a member together, in as many steps whatever their number.
+   * @param memberOf whose a key is, called as `member` is; null is not known
+   */
+  ofMemberMonth(
+    accountId: AccountId,
+    { member, month }: { readonly member: string; readonly month: string },
+    memberOf: (keyId: KeyId) => string | null,
+  ): MicroUsd {
+    const ofMonth = `${accountId} ${month}`;
+    if (!this.#sums.has(ofMonth)) return microUsd(0n);
+    let byMembers = this.#byMembers.get(ofMonth);
+    if (byMembers === undefined) {
+      byMembers = new HeldByMembers();
+      this.#byMembers.set(ofMonth, byMembers);
+      for (const hold of this.#ofAccounts.get(accountId) ?? [])
+        if (hold.ofMonth === ofMonth) byMembers.change(hold.keyId, hold.amount);
+    }
+    return microUsd(byMembers.of(member, memberOf));
+  }
+
   ofLease(accountId: AccountId, leaseId: LeaseId): MicroUsd {
     return this.#sum(`${accountId} ${leaseId}`);
   }
@@ -124,6 +151,8 @@ export class Holds {
       if (sum === 0n) this.#sums.delete(name);
       else this.#sums.set(name, sum);
     }
+    if (!this.#sums.has(hold.ofMonth)) this.#byMembers.delete(hold.ofMonth);
+    else this.#byMembers.get(hold.ofMonth)?.change(hold.keyId, difference);
     if (difference < 0n) this.#onFreed?.(hold.accountId);
   }
 }

@@ -95,6 +95,8 @@ const spendOfMonth = z.strictObject({
 export type SpendOfMonth = z.infer<typeof spendOfMonth> & {
   /** By key, of those that have spent in it. */
   keys: KeyedTree<MicroUsd>;
+  /** The same by member (`memberKey`), made of it: null where there are no `otherLimits`, and nobody asks. */
+  members: KeyedTree<MicroUsd>;
 };
 
 /** Limits that are not the account's or a key's hard one, told at the usual thresholds; scopes as `limitName` says them. */
@@ -126,7 +128,7 @@ const spendSchema = z.codec(storedSpend, z.custom<SpendState>(), {
   decode: ({ months, ...kept }) => ({
     ...kept,
     keyLimits: null,
-    months: mapped(months, ({ account, crossed }) => ({ account, keys: null, crossed })),
+    months: mapped(months, ({ account, crossed }) => ({ account, keys: null, members: null, crossed })),
   }),
   encode: ({ keyLimits: _each, months, ...kept }) => ({
     ...kept,

@@ -4,7 +4,6 @@ import { amountsAfter, evolve } from './evolve.ts';
 import { nextUsage, usageOfDebit } from './exceptions.ts';
 import type { ExceptionsState } from './exceptions-state.ts';
 import { remainingAfter } from './grants.ts';
-import { withEntry } from './keyed-tree.ts';
 import { withLeaseReduced } from './leases.ts';
 import { monthOfSpend, spentAfter } from './spend.ts';
 
@@ -20,7 +19,7 @@ export class OwnParts {
   grant: Grant | null = null;
   spend: SpendState | null = null;
   months: SpendState['months'] | null = null;
-  /** The one that was debited last; its keys are a tree, which shares with those before it. */
+  /** The one that was debited last; its keys and members are trees, which share with those before them. */
   month: SpendOfMonth | null = null;
 }
 
@@ -47,7 +46,7 @@ function withUsage(state: OpenAccount, usage: UsageRecorded, own: OwnParts): Ope
 }
 
 function withDebit(state: OpenAccount, debit: CreditsDebited, own: OwnParts): OpenAccount {
-  const spent = spentAfter(monthOfSpend(state.spend, debit.month), debit.keyId, debit.amount);
+  const spent = spentAfter(state, monthOfSpend(state.spend, debit.month), debit.keyId, debit.amount);
   usageOfDebit(state.exceptions, debit);
   const [share] = debit.grants;
   const index = share === undefined ? -1 : state.grants.findIndex(({ grantId }) => grantId === share.grantId);
@@ -59,7 +58,8 @@ function withDebit(state: OpenAccount, debit: CreditsDebited, own: OwnParts): Op
   if (remaining !== null) ownGrant(next, index, own).remaining = remaining;
   const month = ownMonth(next, debit, own);
   month.account = spent.account;
-  month.keys = withEntry(month.keys, debit.keyId, spent.key);
+  month.keys = spent.keys;
+  month.members = spent.members;
   next.carry = carry;
   next.uncovered = uncovered;
   next.balance = balance;

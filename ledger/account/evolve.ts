@@ -39,7 +39,7 @@ export function evolve(state: AccountState, event: AccountEvent): OpenAccount {
     return opened(event.data);
   }
   if (state.type === 'unopened') throw new Error(`${event.type} on an account that was never opened`);
-  const spend = evolveSpend(state.spend, event);
+  const spend = evolveSpend(state, event);
   const exceptions = evolveExceptions(state.exceptions, event);
   const next = evolveOpen(state, event);
   if (spend === state.spend && exceptions === state.exceptions) return next;
@@ -101,7 +101,7 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'LeaseNarrowed':
       return { ...state, leases: withLeaseNarrowed(state.leases, event.data) };
     case 'SpendLimitSet':
-      return { ...state, leases: withLimitSet(state, event.data, evolveSpend(state.spend, event)) };
+      return { ...state, leases: withLimitSet(state, event.data) };
     case 'CreditsDebited':
       return debited(state, event.data, withLeaseReduced(state.leases, event.data));
     case 'ExceptionApproved':

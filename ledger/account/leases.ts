@@ -1,16 +1,16 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { type Grant, type Lease, NOTHING, type OpenAccount, type SpendState } from './account-state.ts';
+import { type Grant, type Lease, NOTHING, type OpenAccount } from './account-state.ts';
 import { isUsable, usableCredits } from './grants.ts';
 import { keptAmount } from './kept-amount.ts';
 import { entryOf } from './keyed-tree.ts';
-import { keysOfMember } from './members.ts';
+import { keysOfMember, memberKey, memberKeyOf } from './members.ts';
 import { monthOf } from './month.ts';
 import { paidByExpired, type StartedHold } from './paid-by-expired.ts';
 import { overdraftOf } from './plans.ts';
 import { monthOfSpend, spentByKey, spentByMember } from './spend.ts';
-import { memberLimitOf } from './spend-limits.ts';
+import { memberLimitOf, withLimit } from './spend-limits.ts';
 
 type Leases = OpenAccount['leases'];
 
@@ -209,17 +209,25 @@ export const leasesOfOthers = (account: OpenAccount, isOwn: (lease: Lease) => bo
  * What a key could be debited under leases, without anything being leased anew: a lease of its own counts whole, one for
  * keys without a limit counts whole as long as the key has none, and afterwards with what is left from before.
  */
-export const setAsideForKey = (account: OpenAccount, keyId: KeyId, leases: readonly Lease[]): MicroUsd =>
-  microUsd(leases.reduce((sum, lease) => sum + ofKey(lease, keyId, leaseScope(account, keyId)), 0n));
+export function setAsideForKey(account: OpenAccount, keyId: KeyId, leases: readonly Lease[]): MicroUsd {
+  const scope = leaseScope(account, keyId);
+  return microUsd(leases.reduce((sum, lease) => sum + ofKey(lease, keyId, scope), 0n));
+}
 
-/** The same for all keys of a member together, who have no more of a lease than it has. */
+/**
+ * The same for all keys of a member with a hard limit together, who have no more of a lease than it has: each of them has leases of its
+ * own, and of those for keys without a limit what is left from before.
+ */
 export function setAsideForMember(account: OpenAccount, email: string, leases: readonly Lease[]): MicroUsd {
-  const keys = keysOfMember(account, email).map((keyId) => ({ keyId, scope: leaseScope(account, keyId) }));
-  const ofLease = (lease: Lease): bigint =>
-    smaller(
-      lease.amount,
-      keys.reduce((sum, { keyId, scope }) => sum + ofKey(lease, keyId, scope), 0n),
+  const member = memberKey(email);
+  const isOf = (keyId: string): boolean => memberKeyOf(account, keyId) === member;
+  const ofLease = ({ keyId, amount, beforeLimit }: Lease): bigint => {
+    if (keyId !== null) return isOf(keyId) ? amount : 0n;
+    return smaller(
+      amount,
+      Object.entries(beforeLimit).reduce((sum, [key, most]) => (isOf(key) ? sum + most : sum), 0n),
     );
+  };
   return microUsd(leases.reduce((sum, lease) => sum + ofLease(lease), 0n));
 }
 
@@ -272,14 +280,10 @@ export function withLeaseReduced(leases: Leases, { leaseId, amount, keyId }: Lea
 /**
  * The leases after a limit was set or lifted. Keys that had none could use the leases for such keys: what they have
  * is the most that their requests under way, and those that are admitted before a proxy knows of the limit, can take.
- * @param spend with the limit as it is now
  */
-export function withLimitSet(
-  account: OpenAccount,
-  { keyId, member }: EventData<'SpendLimitSet'>,
-  spend: SpendState,
-): Leases {
-  const after = { ...account, spend };
+export function withLimitSet(account: OpenAccount, set: EventData<'SpendLimitSet'>): Leases {
+  const { keyId, member } = set;
+  const after = { ...account, spend: withLimit(account.spend, set) };
   const concerned = keyId !== null ? [keyId] : member === null ? [] : keysOfMember(account, member);
   const changed = concerned.filter((key) => leaseScope(account, key) !== leaseScope(after, key));
   if (changed.length === 0) return account.leases;

@@ -2,7 +2,7 @@ import type { EventData } from '../../contracts/events.ts';
 import type { KeyId } from '../../contracts/ids.ts';
 import type { Role } from '../../contracts/permissions.ts';
 import type { ApiKey, OpenAccount } from './account-state.ts';
-import { valuesOf, withEntry } from './keyed-tree.ts';
+import { entryOf, valuesOf, withEntry } from './keyed-tree.ts';
 import type { Organization } from './organization-state.ts';
 
 /** E-mails are the same in capital letters. */
@@ -27,6 +27,12 @@ export const keysAsIssued = ({ keys }: Pick<OpenAccount, 'keys'>): ApiKey[] =>
 /** Also those that were revoked: what they have spent, and hold, is the member's. */
 export const keysOfMember = (state: Pick<OpenAccount, 'keys' | 'email'>, email: string): KeyId[] =>
   [...valuesOf(state.keys)].flatMap((key) => (isSameMember(memberOfKey(state, key), email) ? [key.keyId] : []));
+
+/** Whose a key is, as `memberKey` has it, and stays for good; null where it was never issued, and is nobody's. */
+export function memberKeyOf(state: Pick<OpenAccount, 'keys' | 'email'>, keyId: string): string | null {
+  const key = entryOf(state.keys, keyId);
+  return key === undefined ? null : memberKey(memberOfKey(state, key));
+}
 
 export const ownersOf = ({ organization: { members } }: Pick<OpenAccount, 'organization'>): number =>
   Object.values(members).filter(({ role }) => role === 'owner').length;

@@ -6,6 +6,7 @@ import { encoderOf } from '../../contracts/schema-encoder.ts';
 import { type ApiKey, apiKeySchema, type OpenAccount } from './account-state.ts';
 import { changesOf, type KeyedTree, treeOfSorted } from './keyed-tree.ts';
 import { attemptSchema, isOpen, type PaymentAttempt, withEndedAttempts } from './payments-state.ts';
+import { sumByMember } from './spend.ts';
 
 /** What of an account there may be any number of, as it was at a moment: its trees stay as they are, whatever is folded. */
 export interface KeptParts {
@@ -74,7 +75,7 @@ const keyLimits = partOf<MicroUsd>({
   put: (account, values) => ({ ...account, spend: { ...account.spend, keyLimits: treeOfSorted(values) } }),
 });
 
-/** What a key has spent in a month, as `<month> <key>`. */
+/** What a key has spent in a month, as `<month> <key>`. The keys are there before: whose they are says what members have spent. */
 const spentByKeys = partOf<MicroUsd>({
   ...{ name: 'spent', schema: microUsdField },
   treesOf: (parts) => parts.months.map(([month, tree]) => [`${month} `, tree]),
@@ -83,9 +84,10 @@ const spentByKeys = partOf<MicroUsd>({
     for (const [month, ofMonth] of Map.groupBy(values, ([id]) => id.slice(0, id.indexOf(' ')))) {
       const of = months[month];
       if (of === undefined) throw new Error(`account ${account.accountId} has spent nothing in ${month}`);
+      const ofKeys = treeOfSorted(ofMonth.map(([id, amount]) => [id.slice(month.length + 1), amount]));
       months[month] = {
-        ...of,
-        keys: treeOfSorted(ofMonth.map(([id, amount]) => [id.slice(month.length + 1), amount])),
+        ...{ ...of, keys: ofKeys },
+        members: account.spend.otherLimits === null ? null : sumByMember(account, ofKeys),
       };
     }
     return { ...account, spend: { ...account.spend, months } };

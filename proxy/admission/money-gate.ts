@@ -2,11 +2,11 @@ import { type ErrorCode, type Refusal, refusal } from '../../contracts/errors.ts
 import type { AccountId, KeyId } from '../../contracts/ids.ts';
 import { formatUsd, type MicroUsd, microUsd, mostDebited } from '../../contracts/money.ts';
 import { readable } from '../../contracts/printable.ts';
-import type { OpenAccount } from '../../ledger/account/account-state.ts';
+import { NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
 import { isExpired } from '../../ledger/account/grants.ts';
 import { hasHadPlan } from '../../ledger/account/has-paid.ts';
 import { type HeldOfAccount, spendable, takenOfCredits } from '../../ledger/account/leases.ts';
-import { keysOfMember } from '../../ledger/account/members.ts';
+import { memberKey, memberKeyOf } from '../../ledger/account/members.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { overdraftOf } from '../../ledger/account/plans.ts';
 import { memberLimitOf } from '../../ledger/account/spend-limits.ts';
@@ -75,8 +75,9 @@ export function heldOfMember(
   holds: Holds,
 ): MicroUsd {
   const of = memberLimitOf(account, keyId);
-  const keys = of === null ? [] : keysOfMember(account, of.member);
-  return microUsd(keys.reduce((sum, key) => sum + holds.ofKeyMonth(accountId, key, month), 0n));
+  if (of === null) return NOTHING;
+  const member = memberKey(of.member);
+  return holds.ofMemberMonth(accountId, { member, month }, (key) => memberKeyOf(account, key));
 }
 
 /** One of the bounds that a request's worst case has to fit. */

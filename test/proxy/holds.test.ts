@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accountId, keyId, leaseId, requestId } from '../../contracts/ids.ts';
+import { accountId, type KeyId, keyId, leaseId, requestId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { type Hold, Holds } from '../../proxy/holds.ts';
 
@@ -162,4 +162,63 @@ it('invariant 9: holds: the sums of holds are those of the single holds after an
     }),
     { numRuns: 200 },
   );
+});
+
+type MemberStep = Step | { readonly type: 'ask' } | { readonly type: 'know'; readonly key: KeyId };
+
+const keys = [K1, K2, keyId('key_3')] as const;
+const memberStep: fc.Arbitrary<MemberStep> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: fc.constant('place' as const), id, hold: anyHold.chain(ofAnyKey) }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('lower' as const), id, amount }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('release' as const), id }) },
+  { weight: 3, arbitrary: fc.constant({ type: 'ask' as const }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('know' as const), key: fc.constantFrom(...keys) }) },
+);
+
+function ofAnyKey(hold: Hold): fc.Arbitrary<Hold> {
+  return fc.constantFrom(...keys).map((keyId) => ({ ...hold, keyId }));
+}
+
+it('what members hold in a month is the sum of their single holds, whoever asks when, of keys that are known and of no others', () => {
+  fc.assert(
+    fc.property(fc.array(memberStep, { maxLength: 80, size: 'max' }), (steps) => {
+      const [holds, model, known] = [new Holds(), new Model(), new Set<KeyId>()];
+      const memberOf = (key: KeyId): string | null => (!known.has(key) ? null : key === K2 ? 'ben' : 'ada');
+      for (const one of [...steps, { type: 'ask' } as const]) {
+        if (one.type === 'know') known.add(one.key);
+        else if (one.type === 'ask')
+          for (const account of [A, B])
+            for (const month of [MAY, JUNE])
+              for (const member of ['ada', 'ben'])
+                expect(holds.ofMemberMonth(account, { member, month }, memberOf)).toBe(
+                  model.sum((of) => of.accountId === account && of.month === month && memberOf(of.keyId) === member),
+                );
+        else if (one.type !== 'place' || !model.held.has(one.id)) {
+          perform(holds, one);
+          model.apply(one);
+        }
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it('whose a key is is asked once, as long as anything is held in its month', () => {
+  const holds = new Holds();
+  let asked = 0;
+  const held = (month = MAY): bigint =>
+    holds.ofMemberMonth(A, { member: 'ada', month }, () => {
+      asked++;
+      return 'ada';
+    });
+  expect(held()).toBe(0n);
+  for (let at = 0; at < 1_000; at++) holds.place(requestId(`req_${at}`), hold(1n, { keyId: keyId(`key_${at}`) }));
+  expect([held(), asked]).toEqual([1_000n, 1_000]);
+  holds.place(requestId('req_again'), hold(7n, { keyId: keyId('key_3') }));
+  expect([held(), held(JUNE), asked]).toEqual([1_007n, 0n, 1_000]);
+  for (let at = 0; at < 1_000; at++) holds.release(requestId(`req_${at}`));
+  expect([held(), asked]).toEqual([7n, 1_000]);
+  holds.release(requestId('req_again'));
+  holds.place(one, hold(1n));
+  expect([held(), asked]).toEqual([1n, 1_001]);
 });

@@ -5,11 +5,13 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
+import { entryOf } from '../../../ledger/account/keyed-tree.ts';
 import {
   CARD,
   granted,
   keyIssued,
   limitSet,
+  memberLimitSet,
   openAccount,
   requestOf,
   usageOf,
@@ -75,6 +77,15 @@ test.each<[string, AccountEvent[]]>([
   ["the end of a key's limit", [limitSet(null, OLD)]],
 ])('%s copies little of an account with thousands of keys, each with a limit and spending', (_what, events) => {
   expectLittleCopied(withKeys, events);
+});
+
+test('a request copies as little where the member whose all of them are has a limit', () => {
+  const limited = evolve(withKeys, memberLimitSet(100_000, withKeys.email));
+  expect(entryOf(limited.spend.months['2026-11']?.members ?? null, withKeys.email)).toBe(4_000n * 7n);
+  expectLittleCopied(
+    limited,
+    eventsOf(limited, { type: 'RecordUsage', usage: usageOf(1, 7, { keyId: NEWEST }), card: CARD }),
+  );
 });
 
 function expectLittleCopied(before: OpenAccount, events: readonly AccountEvent[]): void {

@@ -228,7 +228,8 @@ describe("leases of a member's keys", () => {
       type: 'LeaseNarrowed',
       data: { proxy: P1, leaseId: L1, keyId: key, atMost: usd(atMost) },
     });
-    const events = [leased(40), memberLimitSet(100, BEN), narrowed(KEY, 5), narrowed(OTHER_KEY, 7)];
+    const limits = [memberLimitSet(100, BEN), memberLimitSet(100, OWNER)];
+    const events = [leased(40), ...limits, narrowed(KEY, 5), narrowed(OTHER_KEY, 7)];
     expect(setAside(openAccount([...begun, ...events]))).toBe(12n);
   });
 

@@ -40,10 +40,10 @@ const ONE_MORE: readonly Partial<OpenAccount>[] = [
   {
     spend: {
       ...INITIAL_SPEND,
-      months: { '2026-10': { account: ONE, keys: withEntry(null, 'k', ONE), crossed: ['k:50'] } },
+      months: { '2026-10': { account: ONE, keys: withEntry(null, 'k', ONE), members: null, crossed: ['k:50'] } },
     },
   },
-  { spend: { ...INITIAL_SPEND, months: { '2026-11': { account: ONE, keys: null, crossed: [] } } } },
+  { spend: { ...INITIAL_SPEND, months: { '2026-11': { account: ONE, keys: null, members: null, crossed: [] } } } },
   { exceptions: { ...NO_EXCEPTIONS, openCount: 1 } },
   { exceptions: { ...NO_EXCEPTIONS, openAmount: ONE } },
   { exceptions: { ...NO_EXCEPTIONS, withoutCost: 1 } },

@@ -4,6 +4,7 @@ import { microUsd } from '../../../contracts/money.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { ACCOUNT, KEY, OTHER_KEY } from '../../fixtures/ledger/example-account.ts';
 import { PRICE } from '../../fixtures/ledger/random-life.ts';
+import { memberMoves } from './member-moves.ts';
 import { moneyMoves, monthMoves, spendingMoves } from './money-moves.ts';
 import { paymentMoves } from './payment-moves.ts';
 import { leaseMoves, peopleMoves, sha256Of } from './people-moves.ts';
@@ -36,6 +37,12 @@ const options = { maxCommands: 60, size: 'max' } as const;
 export const histories = fc.commands([stepOf(all)], options);
 /** What two of them see. */
 export const fleetHistories = fc.commands([stepOf([...all, ...leaseMoves])], options);
+
+/** What members spend, with limits that come and go, of two proxies. */
+export const memberHistories = fc.commands(
+  [stepOf([...moneyMoves, ...peopleMoves, ...leaseMoves, ...memberMoves])],
+  options,
+);
 
 /** In which much is bought. */
 export const payingHistories = fc.commands([stepOf([...paymentMoves, ...spendingMoves])], options);
