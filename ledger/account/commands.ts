@@ -192,23 +192,10 @@ export type AccountCommand =
       readonly paymentId: PaymentId;
       readonly nowMs: number;
     }
-  /** It has provably charged nothing, and never will. */
-  | {
-      readonly type: 'AbandonPayment';
-      readonly attemptId: AttemptId;
-      readonly reason: string;
-      /** Absent where nobody but its provider has. */
-      readonly endedBy?: 'operator';
-      readonly nowMs: number;
-    }
+  /** It has provably charged nothing, and never will. Where an operator has not ended it, its provider has. */
+  | (EndOf<'AbandonPayment'> & { readonly endedBy?: 'operator' })
   /** Whoever wanted to pay does not any more; its provider has ended it already, unless it cannot be asked to. */
-  | {
-      readonly type: 'EndPurchase';
-      readonly attemptId: AttemptId;
-      readonly reason: string;
-      readonly isUnasked?: boolean;
-      readonly nowMs: number;
-    }
+  | (EndOf<'EndPurchase'> & { readonly isUnasked?: boolean })
   /** May be charged from here on without its owner being there, who has consented to that. */
   | {
       readonly type: 'SavePaymentMethod';
@@ -319,6 +306,13 @@ export type AccountCommand =
 interface Renewing {
   readonly provider: string;
   readonly catalog: KnownPlans;
+  readonly nowMs: number;
+}
+
+interface EndOf<Type> {
+  readonly type: Type;
+  readonly attemptId: AttemptId;
+  readonly reason: string;
   readonly nowMs: number;
 }
 

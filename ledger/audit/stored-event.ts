@@ -158,9 +158,7 @@ export interface MethodSavedData {
   readonly paymentMethodId: string;
   readonly consentedAt: string;
 }
-export interface MethodRemovedData {
-  readonly removedAt: string;
-}
+export type MethodRemovedData = Pick<RemovedData, 'removedAt'>;
 export interface PaidData {
   readonly attemptId: string;
   readonly provider: string;

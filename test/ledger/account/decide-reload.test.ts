@@ -273,20 +273,9 @@ describe('auto-reload', () => {
   test('is paused where what it has bought goes back, once: it would be bought again and again', () => {
     const bought = lived(low, reload('r1'), pay('r1', 15_000_000));
     const SAID = { paymentId: paymentId('pi_r1'), actor: 'payments', nowMs: NOW };
-    const refund: AccountCommand = {
-      type: 'RecordRefund',
-      refundId: 're_1',
-      amount: usd(15_000_000),
-      refundedAtMs: NOW,
-      ...SAID,
-    };
-    const dispute: AccountCommand = {
-      type: 'RecordDispute',
-      disputeId: 'dp_1',
-      amount: usd(15_000_000),
-      openedAtMs: NOW,
-      ...SAID,
-    };
+    const of = { ...SAID, amount: usd(15_000_000) };
+    const refund: AccountCommand = { type: 'RecordRefund', refundId: 're_1', refundedAtMs: NOW, ...of };
+    const dispute: AccountCommand = { type: 'RecordDispute', disputeId: 'dp_1', openedAtMs: NOW, ...of };
     for (const [command, reason] of [
       [refund, 'refunded'],
       [dispute, 'disputed'],

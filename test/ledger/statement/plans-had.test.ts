@@ -54,7 +54,11 @@ it.each([
   ],
   [
     'in whose place another was asked for before it was paid',
-    () => life().does(asks('team'), end(ms(AT) + 1), asks('starter', END), end(ms(END) + 1)),
+    () =>
+      life()
+        .does(asks('team'))
+        .declined(ms(AT))
+        .does(end(ms(AT) + 1), asks('starter', END), end(ms(END) + 1)),
     ['plan team never began: it was not wanted any more before it was paid', CALLED_OFF],
   ],
 ] as const)('a plan %s ends in its own words', (_which, lifeOf, told) => {
