@@ -45,8 +45,13 @@ type Prepared =
   /** Nothing: all is folded anew, and theirs are kept for the program that has written them. */
   | { readonly type: 'kept' };
 
-/** Why nothing could be made of views. */
-type OnUnmade = (reason: string) => void;
+interface PrepareParts {
+  readonly files: ViewFiles;
+  /** What is made of the live views leaves the disk so much. */
+  readonly keepFreeBytes: number;
+  /** Why nothing could be made of them. */
+  readonly onUnmade: (reason: string) => void;
+}
 
 /**
  * For the start of a gateway whose live views are another program's: what is made of them, in a thread of its own, takes their place, as that goes as far as
@@ -54,10 +59,11 @@ type OnUnmade = (reason: string) => void;
  * before, where the program is the one of before again; and where it was for want of room alone, nothing is done. Nobody else writes to any of the files. @throws Error of the file system; where the signal is aborted
  * before, with the live views as they were
  */
-export async function takePreparedViews(files: ViewFiles, onUnmade: OnUnmade, signal: AbortSignal): Promise<Prepared> {
+export async function takePreparedViews(parts: PrepareParts, signal: AbortSignal): Promise<Prepared> {
+  const { files } = parts;
   // Where a start was killed that made some.
   removeViews(files.upcast);
-  const from = await upcastLive(files, onUnmade, signal);
+  const from = await upcastLive(parts, signal);
   if (from !== null && from !== 'not for now') return { type: 'upcast', from };
   const candidates = isFolderLocked(files.rebuildFolder) ? [files.previous] : [files.rebuild, files.previous];
   const identity = readLedgerOfViews(files.live);
@@ -74,12 +80,12 @@ export async function takePreparedViews(files: ViewFiles, onUnmade: OnUnmade, si
 
 /** Null where it cannot be done, and other words where it cannot for now; then all is as it was. A command that reads them on and on has them folded anew. */
 async function upcastLive(
-  files: ViewFiles,
-  onUnmade: OnUnmade,
+  parts: PrepareParts,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number> | 'not for now' | null> {
+  const { files, onUnmade } = parts;
   try {
-    const from = await upcastWithRoom(files, signal);
+    const from = await upcastWithRoom(parts, signal);
     if (from === null) return null;
     if ('notForNow' in from) {
       removeViews(files.upcast);
@@ -98,8 +104,11 @@ async function upcastLive(
 }
 
 /** Where there is no room, that of the views of before is taken, once: the live ones come in their place, whatever this start comes to. */
-async function upcastWithRoom(files: ViewFiles, signal: AbortSignal): ReturnType<typeof upcastInThread> {
-  const of = { from: files.live, to: files.upcast };
+async function upcastWithRoom(
+  { files, keepFreeBytes }: PrepareParts,
+  signal: AbortSignal,
+): ReturnType<typeof upcastInThread> {
+  const of = { from: files.live, to: files.upcast, keepFreeBytes };
   const made = await upcastInThread(of, signal);
   const isWanting = made !== null && 'notForNow' in made;
   if (!isWanting || !existsSync(files.previous) || areOfThisProgram(files.previous) === true) return made;

@@ -3,7 +3,7 @@ import { pause } from '../ledger/pause.ts';
 import { freeBytesAt, mebibytes } from '../ledger/room-on-disk.ts';
 import { upcastInThread } from './in-views-thread.ts';
 import { VIEW_LIMITS } from './limits.ts';
-import { bytesToUpcast } from './rebuild/room-to-rebuild.ts';
+import { freeBytesToUpcast } from './rebuild/room-to-rebuild.ts';
 import { removeViews } from './remove-views.ts';
 import { settledFile, switchFiles } from './switched-file.ts';
 import type { OlderViews } from './view-disk.ts';
@@ -35,19 +35,20 @@ export const upcastLater = (parts: UpcastLaterParts): OlderViews => ({
   },
 });
 
-function wantingRoom({ files, dataFolder }: UpcastLaterParts): string | null {
-  const neededBytes = bytesToUpcast(files) + roomKeptBytes(dataFolder);
+function wantingRoom({ dataFolder }: UpcastLaterParts): string | null {
+  const neededBytes = freeBytesToUpcast(dataFolder);
   return freeBytesAt(dataFolder) < neededBytes ? `${mebibytes(neededBytes, Math.ceil)} have to be free for it` : null;
 }
 
 /** Why it was in vain; null where it was not. */
 async function tried(
-  { files, onMade }: UpcastLaterParts,
+  { files, dataFolder, onMade }: UpcastLaterParts,
   goOver: (move: () => void) => void,
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
-    const from = await upcastInThread({ from: files.live, to: files.upcast }, signal);
+    const keepFreeBytes = roomKeptBytes(dataFolder);
+    const from = await upcastInThread({ from: files.live, to: files.upcast, keepFreeBytes }, signal);
     // They are of an earlier version no more.
     if (from === null) return null;
     if ('notForNow' in from) return unmade(files, from.notForNow);

@@ -4,6 +4,7 @@ import { makeFolders } from '../ledger/folder-owner.ts';
 import { markClosed } from './closed-mark.ts';
 import { readLedgerOfViews, readUpcastFrom, writeLedgerOfViews } from './known-views.ts';
 import { removeViews } from './remove-views.ts';
+import { RoomToKeep } from './room-to-keep.ts';
 import type { ColumnValue, OlderTable, StoredView, ViewTable } from './view.ts';
 import { checkRows, isOfLayout, prepareFile, restamp, UPCAST_FROM, versionOf } from './view-file.ts';
 
@@ -12,15 +13,17 @@ export interface UpcastFiles {
   readonly from: string;
   /** Made anew. */
   readonly to: string;
+  /** The disk is left so much. */
+  readonly keepFreeBytes: number;
 }
 
 /**
  * Makes a file of views of these versions out of one of earlier versions, row by row, for as long as it takes to fold the log anew: it
  * stands where those stood, and says of which version its rows are. The versions, by view; null where there is nothing to be made of, or
- * nothing of an earlier version. @throws Error where rows are not of their form, or not of one moment; of SQLite and the file system
+ * nothing of an earlier version. @throws KeptRoomError; Error where rows are not of their form, or not of one moment; of SQLite and the file system
  */
 export function upcastViews(
-  { from, to }: UpcastFiles,
+  { from, to, keepFreeBytes }: UpcastFiles,
   views: readonly StoredView[],
 ): ReadonlyMap<string, number> | null {
   const plan = planOf(from, views);
@@ -36,6 +39,11 @@ export function upcastViews(
     // A log of all rows beside them would take their room twice; what is not made whole is removed.
     database.exec('PRAGMA journal_mode = MEMORY');
     database.prepare('ATTACH ? AS older').run(from);
+    const room = new RoomToKeep(database, { path: to, keepFreeBytes });
+    database.function(HAS_ROOM, () => {
+      room.beforeRow();
+      return 1;
+    });
     // All or nothing: without its checkpoint a file is one of no views.
     database.exec('BEGIN IMMEDIATE');
     database.exec('UPDATE main.written SET writes = (SELECT writes FROM older.written)');
@@ -49,6 +57,7 @@ export function upcastViews(
     for (const [name, version] of plan.upcastFrom)
       database.prepare(`INSERT INTO main.${UPCAST_FROM} VALUES (?, ?)`).run(name, version);
     markClosed(database);
+    room.look();
     database.exec('COMMIT');
     database.exec('PRAGMA main.journal_mode = WAL');
   } finally {
@@ -125,9 +134,12 @@ const tablesOf = (view: StoredView, version: number): readonly OlderTable[] | nu
 const isThere = (database: DatabaseSync, { name }: ViewTable): boolean =>
   database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?").get(name) !== undefined;
 
-/** Each with the stamp that it had. */
+/** Asked for each row, also where SQLite copies a table by itself. */
+const HAS_ROOM = 'has_room';
+
+/** Each with the stamp that it had. @throws KeptRoomError */
 function copyRows(database: DatabaseSync, { from, to, upcast }: OlderTable): void {
-  const select = `SELECT ${Object.keys(from.columns).join(', ')}, stamp FROM older.${from.name}`;
+  const select = `SELECT ${Object.keys(from.columns).join(', ')}, stamp FROM older.${from.name} WHERE ${HAS_ROOM}()`;
   if (upcast === undefined) database.exec(`INSERT INTO main.${to.name} ${select}`);
   else {
     const rows = database.prepare(select);

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
 import { damageOfRows } from './damaged-rows.ts';
+import { KeptRoomError } from './room-to-keep.ts';
 import { type UpcastFiles, upcastViews } from './upcast-views.ts';
 import { viewsOfThisProgram } from './views-of-this-program.ts';
 
@@ -28,7 +29,8 @@ function carryOut(task: ViewsTask): ViewsTaskDone {
       ? { upcastFrom: upcastViews(task.files, viewsOfThisProgram()) }
       : { damage: damageOfRows(task.path) };
   } catch (error) {
-    if (task.type === 'upcast' && mayPass(error)) return { notForNow: messageOf(error) };
+    if (task.type === 'upcast' && (error instanceof KeptRoomError || mayPass(error)))
+      return { notForNow: messageOf(error) };
     return { failed: messageOf(error) };
   }
 }

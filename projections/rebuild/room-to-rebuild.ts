@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
+import { roomKeptBytes } from '../../ledger/journal/kept-room.ts';
 import { VIEW_LIMITS } from '../limits.ts';
-import type { ViewFiles } from '../view-files.ts';
+import { type ViewFiles, viewFilesOf } from '../view-files.ts';
 
 type Files = Pick<ViewFiles, 'live' | 'rebuild'>;
 
@@ -12,9 +13,12 @@ type Files = Pick<ViewFiles, 'live' | 'rebuild'>;
 export const bytesToRebuild = ({ live, rebuild }: Files): number =>
   Math.max(0, 2 * rowsBytes(live) - madeBytes(rebuild)) + VIEW_LIMITS.roomAheadBytes;
 
-/** And those that are made of live ones of an earlier version: once, and once more for what they have to be written by then. */
-export const bytesToUpcast = ({ live }: Pick<ViewFiles, 'live'>): number =>
-  2 * rowsBytes(live) + VIEW_LIMITS.roomAheadBytes;
+/**
+ * What has to be free for those that are made of live ones of an earlier version, beside a gateway that serves from these: once, once more for what they
+ * have to be written by then, and what is kept for requests.
+ */
+export const freeBytesToUpcast = (dataFolder: string): number =>
+  2 * rowsBytes(viewFilesOf(dataFolder).live) + VIEW_LIMITS.roomAheadBytes + roomKeptBytes(dataFolder);
 
 /** And where one view alone is switched, beyond what is made: the rows of the others come by one transaction, too. */
 export const bytesToKeepOthers = ({ live, rebuild }: Files): number =>

@@ -2,12 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
-import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
 import { mebibytes } from '../../../ledger/room-on-disk.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
 import { readFoldedThrough, readUpcastFrom, VIEWS_FILE } from '../../../projections/known-views.ts';
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
-import { bytesToUpcast } from '../../../projections/rebuild/room-to-rebuild.ts';
+import { freeBytesToUpcast } from '../../../projections/rebuild/room-to-rebuild.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { describeDamage } from '../ledger/proven-ledger.ts';
@@ -21,7 +20,7 @@ export async function lookAtViews(log: EventLog, examined: Examined): Promise<Fo
   if (found.state !== 'fault' && examined.isServed && areOfThisProgram(live) === false)
     return warn(
       `${found.says}; of another version than this program's, and not made one of it`,
-      `make room on the disk: ${mebibytes(bytesToUpcast({ live }) + roomKeptBytes(examined.configuration.data), Math.ceil)} have to be free; the log of the gateway says why`,
+      `make room on the disk: ${mebibytes(freeBytesToUpcast(examined.configuration.data), Math.ceil)} have to be free; the log of the gateway says why`,
     );
   const looked = readUndamaged(live, () => [...readUpcastFrom(live)]);
   if (found.state !== 'ok' || looked.damage !== null || looked.read.length === 0) return found;

@@ -4,6 +4,7 @@ import { noteProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { makeFolders } from '../../../ledger/folder-owner.ts';
 import { keepPrefix } from '../../../ledger/identity/stream-prefix.ts';
 import type { Journal } from '../../../ledger/journal/journal.ts';
+import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
 import { openJournal } from '../../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { LogBreaker } from '../../../ledger/log-breaker.ts';
@@ -155,7 +156,9 @@ async function prepareViews(
 ): Promise<FileHas> {
   const onUnmade = (reason: string): void =>
     logger.error({ reason }, 'views.db is of an earlier version, and cannot be made one of this');
-  const prepared = await takePreparedViews(files, onUnmade, signal);
+  // Beside the journal, whose reserve is there by now.
+  const keepFreeBytes = roomKeptBytes(configuration.data);
+  const prepared = await takePreparedViews({ files, keepFreeBytes, onUnmade }, signal);
   if (prepared.type === 'kept')
     logger.warn(
       { kept: files.previous },
