@@ -58,10 +58,21 @@ export function switchFiles(files: ViewFiles, candidate: string): void {
   const isKept = existsSync(live) && !holdsNothing(live) && !(existsSync(previous) && readUpcastFrom(live).size > 0);
   if (isKept) linkSync(live, kept);
   renameSync(candidate, live);
-  if (isKept) renameSync(kept, previous);
+  if (isKept) keepAsPrevious(files, candidate);
   giveToFolderOwner(live);
   syncFolder(dirname(candidate));
   syncFolder(dirname(live));
+}
+
+/** @throws Error of the file system; then the switch is taken back, and at each instant there were live views all the same */
+function keepAsPrevious(files: ViewFiles, candidate: string): void {
+  try {
+    renameSync(keptOf(files), files.previous);
+  } catch (error) {
+    linkSync(files.live, candidate);
+    renameSync(keptOf(files), files.live);
+    throw error;
+  }
 }
 
 /** What another program has written, and this one cannot read, is something. */
@@ -74,8 +85,14 @@ function holdsNothing(path: string): boolean {
 export function finishSwitch(files: ViewFiles): void {
   const kept = keptOf(files);
   if (!existsSync(kept)) return;
-  const isLive = existsSync(files.live) && statSync(files.live).ino === statSync(kept).ino;
   // Not switched yet: then it is a second name of the live views.
-  if (isLive) rmSync(kept);
-  else renameSync(kept, files.previous);
+  if (isLive(files, kept)) rmSync(kept);
+  else {
+    // One that was being taken back: whoever makes views anew would write into the live ones.
+    if (isLive(files, files.rebuild)) rmSync(files.rebuild);
+    renameSync(kept, files.previous);
+  }
 }
+
+const isLive = ({ live }: ViewFiles, path: string): boolean =>
+  existsSync(live) && existsSync(path) && statSync(live).ino === statSync(path).ino;

@@ -1,4 +1,5 @@
-import { cpSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HiddenStreamError } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
@@ -185,14 +186,19 @@ describe('views that serve go over to others', () => {
   });
 
   test('or stay as they are where the file cannot be moved, also those that nobody has asked for', async () => {
-    const { files, projections } = await served();
-    const move = (): void => {
-      throw new Error('no room');
-    };
-    await expect(passing(projections.switchTo(files.rebuild, move, never))).rejects.toThrow('no room');
+    const { log, files, projections, close } = await served();
+    const move = (): void => switchFiles(files, files.rebuild);
+    mkdirSync(join(files.previous, 'in the way'), { recursive: true });
+    await expect(passing(projections.switchTo(files.rebuild, move, never))).rejects.toThrow(/EISDIR|ENOTEMPTY/);
     expectWhole(projections);
-    await passing(projections.switchTo(files.rebuild, () => switchFiles(files, files.rebuild), never));
-    expectWhole(projections);
+    writeTo(log, B, [team]);
+    await passing(projections.whenAt(head(log)));
+    await passing(projections.whenWritten());
+    rmSync(files.previous, { recursive: true });
+    await passing(projections.switchTo(files.rebuild, move, never));
+    expect(planOf(projections, B)).toBe('team');
+    await close();
+    expect(dump(files.live)).toEqual(dump(await written(log)));
   });
 
   test('or end in order while they are at it', async () => {
