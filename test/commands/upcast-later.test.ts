@@ -1,0 +1,135 @@
+import { cpSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { readFoldedThrough } from '../../projections/known-views.ts';
+import { areOfThisProgram } from '../../projections/prepared-views.ts';
+import { viewFilesOf } from '../../projections/view-files.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { asking, type Callable, post } from '../fixtures/gateway/call.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { toVersion6 } from '../fixtures/ledger/older-views.ts';
+import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
+import { killStarted, startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { PROGRAM } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+const PRELOAD = fileURLToPath(new URL('kill-at-call-preload.ts', import.meta.url));
+const MIB = 1_024 ** 2;
+/** The journal's reserve, its margin, and less than what is looked for beside that before views are made. */
+const FOR_REQUESTS = 13 * MIB;
+
+let whole = '';
+let first: Pick<TestGateway, 'accountId' | 'key'>;
+
+/** A folder that a program has left whose balance view was of version 6. */
+beforeAll(async () => {
+  const gateway = await startTestGateway();
+  expect((await post(gateway, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+  await gateway.gateway.process.settlement.idle();
+  await gateway.stop();
+  whole = gateway.data;
+  first = gateway;
+  toVersion6(viewFilesOf(whole).live);
+});
+afterAll(killStarted);
+
+/** A gateway in a process of its own, which serves from such views for want of room. */
+async function servedFromOlder(environment: Readonly<Record<string, string>> = {}) {
+  const disk = smallDisk(64 * 1_024);
+  const data = dirname(disk.folder);
+  cpSync(whole, data, { recursive: true });
+  disk.leaveFree(FOR_REQUESTS);
+  const log = join(temporaryFolder(), 'stderr');
+  const config = join(data, 'gateway.json');
+  const program = startProcess(['--import', PRELOAD, PROGRAM, '--json', 'serve', '--config', config, '--data', data], {
+    stderrFd: openSync(log, 'w'),
+    environment,
+  });
+  // Before the disk goes.
+  onTestFinished(() => void program.child.kill('SIGKILL'));
+  const { url } = await program.firstLine;
+  const files = viewFilesOf(data);
+  expect(areOfThisProgram(files.live)).toBe(false);
+  return { program, disk, data, files, client: { url, key: first.key }, logged: () => readFileSync(log, 'utf8') };
+}
+
+/** Requests one after the other, until `stop` or the gateway's end. */
+function traffic(client: Callable) {
+  const answered: string[] = [];
+  const refused: string[] = [];
+  let isOn = true;
+  const run = async (): Promise<void> => {
+    while (isOn) {
+      const answer = await post(client, '/v1/messages', asking('svc-mock')).catch(() => null);
+      if (answer === null) return;
+      if (answer.status === 200) answered.push(String(answer.headers['request-id']));
+      // A machine that is busy itself is no want of this gateway's.
+      else if (!answer.text.includes('is behind with what it has')) refused.push(answer.text);
+    }
+  };
+  const running = run();
+  const stop = (): Promise<void> => {
+    isOn = false;
+    return running;
+  };
+  return { answered, refused, running, stop };
+}
+
+/** What was answered is billed once each, and the views are what a fold of the log has. */
+async function expectRight(data: string, answered: readonly string[]): Promise<void> {
+  const gateway = endedLater(await startTestGateway({ data }));
+  const used = (await gateway.events()).flatMap(({ type, data: of }) =>
+    type === 'UsageRecorded' ? [of.requestId] : [],
+  );
+  expect(new Set(used).size).toBe(used.length);
+  expect(new Set(used)).toEqual(new Set(used).union(new Set(answered)));
+  await gateway.gateway.process.projections.whenWritten();
+  expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
+  expect(await runHere('ledger', 'verify', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
+}
+
+describe.runIf(canMount)('where a gateway that serves from views of an earlier version has room at last', () => {
+  it.each([
+    ['before link views.previous.db.new', false],
+    ['after link views.previous.db.new', false],
+    ['after rename views.db', true],
+    ['after rename views.previous.db', true],
+  ])(
+    'a kill -9 %s of their change leaves the ones or the others, and the next start is right',
+    async (instant, areOwn) => {
+      const { program, disk, data, files, client } = await servedFromOlder({ KILL_AT: instant });
+      const { answered, running } = traffic(client);
+      disk.clear();
+      expect(await program.ended).toBe(null);
+      await running;
+      expect([areOfThisProgram(files.live), readFoldedThrough(files.live)?.feed]).toEqual([areOwn, 'log']);
+      await expectRight(data, answered);
+      expect(existsSync(`${files.previous}.new`)).toBe(false);
+      expect([areOfThisProgram(files.live), areOfThisProgram(files.previous)]).toEqual([true, false]);
+    },
+  );
+
+  it('a change that fails leaves them as they are, and is tried again; requests go on all the while', async () => {
+    const { program, disk, data, files, client, logged } = await servedFromOlder();
+    const { answered, refused, stop } = traffic(client);
+    // Where they are to be kept.
+    mkdirSync(join(files.previous, 'in the way'), { recursive: true });
+    const live = statSync(files.live).ino;
+    disk.clear();
+    await expect.poll(logged).toMatch(/views\.previous\.db.*cannot be made one of this/);
+    const until = answered.length + 10;
+    await expect.poll(() => answered.length).toBeGreaterThan(until);
+    expect([statSync(files.live).ino, areOfThisProgram(files.live)]).toEqual([live, false]);
+    expect([existsSync(files.upcast), existsSync(`${files.previous}.new`)]).toEqual([false, false]);
+    rmSync(files.previous, { recursive: true });
+    await expect.poll(() => areOfThisProgram(files.live)).toBe(true);
+    const then = answered.length + 10;
+    await expect.poll(() => answered.length).toBeGreaterThan(then);
+    await stop();
+    expect(refused).toEqual([]);
+    await stopInOrder(program);
+    await expectRight(data, answered);
+  });
+});
