@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import type { Position } from '../../contracts/ids.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import type { FoldedLately } from '../fold-rate.ts';
 import { type FoldedThrough, readFoldedThrough, readUpcastFrom } from '../known-views.ts';
@@ -16,7 +17,7 @@ interface ViewFacts {
 
 export interface AsideFacts {
   readonly accountId: string;
-  /** `unreadable`: an event of it; `hidden`: the log's server hides events of its stream. */
+  /** `unreadable`: an event of it; `hidden`: the log's server hides events of its stream; `parked`, `unparked`: an operator's word. */
   readonly cause: string;
   /** Of the event to blame; null where none is. */
   readonly revision: number | null;
@@ -31,6 +32,34 @@ export interface ViewsFacts extends FoldedThrough {
   /** Null where the file is of a program that did not say. */
   readonly foldedLately: FoldedLately | null;
   readonly views: readonly ViewFacts[];
+}
+
+/** Which views a file has, as an operator tells them from others. */
+export interface ViewsStanding {
+  /** Null where it is not known yet. */
+  readonly position: Position | null;
+  /** When they were last known to hold everything (RFC 3339); null when they never did. */
+  readonly currentAt: string | null;
+  /** By view. */
+  readonly versions: Readonly<Record<string, number>>;
+}
+
+/** Null as `readViewsFacts`, and of no more than a look at any size of file. @throws as `readViewsFacts` */
+export function readStanding(path: string): ViewsStanding | null {
+  const folded = readFoldedThrough(path);
+  if (folded === null) return null;
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
+  try {
+    const current = database.prepare('SELECT at_ms FROM known_current').get();
+    const stored = database.prepare('SELECT name, version FROM stored_view ORDER BY name').all();
+    return {
+      position: folded.position,
+      currentAt: current === undefined ? null : new Date(Number(current.at_ms)).toISOString(),
+      versions: Object.fromEntries(stored.map(({ name, version }) => [String(name), Number(version)])),
+    };
+  } finally {
+    database.close();
+  }
 }
 
 /** Null where there is no file, or nothing is folded in it yet. Changes nothing. @throws Error when it is no file of views */

@@ -215,17 +215,20 @@ export async function withReadLog<T>(
 export async function withReadLogIfThere<T>(
   context: CommandContext,
   command: Command,
-  { work, unknown }: { readonly work: (log: EventLog | null) => Promise<T>; readonly unknown: string },
+  {
+    work,
+    unknown,
+  }: { readonly work: (log: EventLog | null, ledger: ProvenLedger | null) => Promise<T>; readonly unknown: string },
 ): Promise<T> {
   const onEnding = (error: unknown): void => {
     if (!isLogAway(error)) context.onEnding?.(error);
   };
   try {
-    return await withReadLog({ ...context, onEnding }, command, work);
+    return await withReadLog({ ...context, onEnding }, command, (log, _configuration, ledger) => work(log, ledger));
   } catch (error) {
     if (!isLogAway(error)) throw error;
     context.warn(`warning: ${error.message}: ${unknown}\n`);
-    return work(null);
+    return work(null, null);
   }
 }
 

@@ -89,7 +89,7 @@ describe.runIf(canMount)('where the disk has no room for other views a rebuild',
     disk.leaveFree(kept() - BLOCK);
     expect(await ended(data, '--all')).toMatchObject({
       exitCode: 4,
-      stderr: expect.stringMatching(/ MiB are, beside the 1 MiB that an interrupted rebuild has made, which stay/),
+      stderr: expect.stringMatching(/ MiB are, beside the 1 MiB that a rebuild before has made, which stay/),
     });
     expect(hasMade()).toBe(true);
     disk.clear();

@@ -1,10 +1,12 @@
-import { cpSync, existsSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { readLedgerOfViews, writeLedgerOfViews } from '../../projections/known-views.ts';
+import { markVerified } from '../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -188,5 +190,31 @@ it('a rebuild whose file another has locked ends, and what it has made stays: it
   expect(ended).toMatchObject({ exitCode: 4, stderr: expect.stringMatching(/locked.*run this again/) });
   expect(ended.stderr).not.toContain('room');
   other.close();
-  expect(await rebuild(data)).toMatchObject({ isResumed: true });
+  expect((await runHere('projections', 'rebuild', '--all', '--data', data)).stdout).toMatch(
+    /^0 events folded, on from those that were made and verified before, and not switched to: /,
+  );
+});
+
+it('a rebuild that ends before anything of it is kept says so, and so does the one that begins anew', async () => {
+  const data = folder();
+  const { live, rebuild: path, rebuildFolder } = viewFilesOf(data);
+  mkdirSync(rebuildFolder);
+  // What stands there first.
+  writeLedgerOfViews(path, readLedgerOfViews(live) ?? expect.fail('of a ledger'));
+  const other = new DatabaseSync(path);
+  other.exec('BEGIN IMMEDIATE');
+  expect(await runHere('projections', 'rebuild', '--all', '--data', data)).toMatchObject({
+    exitCode: 4,
+    stderr: expect.stringMatching(/locked.* of the others nothing was kept yet; run this again, and it begins anew\n$/),
+  });
+  other.close();
+  expect((await runHere('projections', 'rebuild', '--all', '--data', data)).stdout).toMatch(
+    /^\d+ events folded, from the beginning: of the one that was interrupted nothing was kept yet: /,
+  );
+  // And one that was cut off behind what it has written.
+  await runHere('projections', 'rebuild', '--all', '--dry-run', '--data', data);
+  markVerified(path, false);
+  expect((await runHere('projections', 'rebuild', '--all', '--data', data)).stdout).toMatch(
+    /^0 events folded, on from where the last one was interrupted: /,
+  );
 });

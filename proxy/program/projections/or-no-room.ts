@@ -2,6 +2,8 @@ import { shortageOf } from '../../../contracts/shortage.ts';
 import { mayPass, messageOf } from '../../../ledger/event-log/sqlite/database-fault.ts';
 import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
 import { freeBytesAt, mebibytes } from '../../../ledger/room-on-disk.ts';
+import { readUndamaged } from '../../../projections/damaged-views.ts';
+import { readFoldedThrough } from '../../../projections/known-views.ts';
 import { bytesToKeepOthers, bytesToRebuild, madeBytes } from '../../../projections/rebuild/room-to-rebuild.ts';
 import { removeViews } from '../../../projections/remove-views.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
@@ -14,7 +16,7 @@ export function assertRoom(data: string): void {
   const wanting = wantOfRoom(data, bytesToRebuild);
   if (wanting === null) return;
   const made = madeBytes(viewFilesOf(data).rebuild);
-  const stays = made === 0 ? '' : `, beside the ${mebibytes(made)} that an interrupted rebuild has made, which stay`;
+  const stays = made === 0 ? '' : `, beside the ${mebibytes(made)} that a rebuild before has made, which stay`;
   throw new CommandError(`${NO_ROOM}: ${wanting}${stays}. Make room, then run this again`, EXIT.unavailable);
 }
 
@@ -52,12 +54,20 @@ export async function orNoRoom<T>({ path, givesBack }: OtherViews, bring: () => 
     if (!isForNow) throw error;
     const isFull = isWantOfRoom(error);
     if (isFull && givesBack) removeViews(path);
-    const why = isFull ? `${NO_ROOM}${givesBack ? GIVEN_BACK : ''}${MAKE_ROOM}` : AGAIN;
+    const again = holdsNothing(path) ? FROM_THE_BEGINNING : AGAIN;
+    const why = isFull ? `${NO_ROOM}${givesBack ? GIVEN_BACK : ''}${MAKE_ROOM}` : again;
     throw new CommandError(`${messageOf(error)}: ${why}`, EXIT.unavailable);
   }
+}
+
+function holdsNothing(path: string): boolean {
+  const looked = readUndamaged(path, () => readFoldedThrough(path));
+  return looked.damage === null && looked.read === null;
 }
 
 const NO_ROOM = 'other views have no room beside the live ones, which are as they were';
 const GIVEN_BACK = '. What was made of them is gone, for who serves needs the room';
 const MAKE_ROOM = ': make as much as views.db has, then run this again';
+const FROM_THE_BEGINNING =
+  'the live views are as they were, and of the others nothing was kept yet; run this again, and it begins anew';
 const AGAIN = 'the live views are as they were; run this again, and it goes on from where it was';

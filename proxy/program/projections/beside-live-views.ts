@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import type { Configuration } from '../../../contracts/configuration.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { makeFolders } from '../../../ledger/folder-owner.ts';
+import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
+import { isFolderLocked, lockFolder } from '../../../ledger/journal/folder-lock.ts';
+import { JournalError } from '../../../ledger/journal/journal-error.ts';
+import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
+import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { damageOfRows } from '../../../projections/damaged-rows.ts';
+import { damageOf } from '../../../projections/damaged-views.ts';
+import { bringUp } from '../../../projections/rebuild/bring-up.ts';
+import { viewFilesOf } from '../../../projections/view-files.ts';
+import { type CommandContext, CommandError, EXIT, type ProvenLedger } from '../command-context.ts';
+import { Progress } from '../progress.ts';
+
+/** One at a time for a data folder makes views anew, or goes back. @param ledger null where the log does not answer @throws CommandError */
+export async function withViewsLocked(
+  configuration: Configuration,
+  ledger: Pick<ProvenLedger, 'error' | 'lost'> | null,
+  work: () => Promise<void>,
+): Promise<void> {
+  if (ledger !== null && ledger.error !== null)
+    throw new CommandError(
+      `the views know another ledger than this: nothing is made of it${ledger.lost === undefined ? OF_ANOTHER : ''}`,
+      EXIT.refused,
+    );
+  if (configuration.projections.source !== 'log')
+    throw new CommandError(
+      'these views are fed from a topic: they are made anew where views.db is moved away',
+      EXIT.refused,
+    );
+  const { rebuildFolder } = viewFilesOf(configuration.data);
+  makeFolders(rebuildFolder);
+  const lock = lockOf(rebuildFolder);
+  try {
+    await work();
+  } finally {
+    lock.release();
+  }
+}
+
+/** Where the ledger has lost nothing that is known of it. */
+const OF_ANOTHER =
+  '. Where it is the right one, and views.db alone says otherwise, move that away: the next start makes it anew';
+
+function lockOf(folder: string) {
+  try {
+    return lockFolder(folder);
+  } catch (error) {
+    if (!(error instanceof JournalError)) throw error;
+    throw new CommandError('another command rebuilds these views, or rolls them back', EXIT.refused);
+  }
+}
+
+export const isServed = ({ data }: Configuration): boolean => {
+  const journal = journalFolder(data);
+  return existsSync(journal) && isFolderLocked(journal);
+};
+
+/**
+ * Why the live views cannot be relied on; null where they can. @throws CommandError where a gateway has them open, which can go over to others
+ * from rows that are wrong, and not from what is no file of views
+ */
+export function damageOfLive(configuration: Configuration): string | null {
+  const { live } = viewFilesOf(configuration.data);
+  const damage = damageOf(live);
+  if (damage === null) return damageOfRows(live);
+  if (!isServed(configuration)) return damage;
+  throw new CommandError(
+    `${live} cannot be read as views (${damage}), and the gateway on this folder has it open: restart that, and it makes them anew`,
+    EXIT.refused,
+  );
+}
+
+export const whatBecameOf = (damage: string | null, otherwise: string): string =>
+  damage === null ? otherwise : `what was there cannot be relied on (${damage}): nobody goes back to it`;
+
+/** @throws as `bringUp` */
+export async function broughtUp(
+  context: CommandContext,
+  log: EventLog,
+  { path, data }: { readonly path: string; readonly data: string },
+): ReturnType<typeof bringUp> {
+  // Of this process alone, beside a gateway that serves: it collects when there is as much garbage as it holds, and not thrice that.
+  setFlagsFromString('--heap-growing-percent=100');
+  const { identity } = await readLedgerState(log);
+  using progress = new Progress(context, 'events');
+  return await bringUp({
+    ...{ log, path, identity, clock: context.clock, keepFreeBytes: roomKeptBytes(data) },
+    onFolded: (events, of) => progress.add(events, of),
+  });
+}
