@@ -13,8 +13,10 @@ import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { newId } from '../fixtures/ledger/shared-log.ts';
 import { runHere, runHereForJson, runHereWith } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { doctor } from './doctored.ts';
 
 const REASON = ['--reason', 'its balance looks wrong'];
+const WAITS = 'what has waited is not read yet';
 const WHY = 'parked by an operator: its balance looks wrong';
 
 async function answerTo(gateway: TestGateway, key = gateway.key): Promise<string> {
@@ -66,9 +68,23 @@ it('a parked account alone is refused, its events wait, also over a restart, and
   const { setAside } = await runHereForJson('projections', 'status', '--data', data);
   expect(setAside).toEqual([{ accountId: 'acct_test', cause: 'parked', revision: expect.any(Number), why: REASON[1] }]);
   await first.stop();
-  // While no gateway runs: its row is left until the next start.
+  // While no gateway runs: its row is left until the next start, which reads it.
   await runHereForJson('projections', 'unpark', 'acct_test', '--data', data);
-  expect((await runHereForJson('projections', 'status', '--data', data)).setAside).toEqual([]);
+  expect((await runHereForJson('projections', 'status', '--data', data)).setAside).toEqual([
+    { accountId: 'acct_test', cause: 'unparked', revision: expect.any(Number), why: WAITS },
+  ]);
+  expect((await doctor(join(data, 'gateway.json'))).of('accounts')).toMatchObject({
+    state: 'warn',
+    says: expect.stringContaining(`acct_test (unparked: ${WAITS})`),
+    advice: expect.stringContaining('its next start does'),
+  });
+  expect((await runHere('account', 'show', 'acct_test', '--data', data)).stdout).toMatch(
+    new RegExp(`set aside +unparked: ${WAITS}; it is read once the log answers`),
+  );
+  expect(await runHere('projections', 'unpark', 'acct_test', '--data', data)).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringContaining(`acct_test is unparked already: ${WAITS}`),
+  });
   await runHereForJson('projections', 'park', 'acct_test', ...REASON, '--data', data);
 
   const second = await startTestGateway({ data });
@@ -185,6 +201,7 @@ it('an account that is unparked while the gateway’s log is away stays refused 
   expect((await away('park', 'acct_other', ...REASON)).stdout).toContain('is parked in the gateway');
   await gateway.command({ type: 'SuspendAccount', reason: 'fraud' });
   await gateway.command({ type: 'ReinstateAccount', reason: 'no fraud' });
+  await gateway.gateway.process.projections.whenWritten();
   await log.goAway();
   // The second one waits behind the first.
   for (const account of ['acct_test', 'acct_other'])
@@ -193,7 +210,12 @@ it('an account that is unparked while the gateway’s log is away stays refused 
       stdout: expect.stringContaining('is unparked in the gateway; it is refused until what has waited could be read'),
     });
   expect(readParked(data)).toEqual([]);
+  const shown = async () => (await away('status')).stdout;
+  expect(await shown()).toMatch(new RegExp(`acct_test +unparked +\\d+ +${WAITS}`));
+  expect(await shown()).toMatch(new RegExp(`acct_other +unparked +\\d+ +${WAITS}`));
   expect(await answerTo(gateway)).toMatch(new RegExp(`^529 .*${WHY}`));
   log.comeBack();
   await expect.poll(() => answerTo(gateway)).toBe('200');
+  await gateway.gateway.process.projections.whenWritten();
+  expect(await shown()).toContain('no account is set aside');
 });

@@ -10,7 +10,7 @@ import { memberOfKey } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
-import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
+import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-in.ts';
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
 import { facts, show, showWritten, type Terminal, table } from '../show.ts';
@@ -36,12 +36,14 @@ interface ShownAt {
 }
 
 /** What ends it. */
+function endOf(id: string, cause: string): string {
+  if (cause === 'parked') return `\`gateway projections unpark ${id}\` serves it again`;
+  if (cause === UNPARKED) return 'it is read once the log answers, and where no gateway runs by the next start';
+  return 'a program that can read its events serves it again';
+}
+
 const asideInWords = (id: string, { cause, why }: NonNullable<ShownAt['setAside']>): string =>
-  `${cause}: ${why}; ${
-    cause === 'parked'
-      ? `\`gateway projections unpark ${id}\` serves it again`
-      : 'a program that can read its events serves it again'
-  }`;
+  `${cause}: ${why}; ${endOf(id, cause)}`;
 
 interface OpenOptions {
   readonly kind: 'personal' | 'organization';

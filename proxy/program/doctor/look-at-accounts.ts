@@ -1,5 +1,5 @@
 import { brief } from '../../../contracts/printable.ts';
-import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
+import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-in.ts';
 import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
 
 /** So many are named; `gateway projections status` names all. */
@@ -18,7 +18,12 @@ export const lookAtAccounts = ({ configuration, timeMs }: Examined): Promise<Fin
         .map(({ accountId, cause, why }) => `${brief(accountId)} (${cause}: ${why})`);
       const more = aside.length > named.length ? ` and ${aside.length - named.length} more` : '';
       const says = `${aside.length} set aside, whose requests are refused: ${named.join(', ')}${more}`;
-      if (aside.every(({ cause }) => cause === 'parked'))
+      if (aside.every(({ cause }) => cause === UNPARKED))
+        return warn(
+          says,
+          'the gateway reads what has waited once its log answers; where none runs, its next start does',
+        );
+      if (aside.every(({ cause }) => cause === 'parked' || cause === UNPARKED))
         return warn(says, '`gateway projections unpark ACCOUNT` serves one again');
       return fault(
         says,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
+import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-in.ts';
 import { writeParked } from '../../../projections/parked-accounts.ts';
 import { accountArgument, reasonArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT, withReadLogIfThere } from '../command-context.ts';
@@ -50,8 +50,11 @@ export function addParkCommands(projections: Command, context: CommandContext): 
         work: async (log) => log !== null,
         unknown: 'whether the ledger is whole was not looked at',
       });
-      if (!accountsAsideIn(data).some(({ accountId }) => accountId === account))
+      const aside = accountsAsideIn(data).find(({ accountId }) => accountId === account);
+      if (aside === undefined)
         throw new CommandError(`${account} is not parked here, and no event has set it aside`, EXIT.refused);
+      if (aside.cause === UNPARKED)
+        throw new CommandError(`${account} is unparked already: ${aside.why}`, EXIT.refused);
       const asked = { type: 'unpark', accountId: account } as const;
       const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, null));
       show(context, command, {
