@@ -317,7 +317,7 @@ const countersOf = ({ counts, rateLimits, accessLog, tracing, figures, paymentFi
     'upstream',
   ],
   access_log_lost_total: [
-    'Lines of the access log that were lost, because what takes them was too slow',
+    'Lines of the access log that were lost, because what takes them was too slow, or gone',
     () => accessLog?.lost ?? 0,
   ],
   priority_unasked_total: [

@@ -7,7 +7,7 @@ import type { ObservedRequest } from './observed-request.ts';
 /** Where the lines go. */
 export interface AccessLogPlace {
   readonly logger: Pick<Logger, 'info'>;
-  /** How many lines were lost since the start, because what takes them was too slow. */
+  /** How many lines were lost since the start, because what takes them was too slow, or gone. */
   readonly lost: number;
 }
 

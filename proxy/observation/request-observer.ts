@@ -16,6 +16,8 @@ interface ObserverParts {
   readonly tracing: Tracing | null;
   /** Milliseconds by a clock that nobody sets. */
   readonly monotonic: () => number;
+  /** Why one cannot be told of. */
+  readonly onUntold: (error: unknown, requestId: string) => void;
 }
 
 /** One that is to be told of. */
@@ -79,12 +81,17 @@ export class RequestObserver {
 
   /** Of all that ended in one turn together: the code for it, cold among all that a request runs, is then met once. */
   #tellOfTurn(): void {
-    const { accessLog, figures } = this.#parts;
+    const { accessLog, figures, onUntold } = this.#parts;
     const ended = this.#ended;
     this.#ended = [];
     for (const { observed, status, nowMs } of ended) {
-      accessLog?.write(observed, status, nowMs);
-      figures?.ended(observed, nowMs);
+      // What fails of one ends nothing of the others.
+      try {
+        figures?.ended(observed, nowMs);
+        accessLog?.write(observed, status, nowMs);
+      } catch (error) {
+        onUntold(error, observed.request.id);
+      }
     }
   }
 

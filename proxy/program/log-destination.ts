@@ -15,7 +15,7 @@ const BUSY_FIRST_PAUSE_MS = 1;
 const BUSY_TRIES_MAX = 10;
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
-interface LogDestinationOptions {
+export interface LogDestinationOptions {
   readonly fd: number;
   readonly pauseMs?: number;
   readonly waitingCharsMax?: number;
@@ -23,6 +23,8 @@ interface LogDestinationOptions {
   readonly gatherMs?: number;
   /** The line that tells, once there is room again, how many lines were lost meanwhile. */
   readonly lostLines: (count: number) => string;
+  /** Told why nothing can be written, once until something was again; not where a reader is only slow. */
+  readonly onUnwritten?: (error: Error) => void;
 }
 
 /**
@@ -38,6 +40,7 @@ export class LogDestination {
   /** What is being written, or waits to be tried again. */
   #chunk: Buffer | null = null;
   #isWriting = false;
+  #isUnwritten = false;
   #timer: NodeJS.Timeout | null = null;
 
   #gathering: NodeJS.Timeout | null = null;
@@ -109,6 +112,7 @@ export class LogDestination {
       this.#isWriting = false;
       if (error !== null) this.#tryAgain(error);
       else {
+        this.#isUnwritten = false;
         this.#busyPauseMs = BUSY_FIRST_PAUSE_MS;
         this.#chunk = bytes < chunk.length ? chunk.subarray(bytes) : null;
         this.#goOn();
@@ -119,6 +123,10 @@ export class LogDestination {
   #tryAgain(error: Error): void {
     const pauseMs = isBusy(error) ? this.#busyPauseMs : (this.#options.pauseMs ?? PAUSE_MS);
     if (isBusy(error)) this.#busyPauseMs = Math.min(2 * this.#busyPauseMs, BUSY_PAUSE_MS);
+    else if (!this.#isUnwritten) {
+      this.#isUnwritten = true;
+      this.#options.onUnwritten?.(error);
+    }
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#writeOn();

@@ -1,7 +1,7 @@
 import pino, { type Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { AccessLogPlace } from '../observation/access-log.ts';
-import { LogDestination } from './log-destination.ts';
+import { LogDestination, type LogDestinationOptions } from './log-destination.ts';
 
 const STDOUT = 1;
 const STDERR = 2;
@@ -14,9 +14,16 @@ export function programLogger({ logLevel }: Pick<Configuration, 'logLevel'>): Lo
   return loggerTo(destinationAt(STDERR), logLevel);
 }
 
-/** The log of requests: JSON lines on stdout. */
-export function accessLogPlace(): AccessLogPlace {
-  const destination = destinationAt(STDOUT, GATHER_MS);
+/** The log of requests: JSON lines on stdout. @param logger the program's, which is told where nobody takes them */
+export function accessLogPlace(logger: Pick<Logger, 'error'>): AccessLogPlace {
+  const destination = destinationAt(STDOUT, {
+    gatherMs: GATHER_MS,
+    onUnwritten: (error) =>
+      logger.error(
+        { err: error },
+        'the access log cannot be written: it is tried on and on, and lines that are too many to wait are lost, and counted',
+      ),
+  });
   return {
     logger: loggerTo(destination, 'info'),
     get lost() {
@@ -25,10 +32,12 @@ export function accessLogPlace(): AccessLogPlace {
   };
 }
 
-function destinationAt(fd: number, gatherMs?: number): LogDestination {
+function destinationAt(
+  fd: number,
+  options: Pick<LogDestinationOptions, 'gatherMs' | 'onUnwritten'> = {},
+): LogDestination {
   const destination = new LogDestination({
-    fd,
-    ...(gatherMs === undefined ? {} : { gatherMs }),
+    ...{ fd, ...options },
     lostLines: (lines) =>
       `${JSON.stringify({ level: WARN, time: Date.now(), lines, msg: 'lines of this log were lost: it could not be written' })}\n`,
   });

@@ -49,7 +49,7 @@ it('stands on stdout, a line for each request, the last ones written when the ga
 it('is written to its end however the process ends', async () => {
   const module = fileURLToPath(new URL('../../proxy/program/program-logger.ts', import.meta.url));
   const program = `import { accessLogPlace } from ${JSON.stringify(module)};
-    const { logger } = accessLogPlace();
+    const { logger } = accessLogPlace({ error: () => process.exit(1) });
     for (let status = 200; status < 205; status++) logger.info({ status });
     process.exit(0);`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
@@ -84,4 +84,23 @@ it('holds up neither a request nor the end where nobody reads it', async () => {
   await Promise.all(refused);
   expect(await stop(child)).toBe(0);
   expect(more.length).toBeLessThan(REQUESTS);
+});
+
+it('whose reader is gone is told of once in the log of the program, which serves on', async () => {
+  const args = [PROGRAM, '--json', 'serve', '--port', '0', '--data', join(temporaryFolder(), 'data')];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [first] = await once(createInterface({ input: child.stdout }), 'line');
+  const one = JSON.parse(String(first)) as { url: string; key: string };
+  const said: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => said.push(line));
+  const ofIt = () => said.filter((line) => line.includes('the access log cannot be written'));
+  child.stdout.destroy();
+  expect((await post(one, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+  await expect
+    .poll(() => ofIt().map((line) => JSON.parse(line)))
+    .toEqual([expect.objectContaining({ level: 50, err: expect.objectContaining({ code: 'EPIPE' }) })]);
+  expect((await post(one, '/v1/messages', asking('svc-mock'))).status).toBe(200);
+  expect(await stop(child)).toBe(0);
+  expect(ofIt()).toHaveLength(1);
 });

@@ -170,7 +170,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
 }
 
 function observerOf(
-  { options: { accessLog, tracing, monotonic } }: OpenedGateway,
+  { options: { accessLog, tracing, monotonic, logger } }: OpenedGateway,
   kept: { readonly counts: RequestCounts; readonly figures: RequestFigures | null },
 ): RequestObserver {
   return new RequestObserver({
@@ -178,6 +178,8 @@ function observerOf(
     accessLog: accessLog === undefined ? null : new AccessLog(accessLog),
     tracing: tracing ?? null,
     monotonic,
+    onUntold: (error, requestId) =>
+      logger.error({ err: error, requestId }, 'a request that has ended cannot be told of'),
   });
 }
 

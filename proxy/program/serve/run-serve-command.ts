@@ -75,7 +75,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       configuration,
       log,
       logger,
-      ...(configuration.accessLog === 'stdout' ? { accessLog: accessLogPlace() } : {}),
+      ...(configuration.accessLog === 'stdout' ? { accessLog: accessLogPlace(logger) } : {}),
       ...(tracing === null ? {} : { tracing }),
       clock: context.clock,
       monotonic,

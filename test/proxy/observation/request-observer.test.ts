@@ -5,12 +5,15 @@ import { AccessLog } from '../../../proxy/observation/access-log.ts';
 import { RequestObserver } from '../../../proxy/observation/request-observer.ts';
 import { RequestCounts } from '../../../proxy/request-counts.ts';
 
+const PLAIN = { figures: null, tracing: null, monotonic: () => 1 };
+
 it('a client that left before its answer began is told as 499, and one that left in it by the status that it had', async () => {
   const lines: unknown[] = [];
   const logger = { info: ({ request: { status } }: { request: { status: number } }) => void lines.push(status) };
   const counts = new RequestCounts();
   const accessLog = new AccessLog({ logger: logger as never, lost: 0 });
-  const observer = new RequestObserver({ counts, accessLog, figures: null, tracing: null, monotonic: () => 1 });
+  const onUntold = () => expect.fail('told');
+  const observer = new RequestObserver({ counts, accessLog, ...PLAIN, onUntold });
   const request = {
     method: 'POST',
     routeOptions: { url: '/v1/messages' },
@@ -27,5 +30,34 @@ it('a client that left before its answer began is told as 499, and one that left
       [200, 1],
       [499, 1],
     ]),
+  ]);
+});
+
+it('a line that cannot be made or written ends none of the others of its turn, and is told of', async () => {
+  const lines: unknown[] = [];
+  const logger = {
+    info: ({ request: { status } }: { request: { status: number } }) => {
+      if (status === 500) throw new Error('no line');
+      lines.push(status);
+    },
+  };
+  const untold: unknown[] = [];
+  const observer = new RequestObserver({
+    ...PLAIN,
+    counts: new RequestCounts(),
+    accessLog: new AccessLog({ logger: logger as never, lost: 0 }),
+    onUntold: (error, requestId) => untold.push([requestId, String(error)]),
+  });
+  const requestOf = (id: string, route: unknown = { url: '/v1/messages' }) =>
+    ({ id, method: 'POST', routeOptions: route, observed: null }) as unknown as FastifyRequest;
+  observer.ended(requestOf('one'), 200, true);
+  observer.ended(requestOf('written'), 500, true);
+  observer.ended(requestOf('made', null), 200, true);
+  observer.ended(requestOf('two'), 201, true);
+  await nextTurn();
+  expect(lines).toEqual([200, 201]);
+  expect(untold).toEqual([
+    ['written', 'Error: no line'],
+    ['made', expect.stringContaining('TypeError')],
   ]);
 });

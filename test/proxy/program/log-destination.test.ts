@@ -6,6 +6,7 @@ import { LogDestination } from '../../../proxy/program/log-destination.ts';
 import { canMount, smallDisk } from '../../fixtures/ledger/small-disk.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
+const PAUSE_MS = 5;
 const WAIT = { timeout: 60_000, interval: 5 };
 const line = (number: number): string => `${number} ${'x'.repeat(500)}\n`;
 
@@ -15,8 +16,12 @@ function log() {
   const path = join(dirname(disk.folder), 'log');
   const fd = openSync(path, 'a');
   onTestFinished(() => closeSync(fd));
-  const destination = new LogDestination({ fd, pauseMs: 5, waitingCharsMax: 20_000, lostLines: (n) => `lost ${n}\n` });
-  return { disk, destination, lines: () => readFileSync(path, 'utf8').split('\n').slice(0, -1) };
+  const told: Error[] = [];
+  const destination = new LogDestination({
+    ...{ fd, pauseMs: PAUSE_MS, waitingCharsMax: 20_000, lostLines: (n: number) => `lost ${n}\n` },
+    onUnwritten: (error) => told.push(error),
+  });
+  return { told, disk, destination, lines: () => readFileSync(path, 'utf8').split('\n').slice(0, -1) };
 }
 
 describe('a log', () => {
@@ -43,6 +48,24 @@ test('a log shows what would hide, or turn what is seen, and is the same JSON', 
 });
 
 describe.runIf(canMount)('a log on a full disk', () => {
+  test('is told of once, until something is written again', async () => {
+    const { disk, destination, lines, told } = log();
+    for (const times of [1, 2]) {
+      disk.leaveFree(0);
+      // More than the rest of a block takes.
+      for (let number = 0; number < 20; number++) {
+        destination.write(line(number));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await expect.poll(() => told.length, WAIT).toBe(times);
+      // It is tried again meanwhile.
+      for (let tries = 0; tries < 5; tries++) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      disk.clear();
+      await expect.poll(() => lines().length, WAIT).toBe(20 * times);
+    }
+    expect(told.map(String)).toEqual(Array(2).fill(expect.stringContaining('ENOSPC')));
+  });
+
   test('ends nothing, keeps what it can, and says how much is lost when there is room again', async () => {
     const { disk, destination, lines } = log();
     destination.write(line(0));

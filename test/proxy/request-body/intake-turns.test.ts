@@ -55,7 +55,14 @@ it('is how long bodies come, and what they have taken is free as soon as nobody 
     done();
   });
   const counts = new RequestCounts();
-  const observer = new RequestObserver({ counts, accessLog: null, figures: null, tracing: null, monotonic: () => 0 });
+  const observer = new RequestObserver({
+    counts,
+    accessLog: null,
+    figures: null,
+    tracing: null,
+    monotonic: () => 0,
+    onUntold: () => expect.fail(),
+  });
   const parts = { bodies, intake: new IntakeTurns(), counts, inFlight: new InFlight(1), observer };
   const buffers: ArrayBufferLike[] = [];
   app.post('/', { preHandler: readBody(parts) }, async (request) => {
