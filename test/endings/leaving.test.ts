@@ -47,6 +47,20 @@ describe('a client that leaves before the head', () => {
     expect((await usagesReach(1)).usages).toMatchObject([left]);
   });
 
+  it('by ending its side alone in the middle of a stream has left, and pays for what its upstream then says', async () => {
+    await start();
+    const gate = Promise.withResolvers<void>();
+    const [begin = [], first = [], ...rest] = stream(streamEvents({ tokens }));
+    upstream.answerWith([begin, first, wait(gate.promise), ...rest] as Answer);
+    const socket = await openSocket(gateway.url);
+    socket.write(requestText(gateway.key, messageBody({ stream: true, body: question })));
+    await once(socket, 'data');
+    socket.end();
+    await once(socket, 'close');
+    gate.resolve();
+    expect((await usagesReach(1)).usages).toMatchObject([{ ...left, source: 'reported', tokens }]);
+  });
+
   it('where the head has come and nothing else pays likewise', async () => {
     await start({ provider: { onClientDisconnect: 'cancel' } });
     upstream.answerWith([head(), silence]);
