@@ -172,6 +172,22 @@ describe('gateway account statement', () => {
     expect(await said('2026-12', 'html')).not.toContain('<b>goodwill');
   });
 
+  it('has plots of what was debited by day and by model on its page, and what of each model was billed there and in the table', async () => {
+    const page = await said('2026-11', 'html');
+    const [, byDay = '', byModel = ''] = page.split('<figure>');
+    const columns = [...byDay.matchAll(/<title>(.*?)<\/title><rect class="bar"[^>]* height="([\d.]+)"/g)];
+    expect(columns).toHaveLength(30);
+    expect(columns.filter(([, , height]) => Number(height) > 0).map(([, title]) => title)).toEqual(['5: 0.250000 USD']);
+    const escaped = '=HYPERLINK(&#34;&#60;img src=x onerror=alert(1)&#62;&#34;)';
+    expect(byModel).toContain(`<title>${escaped}</title>`);
+    expect(byModel).toMatch(/<rect class="bar"[^>]*\/><text [^>]*>0\.250000 USD<\/text>/);
+    const cells = ['<td>', escaped, '</td><td class="w">standard</td><td class="w">output</td>'];
+    expect(page).toContain(`${cells.join('')}<td class="n">250,000</td><td class="n">0.250000</td>`);
+    expect(stripVTControlCharacters(await said('2026-11', 'table'))).toMatch(
+      /=HYPERLINK.* standard .* output .* 250000 .* 0\.250000 /,
+    );
+  });
+
   it('shows a month that is closed behind another one without what that one has counted', async () => {
     closeDecember();
     expect(await json('2026-12')).toMatchObject({

@@ -4,7 +4,8 @@ import { SYSTEM } from '../../contracts/permissions.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { CARD, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
-import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { publishCards } from '../fixtures/ledger/life-of-exceptions.ts';
+import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 const ADA = 'acct_ada';
 const WHY = ['--reason', 'the answer was empty', '--actor', 'grace'];
@@ -34,10 +35,19 @@ it('a request is reversed in parts and once, and stands so in explanation, state
   await expect(program.run(...reverse, '--usd', '0.0001', '--id', 'x', ...WHY)).rejects.toMatchObject({
     message: expect.stringContaining('--usd: 0.00 USD of request'),
   });
-  const explained = await program
-    .run('ledger', 'explain', requestOf(1), '--account', ADA)
-    .catch(({ message }) => message);
-  expect(explained).toContain('rate card');
+  const why = `grace reversed what was debited for ${requestOf(1)}`;
+  await publishCards(program.log);
+  const explain = ['ledger', 'explain', requestOf(1)];
+  const explained = (await program.run(...explain)).replaceAll(/\s+/g, ' ');
+  expect(explained).toContain(`0.000100 USD: ${why} (ticket-1); 0.000100 USD to bought: the answer was empty`);
+  expect(explained).toContain(`0.000300 USD: ${why} (reversal_req_`);
+  expect(await program.json(...explain)).toMatchObject({
+    reversals: [{ data: { reversalId: 'ticket-1', amount: '100' } }, { data: { amount: '300' } }],
+  });
+  await inStatement(program, [
+    [`${why} (ticket-1); 0.000100 USD to bought: the answer was empty`, '100'],
+    [`${why} (reversal_${requestOf(1)}); 0.000300 USD to bought: the answer was empty`, '300'],
+  ]);
   expect(await program.run('ledger', 'replay', ADA)).toMatch(/grace\s+reversed/);
   expect(await program.json('ledger', 'report', '--month', '2026-11')).toMatchObject({
     moved: { debited: '400', reversed: '400' },
@@ -112,4 +122,25 @@ it('a balance is adjusted either way, a grant revoked and restored, an account s
     ],
   ]);
   expect(new Set(notes.map(({ why }) => why))).toEqual(new Set(['the answer was empty (grace)']));
+  const why = 'the answer was empty';
+  await inStatement(program, [
+    [`grace adjusted the balance downwards (a1), 1.000400 USD of it beyond the grants: ${why}`, '-6000000'],
+    [`grace adjusted the balance upwards (a2): ${why}`, '6000000'],
+    [`grace revoked credits of a2 (administration; revocation_a2): ${why}`, '-4999600'],
+    [`grace gave credits of a2 back that were revoked (revocation_a2); 4.999600 USD to a2: ${why}`, '4999600'],
+    [`suspended by grace: ${why}`, null],
+    [`suspension ended by grace: ${why}`, null],
+  ]);
 });
+
+/** The corrections of its statement, one by one and in each form, with what each has moved in micro-USD. */
+async function inStatement({ run }: ProgramInProcess, corrections: readonly (readonly [string, string | null])[]) {
+  const of = (format: string) => run('account', 'statement', ADA, '--month', '2026-11', '--format', format);
+  const { movements } = JSON.parse(await of('json')) as { movements: { what: string; amount: string | null }[] };
+  // Behind the grant.
+  expect(movements.slice(1).map(({ what, amount }) => [what, amount])).toEqual(corrections);
+  for (const format of ['csv', 'html', 'table']) {
+    const text = await of(format);
+    for (const [what] of corrections) expect(text, format).toContain(what);
+  }
+}
