@@ -51,6 +51,19 @@ describe('what begins by itself', () => {
     expect(server.all('payment_intent').length).toBeLessThan(2);
   });
 
+  it('has failed for good by each word that says that the card is not to be charged again, and by no other', async () => {
+    const forGood = [
+      ...['stolen_card', 'lost_card', 'pickup_card', 'fraudulent', 'expired_card', 'invalid_account'],
+      ...['revocation_of_authorization', 'revocation_of_all_authorizations', 'stop_payment_order'],
+      'authentication_required',
+    ];
+    const others = ['generic_decline', 'try_again_later', 'processing_error', 'card_velocity_exceeded', 'stolen'];
+    for (const code of [...forGood, ...others]) {
+      const { ask } = await stripeScene();
+      expect(await ask({}, `pm_says_${code}`)).toEqual({ type: 'failed', code, isTerminal: forGood.includes(code) });
+    }
+  });
+
   it('waits for a bank that takes its time, whose later word is heard though the key is answered as before', async () => {
     const { server, ask } = await stripeScene();
     expect(await ask({}, 'pm_slow')).toEqual({ type: 'waits', url: null });
