@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { grantId, keyId, leaseId, proxyId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
@@ -102,6 +102,19 @@ describe.each(LOGS)('over %s, expired credits', (_kind, open) => {
     expect(await sweeper.sweep()).toBe(1);
     expect(await sweeper.sweep()).toBe(0);
     expect(await expired()).toEqual([WRITTEN]);
+  });
+
+  it('are looked for every ten minutes', async () => {
+    await sweeper.close();
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    startSweeper();
+    nowMs = EXPIRES_MS + LATE_MS;
+    vi.advanceTimersByTime(10 * 60_000 - 1);
+    const before = (await expired()).length;
+    vi.advanceTimersByTime(1);
+    vi.useRealTimers();
+    await sweeper.close();
+    expect([before, await expired()]).toEqual([0, [WRITTEN]]);
   });
 
   it('are written down, too, of an account that nobody has asked for since the start', async () => {

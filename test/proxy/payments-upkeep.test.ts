@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pino from 'pino';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { type AccountId, accountId, accountStream, attemptId, paymentId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
@@ -129,6 +129,25 @@ it('what is open is asked of again by the clock, not by each event, and nothing 
   expect(new Set(asked.map(({ attempt }) => attempt.attemptId)).size).toBe(1);
   expect(types().filter((type) => type === 'PaymentSucceeded')).toEqual(['PaymentSucceeded']);
   expect(attemptId(asked[0]?.attempt.attemptId ?? '')).toMatch(/^reload_[0-9a-f]{16}$/);
+});
+
+it('what is open is asked of again every 30 seconds, until it is closed', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { run, asked, upkeep } = await scene();
+  await run(save);
+  await run(configure);
+  await run(record(usageOf(1, 1_000_000)));
+  const askedAfter = async (passedMs: number): Promise<number> => {
+    vi.advanceTimersByTime(passedMs);
+    await upkeep.whenIdle();
+    return asked.length;
+  };
+  expect(await askedAfter(29_999)).toBe(1);
+  expect(await askedAfter(1)).toBe(2);
+  expect(await askedAfter(30_000)).toBe(3);
+  await upkeep.close();
+  expect(await askedAfter(60_000)).toBe(3);
 });
 
 const refused: PaymentOutcome = { type: 'refused', reason: 'Stripe has refused: StripePermissionError, 403' };

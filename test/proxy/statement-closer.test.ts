@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import {
@@ -94,6 +94,18 @@ it('closes a month once, three days after its end, by whichever of two closers i
   expect(await statements()).toEqual([
     expect.objectContaining({ month: '2026-11', opening: 0n, granted: 500n, closing: 500n, product: 'gateway' }),
   ]);
+});
+
+it('looks every ten minutes by itself, and a look that is begun comes to its end', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const closer = closerOf();
+  nowMs = DUE_MS;
+  vi.advanceTimersByTime(10 * 60_000 - 1);
+  const before = (await statements()).length;
+  vi.advanceTimersByTime(1);
+  vi.useRealTimers();
+  await closer.close();
+  expect([before, await statements()]).toEqual([0, [expect.objectContaining({ month: '2026-11' })]]);
 });
 
 it('writes nothing while nothing final may be written, as after a jump of the clock', async () => {
