@@ -1,9 +1,10 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
+import { meSchema } from '../../contracts/answers.ts';
 import { attemptId, grantId, paymentId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { NO_PLAN } from '../../contracts/plan.ts';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
-import { asking, type Callable, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { asking, type Callable, get, post, refusalOf } from '../fixtures/gateway/call.ts';
 import { type FurtherAccount, openAccount } from '../fixtures/gateway/open-account.ts';
 import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
 
@@ -59,6 +60,16 @@ it('what may be owed by the plan is there beside the balance, as long as there i
   expect((await send(account, 1_200)).status).toBe(200);
   await gateway.command({ type: 'EndPlan', reason: 'x', by: 'ops', nowMs }, account.accountId);
   expect(refusalOf(await send(account, 1_200), 402)).toMatch(/^the balance does not cover this request/);
+});
+
+it('a key tells which plan its account has, the trial before the first one, and what it goes back to when it ends', async () => {
+  const account = await openAccount(gateway, { nowMs });
+  const planOf = async () => meSchema.parse((await get(account, '/me')).body).plan;
+  expect(await planOf()).toBe('trial');
+  await choose(account, 'narrow');
+  expect(await planOf()).toBe('narrow');
+  await gateway.command({ type: 'EndPlan', reason: 'x', by: 'ops', nowMs }, account.accountId);
+  expect(await planOf()).toBe('trial');
 });
 
 it('calls are limited by the rates of the plan', async () => {
