@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { nearSetting } from './near-setting.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -8,19 +9,25 @@ interface FieldFault {
   readonly problem: string;
 }
 
-/** The faults that zod found, the deepest branch of each union, as paths and sentences; never the input's own values. */
-export function fieldFaults(error: z.ZodError): readonly FieldFault[] {
-  return error.issues.map((issue) => faultOf(issue, []));
+/**
+ * The faults that zod found, the deepest branch of each union, as paths and sentences; never the input's own values.
+ *
+ * @param settings of a file that people write: what a setting that there is not was meant for is looked for there
+ */
+export function fieldFaults(error: z.ZodError, settings: z.ZodType | null = null): readonly FieldFault[] {
+  return error.issues.map((issue) => faultOf(issue, [], settings));
 }
 
 /** "messages.0.role: expected one of "user", "assistant"". */
 export const describeFault = ({ path, problem }: FieldFault): string => (path === '' ? problem : `${path}: ${problem}`);
 
-function faultOf(issue: Issue, above: readonly PropertyKey[]): FieldFault {
+function faultOf(issue: Issue, above: readonly PropertyKey[], settings: z.ZodType | null): FieldFault {
   const path = [...above, ...issue.path];
   const deeper = issue.code === 'invalid_union' ? deepestBranch(issue.errors) : null;
-  if (deeper !== null) return faultOf(deeper, path);
-  return { path: path.map(String).join('.'), problem: problemOf(issue) };
+  if (deeper !== null) return faultOf(deeper, path, settings);
+  const place = path.map(String);
+  const meant = (key: string): string | null => (settings === null ? null : nearSetting(settings, place, key));
+  return { path: place.join('.'), problem: problemOf(issue, meant) };
 }
 
 /** The branch of a union that the input came closest to: the one whose first fault lies inside the value, not at it. */
@@ -31,8 +38,12 @@ function deepestBranch(branches: readonly (readonly Issue[])[]): Issue | null {
   return deepest;
 }
 
-/** What would be right, in words. Needs the issue's input (`reportInput: true`) to tell a missing field from a wrong one. */
-export function problemOf(issue: Issue): string {
+/**
+ * What would be right, in words. Needs the issue's input (`reportInput: true`) to tell a missing field from a wrong one.
+ *
+ * @param meant the path of the setting that a name which there is not was meant for; null where there is none
+ */
+export function problemOf(issue: Issue, meant: (key: string) => string | null = () => null): string {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined
@@ -45,11 +56,14 @@ export function problemOf(issue: Issue): string {
     case 'too_big':
       return `must be ${issue.inclusive === false ? 'less than' : 'at most'} ${issue.maximum}`;
     case 'unrecognized_keys':
-      return `has no setting named ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`;
+      return `has no setting named ${issue.keys.map((key) => named(key, meant(key))).join(', ')}`;
     default:
       return issue.message;
   }
 }
+
+const named = (key: string, meant: string | null): string =>
+  `${JSON.stringify(key)}${meant === null ? '' : ` (is ${meant} meant?)`}`;
 
 function article(expected: string): string {
   if (expected === 'int') return 'a whole number';

@@ -9,7 +9,8 @@ import type { KnownProviders } from './gateway-providers.ts';
 /** YAML or JSON, naming only known providers. @param textOf `textOfArgument` where a command line names it. @throws ConfigurationError with every fault and its path */
 export function readCatalogFile(file: string, known: KnownProviders, textOf = textOfFile): CatalogFile {
   const result = catalogFileSchema.safeParse(readYaml(file, textOf), { reportInput: true });
-  if (!result.success) throw new ConfigurationError(file, fieldFaults(result.error).map(describeFault));
+  if (!result.success)
+    throw new ConfigurationError(file, fieldFaults(result.error, catalogFileSchema).map(describeFault));
   const faults = unknownProviders(result.data, known);
   if (faults.length > 0) throw new ConfigurationError(file, faults);
   return result.data;

@@ -11,38 +11,50 @@ export interface Bar {
   readonly value: bigint;
 }
 
-const COLUMNS = { height: 170, left: 92, top: 12, bottom: 22, gap: 0.24, ticks: 3 };
+/** The most that a character of an amount takes at the size of labels, and how far one is from what it is of. */
+const [AMOUNT_CHARACTER, LABEL_GAP] = [7, 6];
+
+/** The room that amounts take beside a plot. */
+const roomFor = (amounts: readonly string[]): number =>
+  2 * LABEL_GAP + AMOUNT_CHARACTER * Math.max(0, ...amounts.map(({ length }) => length));
+
+const COLUMNS = { height: 170, top: 12, bottom: 22, gap: 0.24, ticks: 3 };
 
 /** One column a bar, over an axis from 0. @param title of the plot, for who cannot see it */
 export function columnChart(title: string, bars: readonly Bar[]): Html {
-  const { height, left, top, bottom, gap, ticks } = COLUMNS;
+  const { height, top, bottom, gap, ticks } = COLUMNS;
+  const up = amountScale(bars, [height - bottom, top]).nice(ticks);
+  const marks = up.ticks(ticks).map((value) => ({ value, amount: shortUsd(BigInt(Math.round(value))) }));
+  const left = roomFor(marks.map(({ amount }) => amount));
   const across = scaleBand<number>(bars.keys(), [left, WIDTH])
     .padding(gap / 2)
     .paddingInner(gap);
-  const up = amountScale(bars, [height - bottom, top]).nice(ticks);
   const width = across.bandwidth();
   const columns = bars.map(({ label, value }, at) => {
     const x = across(at) ?? left;
     const y = up(drawn(value));
     return html`<g><title>${label}: ${groupedUsd(value)} USD</title><rect class="bar" x="${place(x)}" y="${place(y)}" width="${place(width)}" height="${place(height - bottom - y)}"/><text class="label" x="${place(x + width / 2)}" y="${height - 6}" text-anchor="middle">${label}</text></g>`;
   });
-  const lines = up.ticks(ticks).map((value) => {
+  const lines = marks.map(({ value, amount }) => {
     const y = place(up(value));
-    return html`<line class="grid" x1="${left}" x2="${WIDTH}" y1="${y}" y2="${y}"/><text class="label" x="${left - 6}" y="${y}" dy="3" text-anchor="end">${shortUsd(BigInt(Math.round(value)))}</text>`;
+    return html`<line class="grid" x1="${left}" x2="${WIDTH}" y1="${y}" y2="${y}"/><text class="label" x="${left - LABEL_GAP}" y="${y}" dy="3" text-anchor="end">${amount}</text>`;
   });
   return html`<svg role="img" viewBox="0 0 ${WIDTH} ${height}" aria-label="${title}">${lines}${columns}</svg>`;
 }
 
-const ROWS = { step: 22, left: 210, right: 150, gap: 8 };
+const ROWS = { step: 22, left: 210, rightLeast: 150, gap: 8 };
 
 /** One line a bar, with its amount behind it. */
 export function rowChart(title: string, bars: readonly Bar[]): Html {
-  const { step, left, right, gap } = ROWS;
+  const { step, left, rightLeast, gap } = ROWS;
+  const amountOf = ({ value }: Bar): string => `${groupedUsd(value)} USD`;
+  const right = Math.max(rightLeast, roomFor(bars.map(amountOf)));
   const along = amountScale(bars, [0, WIDTH - left - right]);
-  const rows = bars.map(({ label, value }, at) => {
+  const rows = bars.map((bar, at) => {
+    const { label, value } = bar;
     const y = at * step;
     const size = along(drawn(value));
-    return html`<g><text class="label" x="${left - 8}" y="${y + 15}" text-anchor="end">${shortened(label)}<title>${label}</title></text><rect class="bar" x="${left}" y="${y + gap / 2}" width="${place(size)}" height="${step - gap}"/><text class="label" x="${place(left + size + 6)}" y="${y + 15}">${groupedUsd(value)} USD</text></g>`;
+    return html`<g><text class="label" x="${left - 8}" y="${y + 15}" text-anchor="end">${shortened(label)}<title>${label}</title></text><rect class="bar" x="${left}" y="${y + gap / 2}" width="${place(size)}" height="${step - gap}"/><text class="label" x="${place(left + size + LABEL_GAP)}" y="${y + 15}">${amountOf(bar)}</text></g>`;
   });
   return html`<svg role="img" viewBox="0 0 ${WIDTH} ${Math.max(1, bars.length) * step}" aria-label="${title}">${rows}</svg>`;
 }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { ConfigurationError } from '../../contracts/configuration.ts';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { type EventLog, isLogAway, type RecordedEvent, type Subscription } from '../../contracts/event-log.ts';
 import type { DomainEvent } from '../../contracts/events.ts';
@@ -235,7 +236,7 @@ export class Sealer {
     try {
       this.#key = this.#options.key(false);
     } catch (error) {
-      this.#options.logger.error({ err: error }, 'the key of seals cannot be read; the one of before goes on');
+      this.#options.logger.error(whyOf(error), 'the key of seals cannot be read; the one of before goes on');
     }
     return this.#key;
   }
@@ -359,7 +360,7 @@ export class Sealer {
     this.#disarm();
     this.#closing.abort();
     void this.#subscription?.close();
-    this.#options.logger.error({ err: error }, 'nothing more of the ledger is sealed by this gateway');
+    this.#options.logger.error(whyOf(error), 'nothing more of the ledger is sealed by this gateway');
   }
 }
 
@@ -375,6 +376,10 @@ function treeSizeOf(recorded: RecordedEvent): number {
   const { type, data } = readSealEvent(recorded);
   return type === 'LedgerSealed' ? data.treeSize : 0;
 }
+
+/** What says itself what to do is told without where in the program it was found. */
+const whyOf = (error: unknown): { readonly reason: string } | { readonly err: unknown } =>
+  error instanceof ConfigurationError || error instanceof UnusableKeyError ? { reason: error.message } : { err: error };
 
 /** No further seal can be made with the key that there is. */
 class UnusableKeyError extends Error {

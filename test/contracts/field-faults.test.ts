@@ -44,6 +44,35 @@ describe('a fault', () => {
     expect(faultsOf(either, { a: 7 })).toEqual(['a: expected one or many']);
   });
 
+  test('of a setting that there is not names the nearest of that name, or one beside it that is nearly called so', () => {
+    const listed = z.strictObject({ name: z.string().optional(), price: z.string().optional() });
+    const schema = z.strictObject({
+      deep: z.strictObject({ port: z.int() }).optional(),
+      far: z.strictObject({ deep: z.strictObject({ port: z.int(), host: z.string() }).optional() }).optional(),
+      by: z.record(z.string(), listed).default({}),
+      all: z.array(listed).default([]),
+      kind: z
+        .discriminatedUnion('kind', [
+          z.strictObject({ kind: z.literal('a') }),
+          z.strictObject({ kind: z.literal('b'), user: z.string() }),
+        ])
+        .optional(),
+    });
+    const near = (input: unknown) => {
+      const { error } = schema.safeParse(input, { reportInput: true });
+      return error === undefined ? [] : fieldFaults(error, schema).map(describeFault);
+    };
+    expect(near({ port: 1, host: 'x' })).toEqual([
+      'has no setting named "port" (is deep.port meant?), "host" (is far.deep.host meant?)',
+    ]);
+    expect(near({ far: { port: 1 } })).toEqual(['far: has no setting named "port" (is far.deep.port meant?)']);
+    expect(near({ by: { x: { nmae: '' } } })).toEqual(['by.x: has no setting named "nmae" (is by.x.name meant?)']);
+    expect(near({ all: [{ pric: '' }] })).toEqual(['all.0: has no setting named "pric" (is all.0.price meant?)']);
+    expect(near({ price: '' })).toEqual(['has no setting named "price" (is by.NAME.price meant?)']);
+    for (const none of [{ nothing: 1 }, { kind: { kind: 'a', user: 'x' } }])
+      expect(near(none)).toEqual([expect.stringMatching(/has no setting named "\w+"$/)]);
+  });
+
   test('of the whole input has an empty path', () => {
     const { error } = z.object({}).safeParse(7, { reportInput: true });
     expect(error === undefined ? [] : fieldFaults(error)).toEqual([{ path: '', problem: 'expected an object' }]);

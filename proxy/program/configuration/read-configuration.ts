@@ -33,7 +33,8 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
   const result = configurationSchema.safeParse(source.file === null ? {} : readFile(source.file), {
     reportInput: true,
   });
-  if (!result.success) throw new ConfigurationError(name, fieldFaults(result.error).map(describeFault));
+  if (!result.success)
+    throw new ConfigurationError(name, fieldFaults(result.error, configurationSchema).map(describeFault));
   const faults: string[] = [];
   const providers = readCredentials(result.data.providers, { ...source, base }, faults);
   const eventLog = withConnectionString(result.data.eventLog, { ...source, base }, faults);

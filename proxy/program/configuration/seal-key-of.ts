@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { type Configuration, ConfigurationError } from '../../../contracts/configuration.ts';
 import { keyOfFile, keyOfFolder, type SealKey, sealKeyFile, sealKeyOf } from '../../../ledger/seals/seal-keys.ts';
 
@@ -25,7 +26,11 @@ export function sealKeySource(
     } catch (cause) {
       const where = place.type === 'text' ? 'seals.keyEnv: the variable' : `the key of seals: ${placeOf(place, data)}`;
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new ConfigurationError(file ?? 'configuration', [`${where} ${why}`]);
+      const isGone = place.type === 'data folder' && !existsSync(sealKeyFile(data));
+      const remedy = isGone
+        ? ': put it back (no backup has it); where it is lost: gateway ledger keys rotate --lost'
+        : '';
+      throw new ConfigurationError(file ?? 'configuration', [`${where} ${why}${remedy}`]);
     }
   };
 }

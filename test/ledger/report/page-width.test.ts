@@ -33,11 +33,19 @@ const OF = {
 };
 
 /** By how many CSS pixels the page is wider than its window, and which of its elements reach out of those that do not scroll. */
-async function overflowAt(page: string, width: number): Promise<{ readonly by: number; readonly out: string[] }> {
+async function overflowAt(
+  page: string,
+  width: number,
+): Promise<{ readonly by: number; readonly cut: string[]; readonly out: string[] }> {
   const look = `const { contentDocument: page, contentWindow: view } = document.querySelector('iframe');
 const scrolls = (one) => one !== null && (view.getComputedStyle(one).overflowX === 'auto' || scrolls(one.parentElement));
+const isCut = (one) => {
+  const [label, plot] = [one.getBoundingClientRect(), one.closest('svg').getBoundingClientRect()];
+  return label.left < plot.left || label.right > plot.right;
+};
+const cut = [...page.querySelectorAll('svg text')].filter(isCut).map((one) => one.textContent);
 const out = [...page.body.querySelectorAll('*')].filter((one) => one.getBoundingClientRect().right > ${width} && !scrolls(one));
-document.title = JSON.stringify({ by: page.documentElement.scrollWidth - ${width}, out: out.map((one) => one.outerHTML.slice(0, 80)) });`;
+document.title = JSON.stringify({ by: page.documentElement.scrollWidth - ${width}, cut, out: out.map((one) => one.outerHTML.slice(0, 80)) });`;
   const framed = page.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
   const file = join(temporaryFolder(), 'framed.html');
   writeFileSync(
@@ -67,6 +75,6 @@ describe.runIf(hasChromium)(`a statement in a browser${hasChromium ? '' : ' (the
     ['on a tablet', page, 800],
     ['on A4', printed, 695],
   ])('is no wider than its window, and what is wider scrolls in its own place: %s', async (_, text, width) => {
-    expect(await overflowAt(text, width)).toEqual({ by: 0, out: [] });
+    expect(await overflowAt(text, width)).toEqual({ by: 0, cut: [], out: [] });
   });
 });

@@ -124,6 +124,12 @@ describe('of a sealer the key', () => {
     await first.sealer.close();
     const second = started(log, { dataFolder, ...(key === undefined ? {} : { key }) });
     await expect.poll(() => second.sealer.standing().stopped).toContain(`${file} does not exist`);
+    // It says what to do, and not where in the program it was found.
+    const told = second.lines.find((line) => line.includes('nothing more of the ledger is sealed')) ?? '{}';
+    expect(JSON.parse(told)).toMatchObject({
+      reason: expect.stringMatching(/put it back .*; where it is lost: gateway ledger keys rotate --lost$/),
+    });
+    expect([...first.lines, ...second.lines].join()).not.toMatch(/"stack"|\n {4}at /);
     expect(existsSync(file)).toBe(false);
   });
 });

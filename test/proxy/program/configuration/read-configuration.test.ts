@@ -256,8 +256,11 @@ describe('a fault', () => {
   test.each([
     [{ listen: { port: 70_000 } }, 'listen.port: must be at most 65535'],
     [{ listen: { port: '8787' } }, 'listen.port: expected a number'],
-    [{ listen: { hots: 'x' } }, 'listen: has no setting named "hots"'],
-    [{ listne: {} }, 'has no setting named "listne"'],
+    [{ listen: { hots: 'x' } }, 'listen: has no setting named "hots" (is listen.host meant?)'],
+    [{ listne: {} }, 'has no setting named "listne" (is listen meant?)'],
+    [{ port: 8080 }, 'has no setting named "port" (is listen.port meant?)'],
+    [{ metrics: { port: 1 } }, 'metrics: has no setting named "port" (is metrics.serve.port meant?)'],
+    [{ baseUrl: 'x' }, 'has no setting named "baseUrl" (is providers.NAME.baseUrl meant?)'],
     [{ data: '' }, 'data: must not be empty'],
     [{ eventLog: { kind: 'kafka' } }, 'eventLog.kind: expected "sqlite" or "eventstoredb"'],
     [
