@@ -1,4 +1,4 @@
-import { formatExactUsd, groupedCount, groupedUsd, picoUsd } from '../../contracts/money.ts';
+import { groupedCount, groupedExactUsd, groupedUsd, picoUsd } from '../../contracts/money.ts';
 import { DECREASES, INCREASES } from '../../contracts/statement-events.ts';
 import { columnChart, rowChart } from './charts.ts';
 import { type Html, html } from './html.ts';
@@ -54,7 +54,7 @@ function spend({ days, models, month }: MonthStatement): Html {
 function items({ items: all, carried, sums }: MonthStatement): Html {
   if (all.length === 0) return html``;
   const cost = all.reduce((sum, one) => sum + one.cost, 0n);
-  const exact = (amount: bigint): string => formatExactUsd(picoUsd(amount));
+  const exact = (amount: bigint): string => groupedExactUsd(picoUsd(amount));
   return html`<h3>By model and what was billed</h3>
 <p>Exact, by the rate cards of their time; a debit takes whole millionths of a dollar, and carries the rest on. What a request cost beyond its hold is left out until it is approved.</p>
 ${table(

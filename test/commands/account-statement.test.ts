@@ -156,8 +156,12 @@ describe('gateway account statement', () => {
     expect(csv).toContain("'=HYPERLINK");
     expect(csv).not.toMatch(/(^|,|")=/m);
     expect(csv.slice(0, csv.indexOf('\r\n'))).toBe('account,month,status,kind,written down,what,model,lane,count,USD');
-    expect(csv).toContain('acme,2026-11,closed,balance,,closing,,,,0.75\r\n');
+    expect(csv).toContain('acme,2026-11,closed,balance,,closing,,,,0.750000000000\r\n');
     expect((await said('2026-12', 'csv')).match(/^(?!acme,2026-12,open,|account,)./gm)).toBeNull();
+    // One form of each amount, whatever it is of.
+    const amounts = csv.split('\r\n').flatMap((line) => /,(-?[\d.]+)$/.exec(line)?.[1] ?? []);
+    expect(amounts.length).toBeGreaterThan(12);
+    expect(amounts.filter((amount) => !/^-?\d+\.\d{12}$/.test(amount))).toEqual([]);
     // What was billed, and what of it is carried on, are what was debited.
     const used = csv.split('\r\n').filter((line) => line.startsWith('acme,2026-11,closed,usage,'));
     expect(used.reduce((sum, line) => sum + Number(line.split(',').at(-1)), 0)).toBeCloseTo(0.25, 12);
@@ -217,7 +221,9 @@ describe('gateway account statement', () => {
     expect(csv).toMatch(
       /^acme,2027-03,open,note,2027-03-02T10:00:00\.000Z,suspended by operator: =2\+2 <b>card<\/b>,,,,\r$/m,
     );
-    expect(csv).toMatch(/^acme,2027-03,open,credit,2027-03-02T10:00:00\.000Z,"operator revoked .*,-0\.000005\r$/m);
+    expect(csv).toMatch(
+      /^acme,2027-03,open,credit,2027-03-02T10:00:00\.000Z,"operator revoked .*,-0\.000005000000\r$/m,
+    );
     const line = /suspended by operator: =2\+2 <b>card<\/b>(.*)$/m.exec(
       stripVTControlCharacters(await said('2027-03', 'table')),
     );

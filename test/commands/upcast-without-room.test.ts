@@ -76,7 +76,11 @@ describe.runIf(canMount)('a gateway whose views are of an earlier version, on a 
       await settlement.idle();
       balances.push(balanceOf(gateway));
       expect(projections.unwritten?.why).toContain('of an earlier version');
-      expect(await get(gateway, '/readyz')).toMatchObject({ status: 200 });
+      const ready = await get(gateway, '/readyz');
+      expect([ready.status, ready.body]).toMatchObject([
+        200,
+        { ok: true, degraded: expect.stringMatching(/^for \d+ s .*of an earlier version.*; their file is behind$/) },
+      ]);
       expect(await statesOf()).toEqual([`serving version 6, ${ACCOUNT_STATE_VERSION} not made`]);
       expect(await views()).toMatchObject({ state: 'warn', says: expect.stringContaining('not made one of it') });
       await gateway.stop();

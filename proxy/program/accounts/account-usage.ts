@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { formatExactUsd } from '../../../contracts/money.ts';
+import { groupedExactUsd } from '../../../contracts/money.ts';
 import { accountNotFound } from '../../../ledger/account/commands.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import type { MonthlyLine } from '../../../projections/monthly-view.ts';
@@ -41,7 +41,7 @@ const ROW: ShownRow<MonthlyLine> = {
   head: ['month', 'model', 'lane', 'item', 'requests', 'count', 'USD'],
   cells: ({ month, model, lane, item, requests, count, amount }) => [
     ...[month, model, lane, item],
-    ...[String(requests), String(count), formatExactUsd(amount)],
+    ...[String(requests), String(count), groupedExactUsd(amount)],
   ],
   json: ({ month, model, lane, item, requests, count, amount }) => ({
     ...{ month, model, lane, item, requests, count },

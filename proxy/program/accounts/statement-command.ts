@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { formatExactUsd, formatUsd, groupedUsd, microUsd, picoUsd } from '../../../contracts/money.ts';
+import { groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
 import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
 import { endOfMonthMs, monthOf } from '../../../ledger/account/month.ts';
 import { csvLine } from '../../../ledger/export/csv-line.ts';
+import { usdOfPico } from '../../../ledger/export/decimal-text.ts';
 import { type MonthStatement, monthStatement } from '../../../ledger/report/month-statement.ts';
 import { CARRIED, FIGURE_WORDS, type StatementOf, statusSentence } from '../../../ledger/report/statement-words.ts';
 import { accountArgument, monthArgument } from '../command-arguments.ts';
@@ -33,7 +34,8 @@ export function addStatementCommand(account: Command, context: CommandContext): 
     )
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway account statement acct_demo --month 2026-11\n  gateway account statement acct_demo --month 2026-11 --format html > statement.html',
+      '\nAs JSON amounts are whole micro-USD, but what is exact, `cost` of `items` and `carried`, which are pico-USD: a millionth of that. As CSV all are USD.' +
+        '\n\nExamples:\n  gateway account statement acct_demo --month 2026-11\n  gateway account statement acct_demo --month 2026-11 --format html > statement.html',
     )
     .action(
       async (
@@ -70,21 +72,21 @@ async function htmlOf(statement: MonthStatement, of: StatementOf): Promise<strin
 const jsonText = (statement: MonthStatement, of: StatementOf): string =>
   `${JSON.stringify({ ...of, ...statement }, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))}\n`;
 
-/** One table: each line says whose it is, of which month, whether that can change yet, and what of it. */
+/** One table, all USD with twelve decimals: each line says whose it is, of which month, whether that can change yet, and what of it. */
 function csvOf(
   { month, status, opening, closing, sums, items, carried, movements }: MonthStatement,
   { accountId }: StatementOf,
 ): string {
-  const usd = (amount: bigint): string => formatUsd(microUsd(amount));
+  const usd = (amount: bigint): string => usdOfPico(amount * PICO_PER_MICRO);
   const lines = [
     ['balance', '', 'opening', '', '', '', usd(opening)],
     ...INCREASES.map((figure) => ['balance', '', FIGURE_WORDS[figure], '', '', '', usd(sums[figure])]),
     ...DECREASES.map((figure) => ['balance', '', FIGURE_WORDS[figure], '', '', '', usd(-sums[figure])]),
     ['balance', '', 'closing', '', '', '', usd(closing)],
     ...items.map(({ model, lane, item, count, cost }) => [
-      ...['usage', '', item, model, lane, String(count), formatExactUsd(picoUsd(cost))],
+      ...['usage', '', item, model, lane, String(count), usdOfPico(cost)],
     ]),
-    ...(items.length === 0 ? [] : [['usage', '', CARRIED, '', '', '', formatExactUsd(picoUsd(-carried))]]),
+    ...(items.length === 0 ? [] : [['usage', '', CARRIED, '', '', '', usdOfPico(-carried)]]),
     ...movements.map(({ at, what, amount }) => [
       ...[amount === null ? 'note' : 'credit', at, what, '', '', '', amount === null ? '' : usd(amount)],
     ]),
@@ -104,9 +106,9 @@ function textOf(statement: MonthStatement, of: StatementOf, terminal: Terminal):
     ...[at.slice(0, 19).replace('T', ' '), what, amount === null ? '' : groupedUsd(amount)],
   ]);
   const used = items.map(({ model, lane, item, count, cost }) => [
-    ...[model, lane, item, String(count), formatExactUsd(picoUsd(cost))],
+    ...[model, lane, item, String(count), groupedExactUsd(picoUsd(cost))],
   ]);
-  if (used.length > 0) used.push(['', '', CARRIED, '', formatExactUsd(picoUsd(-carried))]);
+  if (used.length > 0) used.push(['', '', CARRIED, '', groupedExactUsd(picoUsd(-carried))]);
   return [
     statusSentence(statement, of),
     facts(
