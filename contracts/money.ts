@@ -92,6 +92,10 @@ export const groupedExactUsd = (amount: PicoUsd): string => grouped(amount, MICR
 /** A count for people: 1234567 is "1,234,567". */
 export const groupedCount = (count: number | bigint): string => String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 
+/** "1 account", "2,000 accounts": of what has a plural in s. */
+export const counted = (count: number | bigint, what: string): string =>
+  `${groupedCount(count)} ${what}${Number(count) === 1 ? '' : 's'}`;
+
 function grouped(amount: bigint, unit: bigint): string {
   const absolute = amount < 0n ? -amount : amount;
   const decimals = String(unit + (absolute % unit)).slice(1);

@@ -1,5 +1,5 @@
 import type { AccountEvent } from '../../contracts/events.ts';
-import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { AccountState } from './account-state.ts';
 import { creditsOf, paidBy, refundedOf } from './payments.ts';
 
@@ -35,7 +35,7 @@ export function creditsTaken(events: readonly AccountEvent[], before: AccountSta
 
 /** In words, as the end of a sentence. */
 export function sayTaken({ revoked, owed, notRevoked }: CreditsTaken): string {
-  const ofIt = owed === 0n ? '' : `, of which ${formatUsd(owed)} USD are owed now`;
-  const rest = notRevoked === 0n ? '' : `; ${formatUsd(notRevoked)} USD of its credits could not be: they were before`;
-  return `${formatUsd(revoked)} USD of credits revoked${ofIt}${rest}`;
+  const ofIt = owed === 0n ? '' : `, of which ${groupedUsd(owed)} USD are owed now`;
+  const rest = notRevoked === 0n ? '' : `; ${groupedUsd(notRevoked)} USD of its credits could not be: they were before`;
+  return `${groupedUsd(revoked)} USD of credits revoked${ofIt}${rest}`;
 }

@@ -38,7 +38,7 @@ export function reinstateCredits(
   const { grantId, reason, actor, nowMs } = command;
   const grant = state.grants.find((one) => one.grantId === grantId);
   if (grant === undefined) return commandRefused('grant_not_found', `the account has no grant ${grantId}`);
-  if (grant.expired === 0n) return refusedAsUnexpired(grant, command);
+  if (grant.expired === 0n) return refusedAsUnexpired(state, grant, command);
   const rest = isExpired(grant, nowMs) ? grant.remaining : NOTHING;
   const expired = microUsd(grant.expired + rest);
   const amount = command.amount ?? expired;
@@ -66,7 +66,11 @@ export function reinstateCredits(
 }
 
 /** What is over and not written down yet is no less unusable, and cannot be given back: it has not been taken. */
-function refusedAsUnexpired(grant: Grant, { nowMs, lateMs }: CommandOf<'ReinstateCredits'>): CommandRefusal {
+function refusedAsUnexpired(
+  { accountId }: OpenAccount,
+  grant: Grant,
+  { nowMs, lateMs }: CommandOf<'ReinstateCredits'>,
+): CommandRefusal {
   const { grantId, remaining } = grant;
   if (remaining === 0n || !isExpired(grant, nowMs))
     return commandRefused('nothing_expired', `nothing of grant ${grantId} has expired`);
@@ -76,7 +80,7 @@ function refusedAsUnexpired(grant: Grant, { nowMs, lateMs }: CommandOf<'Reinstat
     'not_written_off',
     `grant ${grantId} is over since ${instant(endMs)}: its ${usd} USD cannot be spent, and are written down as expired at ` +
       `${instant(endMs + lateMs)} at the earliest; only then can they be reinstated (with --expires). Until then: grant them ` +
-      `anew (gateway credits grant, --usd ${usd} --source adjustment), and do not reinstate them later`,
+      `anew (gateway credits grant ${accountId} --usd ${usd} --source adjustment), and do not reinstate them later`,
   );
 }
 

@@ -4,6 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import type { ApiKey, OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { memberNotFound } from './decide-members.ts';
+import { keyStateAt } from './key-state.ts';
 import { entryOf, valuesOf } from './keyed-tree.ts';
 import { isSameMember, memberOfKey, roleOf } from './members.ts';
 
@@ -37,9 +38,7 @@ function whyFull(
   state: OpenAccount,
   { whose, nowMs }: { readonly whose: string | null; readonly nowMs: number },
 ): CommandRefusal | null {
-  const valid = [...valuesOf(state.keys)].filter(
-    ({ revokedAtMs, expiresAtMs }) => revokedAtMs === null && (expiresAtMs === null || expiresAtMs > nowMs),
-  );
+  const valid = [...valuesOf(state.keys)].filter((key) => keyStateAt(key, nowMs) === 'in use');
   const own = whose === null ? [] : valid.filter((key) => isSameMember(memberOfKey(state, key), whose));
   if (own.length >= LIMITS.keysOfMemberMax) return tooManyKeys(state, `${whose} has`, own);
   return valid.length >= LIMITS.keysMax ? tooManyKeys(state, 'the account has', valid) : null;

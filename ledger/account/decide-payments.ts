@@ -36,7 +36,7 @@ export function startPurchase(command: CommandOf<'StartPurchase'>, state: OpenAc
   if (open !== undefined)
     return commandRefused(
       'attempt_open',
-      `purchase ${open.attemptId} of ${formatUsd(open.credits)} USD is open: another may begin once it is paid, has failed, or was declined (gateway payment decline ${state.accountId})`,
+      `purchase ${open.attemptId} of ${formatUsd(open.credits)} USD is open: another may begin once it is paid, has failed, or was declined (gateway payment decline ${state.accountId} ${open.attemptId} --reason "…")`,
     );
   const noRoom = refuseWithoutRoom(state, { grantId: LONGEST_GRANT_OF_PAYMENT, amount });
   if (noRoom !== null) return noRoom;

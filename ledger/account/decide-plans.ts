@@ -72,10 +72,10 @@ function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount): Accou
 
 /** Which command ends an attempt. */
 function wayOut({ accountId, billing }: OpenAccount, attempt: PaymentAttempt): string {
-  if (isWithdrawn(billing, attempt)) return `gateway payment ask ${accountId}`;
+  if (isWithdrawn(billing, attempt)) return `gateway payment ask ${accountId} ${attempt.attemptId}`;
   return billing.plan?.period === null
     ? `gateway account plan ${accountId} ${NO_PLAN}`
-    : `gateway payment decline ${accountId}`;
+    : `gateway payment decline ${accountId} ${attempt.attemptId} --reason "…"`;
 }
 
 /** As the period ends; null where a dearer plan that was asked for since may be instead of it. */

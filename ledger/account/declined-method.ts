@@ -3,6 +3,7 @@ import { type CommandRefusal, commandRefused } from './commands.ts';
 import { grantOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { DAY_MS } from './plan-periods.ts';
+import { saveMethodLine } from './save-method-line.ts';
 
 /** Networks of cards count what is declined, and take no more of a card for a month once it was too often. */
 const DECLINES_MAX = 15;
@@ -15,7 +16,7 @@ export function refuseDeclined(state: OpenAccount, atMs: number): CommandRefusal
   if (method === null || why === null) return null;
   return commandRefused(
     'payment_method_declined',
-    `the saved payment method, ${method.brand} ending in ${method.last4}, ${why}: save another one (gateway payment save-method ${state.accountId})`,
+    `the saved payment method, ${method.brand} ending in ${method.last4}, ${why}: save another one (${saveMethodLine(state.accountId, method.provider)})`,
   );
 }
 

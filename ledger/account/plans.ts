@@ -4,6 +4,7 @@ import { type CatalogPlan, NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts
 import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { BillingState } from './billing-state.ts';
+import { hasHadPlan } from './has-paid.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { attemptOf, openAttempts } from './payments.ts';
 import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
@@ -45,6 +46,10 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
       return state;
   }
 }
+
+/** The plan in force as it is shown to people: `none` where one was had and has ended, `trial` where none ever was. */
+export const planSaid = ({ plan, billing, grants }: Pick<OpenAccount, 'plan' | 'billing' | 'grants'>): string =>
+  plan === WITHOUT_PLAN && billing.endedPlan !== null && hasHadPlan({ grants }) ? NO_PLAN : plan;
 
 /** What an account may owe by its plan, which is in force from the first payment on. */
 export const overdraftOf = ({ billing: { plan } }: Pick<OpenAccount, 'billing'>): MicroUsd => plan?.overdraft ?? NONE;

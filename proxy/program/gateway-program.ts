@@ -4,6 +4,7 @@ import { emailArgument, nameArgument, pathArgument } from './command-arguments.t
 import { actorOf, type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { addCompletionCommand } from './completion/completion-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
+import { HELP_TEXT_COLUMNS_LEAST, helpInColumns } from './help-width.ts';
 import { addRelayCommand } from './relay/relay-command.ts';
 import { addServeCommand } from './serve/serve-command.ts';
 
@@ -145,9 +146,12 @@ export async function gatewayProgram(given: CommandContext, args?: readonly stri
     .option('--actor <name>', 'who does this, as it stands in the ledger; the system’s user otherwise', nameArgument)
     .option('--as <email>', 'act on an account as a member of it, who may do less than an operator', emailArgument)
     .option('--trust-clock', 'write though the ledger disagrees with the clock of this machine')
-    .configureOutput({ writeOut: context.write, writeErr: context.warn })
+    .configureOutput({
+      writeOut: (text) => context.write(helpInColumns(text, context.columns)),
+      writeErr: context.warn,
+    })
     .showHelpAfterError('(--help shows how)')
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, minWidthToWrap: HELP_TEXT_COLUMNS_LEAST })
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 unexpected failure, 2 wrong usage or configuration, 3 refused, 4 data or address out of reach, 5 faults found',

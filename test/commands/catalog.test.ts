@@ -18,7 +18,9 @@ it('the catalog is shown with its prices a use and its betas; names that are not
   const betas = ['shipped', 'web-fetch-2025-09-10', 'mine-2026-01-01', long];
   writeFileSync(
     file,
-    JSON.stringify({ models: [{ ...model, price: { input: '3.00', output: '15.00', uses }, betas }] }),
+    JSON.stringify({
+      models: [{ ...model, lanes: ['standard', 'fast'], price: { input: '3.00', output: '15.00', uses }, betas }],
+    }),
   );
   await program.run('catalog', 'publish', file);
   expect(program.warned.replace(/^a new ledger was begun: .*\n/m, '')).toBe(
@@ -26,7 +28,13 @@ it('the catalog is shown with its prices a use and its betas; names that are not
       'warning: opal-medium: no tool that is known here is billed by the use drawing_requests\n',
   );
   const shown = await program.run('catalog', 'show');
+  expect(shown).toMatch(/│ input USD\/MTok +│ output +│ cache read +│ write 5 min +│ write 1 h +│ lanes /);
+  expect(shown).toMatch(/│ 3\.00 +│ 15\.00 +│ 0\.30 +│ 3\.75 +│ 6\.00 +│ standard +│/);
+  const history = await program.run('catalog', 'history');
+  for (const row of [/price\.cacheRead +- +0\.30/, /price\.cacheWrite1h +- +6\.00/, /lanes +- +standard, fast/])
+    expect(history).toMatch(row);
   for (const cell of [
+    'fast (tokens 2x)',
     'web_search_requests 0.01',
     'drawing_requests 0.0625',
     'shipped',

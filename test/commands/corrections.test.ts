@@ -104,8 +104,12 @@ it('a balance is adjusted either way, a grant revoked and restored, an account s
     );
   for (const both of [[], ['--up', '1', '--down', '1']])
     await expect(program.run('balance', 'adjust', ADA, ...both, ...WHY)).rejects.toMatchObject({ exitCode: 2 });
-  await program.run('credits', 'revoke', ADA, '--grant', 'a2', ...WHY);
-  await program.run('credits', 'restore', ADA, '--revocation', 'revocation_a2', ...WHY);
+  const revoke = ['credits', 'revoke', ADA, '--grant', 'a2', ...WHY];
+  expect(await program.run(...revoke)).toMatch(/\(revocation_a2\); balance after it 0\.000000 USD\n/);
+  expect(await program.run(...revoke)).toMatch(/revocation_a2 was made before\nnothing was written/);
+  expect(await program.json('credits', 'restore', ADA, '--revocation', 'revocation_a2', ...WHY)).toMatchObject({
+    balanceAfterMicroUsd: '4999600',
+  });
   await program.run('account', 'suspend', ADA, ...WHY);
   await program.run('account', 'reinstate', ADA, ...WHY);
   expect(await program.json('account', 'show', ADA)).toMatchObject({ balance: '4999600', suspended: null });

@@ -38,10 +38,10 @@ it('payments that are open for more than a day, and accounts that have nothing t
     state: 'warn',
     says: expect.stringMatching(
       new RegExp(
-        `^1 payments open for more than a day: ${other} old \\(manual, .*\\); 1 accounts with auto-reload and nothing to charge: ${other}$`,
+        `^1 payment open for more than a day: ${other} old \\(manual, .*\\); 1 account with auto-reload and nothing to charge: ${other}$`,
       ),
     ),
-    advice: expect.stringMatching(/payment ask.*save-method/),
+    advice: expect.stringMatching(/payment ask ACCOUNT ATTEMPT.*save-method ACCOUNT --id/),
   });
   await gateway.stop();
   writeFileSync(join(gateway.data, 'views.db'), 'no database');
@@ -85,10 +85,10 @@ it('a payment by itself that its provider refuses is told until another is decid
     state: 'warn',
     says: expect.stringMatching(
       new RegExp(
-        `^1 payments given up, with nothing charged, which are begun again later: ${accountId} reload_\\w+ \\(stripe\\)$`,
+        `^1 payment given up, with nothing charged, to be begun again later: ${accountId} reload_\\w+ \\(stripe\\)$`,
       ),
     ),
-    advice: expect.stringMatching(/ledger replay says why/),
+    advice: expect.stringMatching(/ledger replay ACCOUNT says why/),
   });
   await gateway.command(configured(null), accountId);
   expect(await found()).toMatchObject({ state: 'ok' });

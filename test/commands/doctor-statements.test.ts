@@ -35,7 +35,7 @@ it('accounts whose month should have been closed are told, until it is', async (
   await given(clock.nowMs);
   expect(await found()).toMatchObject({
     state: 'warn',
-    says: `2 accounts have a month that is not closed in time: ${late.map((id) => `${id} (${month})`).join(', ')}`,
+    says: `a month of 2 accounts is not closed in time: ${late.map((id) => `${id} (${month})`).join(', ')}`,
     advice: expect.stringContaining('the log of the gateway'),
   });
   const closer = endedLater(

@@ -61,6 +61,60 @@ it('gateway key rotate shows the new secret and how long the one before works', 
     await expect(program.run(...rotate, `--overlap=${wrong}`)).rejects.toThrow(/expected how long, such as 90m/);
 });
 
+it('a key is expired from its end on, wherever keys are listed, and revoked once it is, whenever it would have ended', async () => {
+  const at = (time: string) => {
+    program.clock = () => Date.parse(time);
+  };
+  at('2027-01-01T00:00:00.000Z');
+  const run = (...words: string[]) => program.run('--trust-clock', ...words);
+  const end = '2027-01-31T00:00:00.000Z';
+  await run('member', 'add', ORG, 'ben@example.com');
+  const issue = ['key', 'issue', ORG, '--member', 'ben@example.com', '--expires', end];
+  const { keyId: id } = await program.json('--trust-clock', ...issue);
+  const states = async () => [
+    ((await program.json('key', 'list', ORG)) as never as [{ state: string }])[0].state,
+    ((await program.json('account', 'show', ORG)).keys as Record<string, { state: string }>)[String(id)]?.state,
+    (
+      (await program.json('ledger', 'replay', ORG, '--at', new Date(program.clock()).toISOString())).keys as object[]
+    )[0],
+  ];
+  const inUse = async () =>
+    ((await program.json('member', 'list', ORG)) as never as { keysInUse: number }[]).map(({ keysInUse }) => keysInUse);
+  at('2027-01-30T23:59:59.999Z');
+  expect(await states()).toMatchObject(['in use', 'in use', { state: 'in use', expiresAt: end, revokedAt: null }]);
+  expect(await inUse()).toEqual([0, 1]);
+  at(end);
+  expect(await states()).toMatchObject(['expired', 'expired', { state: 'expired' }]);
+  expect(await inUse()).toEqual([0, 0]);
+  for (const list of [
+    ['key', 'list', ORG],
+    ['account', 'show', ORG],
+  ])
+    expect(await run(...list)).toContain(`expired ${end}`);
+  expect(await run('ledger', 'replay', ORG, '--at', end)).toContain('expired 2027-01-31 00:00:00');
+  at('2027-02-01T00:00:00.000Z');
+  await run('key', 'revoke', ORG, String(id));
+  expect(await states()).toMatchObject(['revoked', 'revoked', { state: 'revoked' }]);
+  for (const list of [
+    ['key', 'list', ORG],
+    ['account', 'show', ORG],
+  ])
+    expect(await run(...list)).toContain('revoked 2027-02-01T00:00:00.000Z');
+});
+
+it('account list says which accounts are suspended, and which are set aside', async () => {
+  const rows = async () => (await program.json('account', 'list')) as never as object[];
+  expect(await rows()).toMatchObject([{ accountId: ORG, isSuspended: false, setAside: null }]);
+  await program.run('account', 'suspend', ORG, '--reason', 'card disputed');
+  expect(await program.run('account', 'list')).toMatch(/│ suspended +│/);
+  await program.run('projections', 'park', ORG, '--reason', 'looks wrong');
+  const shown = await program.run('account', 'list');
+  for (const state of ['suspended', 'set aside (parked)']) expect(shown).toContain(`│ ${state} `);
+  expect(await rows()).toMatchObject([{ isSuspended: true, setAside: { cause: 'parked', why: 'looks wrong' } }]);
+  await program.run('account', 'reinstate', ORG, '--reason', 'paid');
+  expect(await rows()).toMatchObject([{ isSuspended: false }]);
+});
+
 it('when a key was last used is told from the account’s events, whatever the order of their ends', async () => {
   const { keyId: id } = await program.json('key', 'issue', ORG);
   expect(await program.run('key', 'list', ORG)).toMatch(/never[^\n]*never/);

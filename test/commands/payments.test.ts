@@ -16,7 +16,7 @@ const refused = (message: RegExp) => ({ exitCode: EXIT.refused, message: expect.
 it('gateway credits purchase begins a payment once, and payment confirm grants its credits once', async () => {
   const purchase = ['credits', 'purchase', 'acct_ada', '--usd', '20', '--price-usd', '18', '--id', 'invoice-1'];
   expect(await program.run(...purchase)).toMatch(
-    /^acct_ada: 20\.00 USD of credits for 18\.00 USD \(invoice-1\): waits to be paid\n\nnext, when it is: gateway payment confirm acct_ada\nwritten at /,
+    /^acct_ada: 20\.000000 USD of credits for 18\.000000 USD \(invoice-1\): waits to be paid\n\nnext, when it is: gateway payment confirm acct_ada invoice-1\nwritten at /,
   );
   expect(await program.json(...purchase)).toMatchObject({
     attemptId: 'invoice-1',
@@ -33,7 +33,7 @@ it('gateway credits purchase begins a payment once, and payment confirm grants i
   expect(await balance()).toBe('0');
   const confirm = ['payment', 'confirm', 'acct_ada', 'invoice-1', '--payment', 'transfer 42'];
   expect(await program.run(...confirm)).toMatch(
-    /invoice-1 \(20\.00 USD of credits\) paid \(transfer 42\)\nwritten at /,
+    /invoice-1 \(20\.000000 USD of credits\) paid \(transfer 42\)\nwritten at /,
   );
   expect(await program.run(...confirm)).toMatch(/nothing was written: it is so already$/m);
   expect(await balance()).toBe('20000000');
@@ -60,7 +60,7 @@ it('gateway payment decline ends one without money, and what was paid all the sa
   expect(await list('acct_ada')).toMatchObject([{ state: 'paid', paymentId: 'manual_invoice-1' }]);
   await expect(program.run(...decline, 'invoice-1')).rejects.toMatchObject(
     refused(
-      /invoice-1 was paid \(manual_invoice-1\); once the money went back: gateway payment refund acct_ada "manual_/,
+      /invoice-1 was paid \(manual_invoice-1\); once the money went back: gateway payment refund acct_ada "manual_invoice-1" --usd 20\.00 --reason "…"$/,
     ),
   );
   expect(await balance()).toBe('20000000');
@@ -82,9 +82,9 @@ it('gateway payment refund and dispute take the credits of money that went back,
     'credit note 1',
   ];
   expect(await program.run(...refund)).toMatch(
-    /of transfer 42 5\.00 USD refunded \(credit note 1\), 5\.00 USD of credits revoked; the balance is 15\.00 USD/,
+    /of transfer 42 5\.000000 USD refunded \(credit note 1\), 5\.000000 USD of credits revoked; the balance is 15\.000000 USD/,
   );
-  expect(await program.run(...refund)).toMatch(/the balance is 15\.00 USD\nnothing was written/);
+  expect(await program.run(...refund)).toMatch(/the balance is 15\.000000 USD\nnothing was written/);
   const dispute = ['acct_ada', 'transfer 42', '--id', 'case 7'];
   const most = refused(/^acct_ada: --usd: .* at most 15\.00 USD$/);
   const bank = ['--reason', 'by the bank', '--actor', 'eve'];
@@ -93,15 +93,23 @@ it('gateway payment refund and dispute take the credits of money that went back,
   expect(disputed).toMatchObject({ balanceMicroUsd: '0' });
   await program.run('payment', 'close-dispute', ...dispute, '--outcome', 'won', ...bank);
   expect(await program.run('payment', 'list', 'acct_ada')).toContain(
-    'paid; 5.00 USD refunded (credit note 1); 15.00 USD disputed (case 7), won',
+    'paid; 5.000000 USD refunded (credit note 1); 15.000000 USD disputed (case 7), won',
   );
   expect(await balance()).toBe('15000000');
   await program.run('credits', 'revoke', 'acct_ada', '--grant', 'payment_transfer 42', '--usd', '12', '--reason', 'x');
   expect(await program.run(...refund.with(-1, 'credit note 2'))).toMatch(
-    /3\.00 USD of credits revoked; 2\.00 USD of its credits could not be: they were before; the balance is 0\.00 USD/,
+    /3\.000000 USD of credits revoked; 2\.000000 USD of its credits could not be: they were before; the balance is 0\.000000 USD/,
   );
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
   await expect(program.run(...refund.with(3, 'x'))).rejects.toMatchObject(refused(/no payment x/));
+  for (const of of [refund, ['payment', 'dispute', ...dispute, '--usd', '1', ...bank].with(3, 'transfer 42')])
+    await expect(program.run(...of.with(3, 'invoice-1'))).rejects.toMatchObject(
+      refused(/^acct_ada: invoice-1 is an attempt: the payment that it has is "transfer 42"$/),
+    );
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-2');
+  await expect(program.run(...refund.with(3, 'invoice-2'))).rejects.toMatchObject(
+    refused(/^acct_ada: invoice-2 is an attempt: it is open, and has no payment$/),
+  );
 });
 
 it('who has confirmed a payment, and written down what went back of it, and why, stands in replay, statement and report', async () => {
@@ -156,7 +164,7 @@ it('gateway credits auto-reload is turned on with consent and off, and payment s
     refused(/--target-usd: must be at least 0\.50 USD above/),
   );
   expect(await program.run(...reload, ...terms, '--consent')).toMatch(
-    /auto-reload is on, at 5\.00 USD up to 20\.00 USD, at most 100\.00 USD a month; no payment method is saved, and nothing is bought before one is\n\nnext: gateway payment save-method acct_ada\nwritten at /,
+    /auto-reload is on, at 5\.000000 USD up to 20\.000000 USD, at most 100\.000000 USD a month; no payment method is saved, and nothing is bought before one is\n\nnext: gateway payment save-method acct_ada --id "…" --brand "…" --last4 "…"\nwritten at /,
   );
   const method = ['acct_ada', '--id', 'mandate-7', '--brand', 'sepa', '--last4', '3000'];
   expect(await program.run('payment', 'save-method', ...method)).toMatch(/sepa xxxx3000 may be charged\nwritten at /);

@@ -38,7 +38,9 @@ it('gateway plan list shows the plans of the catalog in force, and catalog show,
   expect(await program.run('catalog', 'diff', next)).toMatch(/plan starter.*price.*20\.00/);
   expect(await program.run('catalog', 'publish', next)).toMatch(/version 2 with 1 models and 2 plans/);
   expect(await program.run('catalog', 'publish', next)).toMatch(/nothing changes/);
-  expect(await program.run('plan', 'list')).toMatch(/team.*Team.*200\.00.*260\.00.*20\.00.*14 d.*all.*gateway/);
+  expect(await program.run('plan', 'list')).toMatch(
+    /team.*Team.*200\.000000.*260\.000000.*20\.000000.*14 d.*all.*gateway/,
+  );
   expect(await program.json('plan', 'list')).toMatchObject({ version: 2, plans: [{ id: 'starter' }, { id: 'team' }] });
   await expect(program.run('plan', 'list', '--product', 'other')).rejects.toMatchObject({
     ...{ exitCode: EXIT.refused, message: '--product: the catalog has no plans of "other"; it has those of gateway' },
@@ -86,7 +88,7 @@ it('gateway account plan begins a plan with its payment, account show says how i
     /no plan "tema" for the account; it has starter, team, open-source/,
   );
   expect(await program.run('account', 'plan', 'acct_ada', 'starter')).toMatch(
-    /^acct_ada: trial; starter once it is paid; the first payment of the plan starter is not paid yet, the plan ends unless it is paid by \S+: pay for it, or buy credits\nrenewal_.*: waits to be paid\n\nnext, when it is: gateway payment confirm acct_ada\nwritten at /,
+    /^acct_ada: trial; starter once it is paid; the first payment of the plan starter is not paid yet, the plan ends unless it is paid by \S+: pay for it, or buy credits\nrenewal_.*: waits to be paid\n\nnext, when it is: gateway payment confirm acct_ada renewal_\S+\nwritten at /,
   );
   expect(await program.run('account', 'plan', 'acct_ada', 'starter')).toMatch(/nothing was written/);
   await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 1');
@@ -103,7 +105,13 @@ it('gateway account plan begins a plan with its payment, account show says how i
   });
   expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +team, .*, then it ends\n/);
   await program.run('account', 'plan', 'acct_ada', 'none', '--now', '--reason', 'fraud 4711', '--actor', 'grace');
-  expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +trial; team ended \S+: it was cancelled\n/);
+  expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +none; team ended \S+: it was cancelled\n/);
+  for (const of of [
+    ['account', 'show', 'acct_ada'],
+    ['ledger', 'replay', 'acct_ada', '--at', '2040-01-01'],
+  ])
+    expect(await program.json(...of)).toMatchObject({ plan: 'none' });
+  expect(await program.json('account', 'list')).toMatchObject([{ plan: 'none' }]);
   expect(await program.json('account', 'plan', 'acct_ada', 'open-source')).toMatchObject({
     outcome: null,
     plan: 'open-source',

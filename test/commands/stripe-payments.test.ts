@@ -34,7 +34,7 @@ const ASK = ['payment', 'ask', 'acct_ada', 'p1'];
 it('gateway credits purchase says at which page of Stripe it is paid, once, and payment ask grants what was paid', async () => {
   const { server, program } = await site();
   expect(await program.run(...PURCHASE)).toMatch(
-    /^acct_ada: 20\.00 USD of credits for 20\.00 USD \(p1\): to be paid at https:\/\/checkout\.stripe\.com\/c\/pay\/cs_1\n/,
+    /^acct_ada: 20\.000000 USD of credits for 20\.000000 USD \(p1\): to be paid at https:\/\/checkout\.stripe\.com\/c\/pay\/cs_1\n/,
   );
   expect(await program.json(...PURCHASE)).toMatchObject({ provider: 'stripe', outcome: { type: 'waits' } });
   server.pay('cs_1');
@@ -120,7 +120,7 @@ it('what Stripe alone knows is not confirmed by hand, nor asked of another provi
   await expect(program.run('payment', 'confirm', 'acct_ada')).rejects.toThrow(/p1 is of stripe, which alone knows/);
   configure('manual');
   await expect(program.run(...ASK)).rejects.toThrow(
-    /p1 is of stripe, and payments.provider of the configuration is manual\n\n.*: gateway payment decline acct_ada p1$/,
+    /p1 is of stripe, and payments.provider of the configuration is manual\n\n.*: gateway payment decline acct_ada p1 --reason "…"$/,
   );
 });
 
@@ -131,7 +131,7 @@ it('gateway payment decline of a purchase ends its page at Stripe, and another m
   await program.run(...PURCHASE);
   await expect(program.run('credits', 'purchase', 'acct_ada', '--usd', '5')).rejects.toThrow(/gateway payment decline/);
   expect(await program.run(...DECLINE)).toMatch(
-    /^acct_ada: p1 \(20\.00 USD of credits\) nothing was paid: typed wrong\nwritten at/,
+    /^acct_ada: p1 \(20\.000000 USD of credits\) nothing was paid: typed wrong\nwritten at/,
   );
   expect(server.get('cs_1').status).toBe('expired');
   expect(await program.run(...DECLINE, 'p1')).toMatch(/nothing was written/);
@@ -221,16 +221,16 @@ it('of a payment of a provider that is configured no more an operator writes dow
     ...{ exitCode: 2, message: expect.stringContaining('name the refund as stripe does (--id re_…)') },
   });
   await expect(program.run(...refund, '--id', 'case-7')).rejects.toMatchObject({ exitCode: 2 });
-  expect(await program.run(...refund, '--id', id)).toMatch(/5\.00 USD refunded .*the balance is 15\.00 USD/);
+  expect(await program.run(...refund, '--id', id)).toMatch(/5\.000000 USD refunded .*the balance is 15\.000000 USD/);
   const dispute = ['payment', 'dispute', 'acct_ada', 'pi_2', '--usd', '15', '--id', 'dp_x', '--reason', 'the bank'];
   // Under another name Stripe's own would take it once more.
   const asCase = dispute.map((word) => (word === 'dp_x' ? 'case-7' : word));
   await expect(program.run(...asCase)).rejects.toMatchObject({
     ...{ exitCode: 2, message: expect.stringContaining('name the dispute as stripe does (--id du_…)') },
   });
-  expect(await program.run(...dispute)).toMatch(/the balance is 0\.00 USD/);
+  expect(await program.run(...dispute)).toMatch(/the balance is 0\.000000 USD/);
   const close = ['payment', 'close-dispute', 'acct_ada', 'pi_2', '--id', 'dp_x', '--outcome', 'won', '--reason', 'x'];
-  expect(await program.run(...close)).toMatch(/the balance is 15\.00 USD/);
+  expect(await program.run(...close)).toMatch(/the balance is 15\.000000 USD/);
   await expect(program.run(...refund, '--id', 're_y', '--usd', '15.01')).rejects.toMatchObject({ exitCode: 3 });
   configure('stripe');
   await program.run(...ASK);
@@ -307,7 +307,7 @@ it('gateway payment ask of a payment that was made finds what went back of it wh
   server.refund(intent, 500);
   server.dispute(intent, 1_500, 'lost');
   expect(await program.run(...ASK)).toMatch(
-    /^acct_ada: p1 paid \(pi_2\)\nre_\d+: 5\.00 USD of credits revoked\ndp_\d+: 15\.00 USD of credits revoked\nwritten at/,
+    /^acct_ada: p1 paid \(pi_2\)\nre_\d+: 5\.000000 USD of credits revoked\ndp_\d+: 15\.000000 USD of credits revoked\nwritten at/,
   );
   expect(await program.run(...ASK)).toMatch(/nothing was written/);
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '0' });

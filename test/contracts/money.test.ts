@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   amountOfText,
   costOfTokens,
+  counted,
   debitWithCarry,
   formatExactUsd,
   formatUsd,
@@ -82,6 +83,15 @@ test.each([
   [-2_000_000n, '-0.000002'],
 ])('%s pico-USD is %s USD with all its decimals, at least six', (amount, text) => {
   expect(formatExactUsd(picoUsd(amount))).toBe(text);
+});
+
+test.each([
+  [0, '0 accounts'],
+  [1, '1 account'],
+  [1n, '1 account'],
+  [2_000, '2,000 accounts'],
+])('a count of %d says %j', (count, said) => {
+  expect(counted(count, 'account')).toBe(said);
 });
 
 describe('a rate', () => {

@@ -5,6 +5,7 @@ import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { authorize } from '../../../ledger/account/authorize.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
+import { keyInWords } from '../../../ledger/account/key-state.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { memberOfKey } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
@@ -141,7 +142,7 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
     show(context, command, {
       json: {
-        ...accountJson(state, keys, seesPayments),
+        ...accountJson(state, keys, { nowMs, seesPayments }),
         revision,
         availableMicroUsd: available,
         limits,
@@ -199,7 +200,7 @@ function textOf(
     key.name,
     `…${key.last4}`,
     memberOfKey(state, key),
-    key.revokedAtMs === null ? 'in use' : 'revoked',
+    keyInWords(key, nowMs),
     key.lastUsedAt ?? 'never',
   ]);
   const members = Object.values(state.organization.members).map(({ email, role }) => [email, role]);

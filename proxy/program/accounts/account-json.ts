@@ -1,26 +1,33 @@
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { keyStateAt } from '../../../ledger/account/key-state.ts';
 import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
+import { planSaid } from '../../../ledger/account/plans.ts';
 
 /**
  * An account as `account show --json` has it: each part by name, so that what the state gets later is shown where somebody has
  * decided so. How it pays is for who may see payments; the hashes of secrets are for nobody.
  */
-export function accountJson(state: OpenAccount, keys: readonly UsedKey[], seesPayments: boolean): object {
-  const { type, accountId, kind, email, organization, plan, openedAtMs, suspended } = state;
+export function accountJson(
+  state: OpenAccount,
+  keys: readonly UsedKey[],
+  { nowMs, seesPayments }: { readonly nowMs: number; readonly seesPayments: boolean },
+): object {
+  const { type, accountId, kind, email, organization, openedAtMs, suspended } = state;
   const { grants, carry, uncovered, balance, spend, leases, billing, exceptions } = state;
   const { openCount, openAmount, withoutCost, unlisted } = exceptions;
   return {
-    ...{ type, accountId, kind, email, organization, plan, openedAtMs, suspended },
-    keys: Object.fromEntries(keys.map((key) => [key.keyId, keyJson(key)])),
+    ...{ type, accountId, kind, email, organization, plan: planSaid(state), openedAtMs, suspended },
+    keys: Object.fromEntries(keys.map((key) => [key.keyId, keyJson(key, nowMs)])),
     ...{ grants, carry, uncovered, balance, spend: spendJson(spend), leases },
     billing: billingJson(billing, seesPayments),
     exceptions: { openCount, openAmount, withoutCost, unlisted },
   };
 }
 
-const keyJson = ({ sha256: _hash, number: _number, previous, ...key }: UsedKey): object => ({
+const keyJson = ({ sha256: _hash, number: _number, previous, ...key }: UsedKey, nowMs: number): object => ({
   ...key,
+  state: keyStateAt(key, nowMs),
   previous: previous === null ? null : { last4: previous.last4, untilMs: previous.untilMs },
 });
 

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { groupedUsd, microUsd } from '../../../contracts/money.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
+import { planSaid } from '../../../ledger/account/plans.ts';
 import type { AccountViews } from '../../../projections/account-views.ts';
+import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { productArgument } from '../command-arguments.ts';
 import { type CommandContext, configurationOf } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
@@ -14,9 +16,10 @@ export function addAccountListCommand(account: Command, context: CommandContext)
     .description('list the accounts of a product')
     .option('--product <name>', "which; the configuration's otherwise", productArgument)
     .action(async ({ product }: { readonly product?: string }, command: Command) => {
-      const asked = product ?? configurationOf(context, command).product;
-      const nowMs = context.clock();
-      const listed = await withViews(context, command, async (accounts) => [...openAccounts(accounts, asked, nowMs)]);
+      const { data, ...configured } = configurationOf(context, command);
+      const setAside = new Map(accountsAsideIn(data).map(({ accountId, cause, why }) => [accountId, { cause, why }]));
+      const of = { product: product ?? configured.product, setAside, nowMs: context.clock() };
+      const listed = await withViews(context, command, async (accounts) => [...openAccounts(accounts, of)]);
       await showRows(context, command, listed, ROW);
     });
 }
@@ -24,18 +27,34 @@ export function addAccountListCommand(account: Command, context: CommandContext)
 type ListedAccount = ReturnType<typeof openAccounts> extends Generator<infer Listed> ? Listed : never;
 
 const ROW: ShownRow<ListedAccount> = {
-  head: ['account', 'kind', 'e-mail', 'product', 'plan', 'USD available'],
-  cells: (one) => [one.accountId, one.kind, one.email, one.product, one.plan, groupedUsd(one.availableMicroUsd)],
+  head: ['account', 'kind', 'e-mail', 'product', 'plan', 'state', 'USD available'],
+  cells: (one) => [
+    ...[one.accountId, one.kind, one.email, one.product, one.plan],
+    [
+      ...(one.isSuspended ? ['suspended'] : []),
+      ...(one.setAside === null ? [] : [`set aside (${one.setAside.cause})`]),
+    ],
+    groupedUsd(one.availableMicroUsd),
+  ],
   json: (one) => one,
 };
 
+interface Listing {
+  readonly product: string;
+  /** By the gateway of this data folder, which refuses them. */
+  readonly setAside: ReadonlyMap<string, { readonly cause: string; readonly why: string }>;
+  readonly nowMs: number;
+}
+
 /** Of each no more than what is shown: there may be many. */
-function* openAccounts(accounts: AccountViews, product: string, nowMs: number) {
-  for (const [accountId, { kind, email, organization, plan, suspended, grants, uncovered }] of accounts.balance.all()) {
+function* openAccounts(accounts: AccountViews, { product, setAside, nowMs }: Listing) {
+  for (const [accountId, state] of accounts.balance.all()) {
+    const { kind, email, organization, suspended, grants, uncovered } = state;
     if (organization.product !== product) continue;
     yield {
-      ...{ accountId, kind, email, product, plan },
+      ...{ accountId, kind, email, product, plan: planSaid(state) },
       isSuspended: suspended !== null,
+      setAside: setAside.get(accountId) ?? null,
       availableMicroUsd: microUsd(usableCredits(grants, nowMs) - uncovered),
     };
   }

@@ -12,7 +12,7 @@ import {
 } from '../command-arguments.ts';
 import { type CommandContext, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
-import { runAccountCommand } from './run-account-command.ts';
+import { runAccountCommand, sayBalanceAfter } from './run-account-command.ts';
 
 type Source = Exclude<EventData<'CreditsGranted'>['source'], 'trial'>;
 
@@ -60,7 +60,7 @@ async function grant(id: AccountId, options: GrantOptions, command: Command, con
     const { usd, costUsd, priority, expires = null } = options;
     const source = options.source ?? (costUsd === undefined || costUsd === 0n ? 'promotion' : 'purchase');
     const granted = grantId(options.id ?? `grant_${randomBytes(8).toString('hex')}`);
-    const { revision, recordedAt } = await runAccountCommand(context, log, id, {
+    const done = await runAccountCommand(context, log, id, {
       type: 'GrantCredits',
       grantId: granted,
       source,
@@ -70,9 +70,9 @@ async function grant(id: AccountId, options: GrantOptions, command: Command, con
       effectiveAtMs: context.clock(),
       expiresAtMs: expires,
     });
-    showWritten(context, command, recordedAt, {
-      json: { accountId: id, grantId: granted, source, amountMicroUsd: usd, revision },
-      text: `granted ${groupedUsd(usd)} USD to ${id} (${granted}, ${source})`,
+    showWritten(context, command, done.recordedAt, {
+      json: { accountId: id, grantId: granted, source, amountMicroUsd: usd, revision: done.revision },
+      text: `granted ${groupedUsd(usd)} USD to ${id} (${granted}, ${source})${sayBalanceAfter(done)}`,
     });
   });
 }

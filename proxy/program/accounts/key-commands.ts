@@ -5,7 +5,7 @@ import { LIMITS } from '../../../contracts/limits.ts';
 import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { nearName } from '../../../contracts/near-name.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
-import type { UsedKey } from '../../../ledger/account/last-uses.ts';
+import { keyInWords, keyStateAt } from '../../../ledger/account/key-state.ts';
 import { memberOfKey } from '../../../ledger/account/members.ts';
 import { newKey } from '../../../ledger/account/new-key.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
@@ -195,10 +195,12 @@ async function assertModelsKnown(log: EventLog, models: readonly string[]): Prom
 async function list(id: AccountId, command: Command, context: CommandContext): Promise<void> {
   await withReadLog(context, command, async (log) => {
     const { state, keys: seen } = await readAccount(context, log, id, 'ListKeys');
-    const keys = seen.map(({ previous, ...key }) => ({
+    const nowMs = context.clock();
+    const keys = seen.map((key) => ({
       ...key,
+      state: keyStateAt(key, nowMs),
       member: memberOfKey(state, key),
-      previousUntilMs: previous?.untilMs ?? null,
+      previousUntilMs: key.previous?.untilMs ?? null,
       ...monthlyOf(state, key.keyId),
     }));
     const rows = keys.map((key) => [
@@ -206,7 +208,7 @@ async function list(id: AccountId, command: Command, context: CommandContext): P
       key.name,
       `…${key.last4}`,
       key.member,
-      stateOf(key, context.clock()),
+      keyInWords(key, nowMs),
       key.expiresAtMs === null ? 'never' : new Date(key.expiresAtMs).toISOString(),
       key.models?.join(', ') ?? 'all',
       key.monthlyLimitMicroUsd === null
@@ -216,7 +218,7 @@ async function list(id: AccountId, command: Command, context: CommandContext): P
     ]);
     const head = ['key', 'name', 'ends in', 'whose', 'state', 'expires', 'models', 'USD a month', 'last used'];
     show(context, command, {
-      json: keys.map(({ sha256: _hash, number: _number, ...key }) => key),
+      json: keys.map(({ sha256: _hash, number: _number, previous: _previous, ...key }) => key),
       text: () => table(head, rows, context),
     });
   });
@@ -225,14 +227,4 @@ async function list(id: AccountId, command: Command, context: CommandContext): P
 function monthlyOf({ spend }: OpenAccount, keyId: KeyId) {
   const limit = limitOf(spend, { keyId, member: null });
   return { monthlyLimitMicroUsd: limit?.limit ?? null, isSoft: limit?.mode === 'soft' };
-}
-
-function stateOf(
-  key: Pick<UsedKey, 'revokedAtMs'> & { readonly previousUntilMs: number | null },
-  nowMs: number,
-): string {
-  if (key.revokedAtMs !== null) return `revoked ${new Date(key.revokedAtMs).toISOString()}`;
-  const { previousUntilMs } = key;
-  if (previousUntilMs === null || previousUntilMs <= nowMs) return 'in use';
-  return `in use; its secret before until ${new Date(previousUntilMs).toISOString()}`;
 }

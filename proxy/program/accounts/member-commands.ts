@@ -1,7 +1,9 @@
 import { Argument, type Command, Option } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { ROLES, type Role } from '../../../contracts/permissions.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { keyStateAt } from '../../../ledger/account/key-state.ts';
 import { isSameMember, keysAsIssued, memberOfKey } from '../../../ledger/account/members.ts';
 import { accountArgument, emailArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
@@ -41,7 +43,7 @@ export function addMemberCommands(member: Command, context: CommandContext): voi
       const nowMs = context.clock();
       const removing = (by: string): AccountCommand => ({ type: 'RemoveMember', email, by, nowMs });
       await run(id, command, context, removing, ({ before }) => {
-        const ended = before.type === 'unopened' ? [] : keysInUse(before, email);
+        const ended = before.type === 'unopened' ? [] : keysInUse(before, email, nowMs);
         return `${email} is no member any more${ended.length === 0 ? '' : `; ended: ${ended.join(', ')}`}`;
       });
     });
@@ -56,7 +58,7 @@ export function addMemberCommands(member: Command, context: CommandContext): voi
         const members = Object.values(state.organization.members).map(({ addedAtMs, ...one }) => ({
           ...one,
           since: new Date(addedAtMs).toISOString(),
-          keysInUse: keysInUse(state, one.email).length,
+          keysInUse: keysInUse(state, one.email, context.clock()).length,
         }));
         const rows = members.map((one) => [one.email, one.role, one.since, String(one.keysInUse)]);
         show(context, command, {
@@ -83,9 +85,7 @@ async function run(
   });
 }
 
-const keysInUse = (state: Parameters<typeof memberOfKey>[0] & { readonly keys: OpenKeys }, email: string): string[] =>
+const keysInUse = (state: OpenAccount, email: string, nowMs: number): string[] =>
   keysAsIssued(state)
-    .filter((key) => key.revokedAtMs === null && isSameMember(memberOfKey(state, key), email))
+    .filter((key) => keyStateAt(key, nowMs) === 'in use' && isSameMember(memberOfKey(state, key), email))
     .map(({ keyId }) => keyId);
-
-type OpenKeys = Awaited<ReturnType<typeof readAccount>>['state']['keys'];

@@ -1,12 +1,14 @@
 import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { hasHadPlan } from '../../../ledger/account/has-paid.ts';
+import { planSaid } from '../../../ledger/account/plans.ts';
 import { unpaidPlan } from '../../../ledger/account/unpaid-plan.ts';
 
 /** An account's plan, with its period and what comes then. */
 export function planInWords(account: OpenAccount, nowMs: number): string {
-  const { plan: inForce, billing } = account;
+  const { billing } = account;
   const { plan, endedPlan } = billing;
+  const inForce = planSaid(account);
   if (plan === null) {
     if (endedPlan === null) return inForce;
     const why = endedPlan.reason === 'unpaid' ? 'was not paid in time' : 'was cancelled';

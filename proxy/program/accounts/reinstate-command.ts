@@ -4,7 +4,7 @@ import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts
 import { accountArgument, instantArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
-import { runAccountCommand } from './run-account-command.ts';
+import { runAccountCommand, sayBalanceAfter } from './run-account-command.ts';
 
 interface ReinstateOptions {
   readonly grant: string;
@@ -37,7 +37,7 @@ export function addReinstateCommand(credits: Command, context: CommandContext): 
 async function reinstate(id: AccountId, options: ReinstateOptions, command: Command, context: CommandContext) {
   await withEventLog(context, command, async (log, { expiry }) => {
     const { grant, reason, usd = null, expires = null } = options;
-    const { events, revision, recordedAt } = await runAccountCommand(context, log, id, {
+    const done = await runAccountCommand(context, log, id, {
       type: 'ReinstateCredits',
       grantId: grantId(grant),
       amount: usd,
@@ -47,12 +47,12 @@ async function reinstate(id: AccountId, options: ReinstateOptions, command: Comm
       actor: recordingOf(context).actor,
       nowMs: context.clock(),
     });
-    const event = events.at(-1);
+    const event = done.events.at(-1);
     if (event?.type !== 'CreditsReinstated') throw new Error('nothing was reinstated, and nothing refused');
     const { amount, expiresAt } = event.data;
-    showWritten(context, command, recordedAt, {
-      json: { accountId: id, grantId: grant, amountMicroUsd: amount, expiresAt, revision },
-      text: `reinstated ${groupedUsd(microUsd(amount))} USD of ${grant} to ${id}, until ${expiresAt}`,
+    showWritten(context, command, done.recordedAt, {
+      json: { accountId: id, grantId: grant, amountMicroUsd: amount, expiresAt, revision: done.revision },
+      text: `reinstated ${groupedUsd(microUsd(amount))} USD of ${grant} to ${id}, until ${expiresAt}${sayBalanceAfter(done)}`,
     });
   });
 }

@@ -6,7 +6,7 @@ import { sumOf } from '../../../ledger/account/shares-room.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
-import { runAccountCommand } from './run-account-command.ts';
+import { runAccountCommand, sayBalanceAfter } from './run-account-command.ts';
 
 interface CorrectionOptions {
   readonly reason: string;
@@ -42,7 +42,7 @@ export function addRevokeCommands(credits: Command, context: CommandContext): vo
     .option('--id <id>', 'the revocation is made once under it; `revocation_<grant>` otherwise', nameArgument)
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway credits revoke acct_demo --grant grant_1a2b --reason "granted to the wrong account"\n  gateway credits revoke acct_demo --grant grant_1a2b --usd 10 --cause refund --payment "transfer 2027-0042" --reason "sent back by the bank"\n\nOf what was paid through the gateway a refund or a dispute takes the credits by itself: gateway payment refund, dispute.',
+      '\nExamples:\n  gateway credits revoke acct_demo --grant grant_1a2b --reason "granted to the wrong account"\n  gateway credits revoke acct_demo --grant grant_1a2b --usd 10 --cause refund --payment "transfer 2027-0042" --reason "sent back by the bank"\n\nOf what was paid through the gateway a refund or a dispute takes the credits by itself: `gateway payment refund`, `dispute`.',
     )
     .action(async (id: AccountId, options: RevokeOptions, command: Command) => revoke(id, options, command, context));
 
@@ -72,11 +72,11 @@ async function revoke(id: AccountId, options: RevokeOptions, command: Command, c
   await withEventLog(context, command, async (log) => {
     const { grant, cause, payment = null, usd = null, reason } = options;
     const revocationId = options.id ?? `revocation_${grant}`;
-    const { events, revision, recordedAt } = await runAccountCommand(context, log, id, {
+    const done = await runAccountCommand(context, log, id, {
       ...{ type: 'RevokeGrant', revocationId, grantId: grantId(grant), amount: usd, cause, paymentId: payment },
       ...{ reason, actor: recordingOf(context).actor, nowMs: context.clock() },
     });
-    const [event] = events;
+    const [event] = done.events;
     if (event !== undefined && event.type !== 'GrantRevoked') throw new Error('something else was revoked');
     const { amount, uncovered, setOff } = event?.data ?? { amount: null, uncovered: 0n, setOff: [] };
     const paid = microUsd(sumOf(setOff));
@@ -85,12 +85,15 @@ async function revoke(id: AccountId, options: RevokeOptions, command: Command, c
       ...(paid === 0n ? [] : [`, of which ${groupedUsd(paid)} USD are taken of other credits`]),
       ...(owed === 0n ? [] : [`, of which ${groupedUsd(owed)} USD are owed now`]),
     ].join('');
-    showWritten(context, command, recordedAt, {
-      json: { accountId: id, revocationId, grantId: grant, amountMicroUsd: amount, owedMicroUsd: owed, revision },
+    showWritten(context, command, done.recordedAt, {
+      json: {
+        ...{ accountId: id, revocationId, grantId: grant, amountMicroUsd: amount, owedMicroUsd: owed },
+        ...{ balanceAfterMicroUsd: event?.data.balanceAfter ?? null, revision: done.revision },
+      },
       text:
         amount === null
           ? `${id}: ${revocationId} was made before`
-          : `revoked ${groupedUsd(amount)} USD of ${grant} from ${id}${said} (${revocationId})`,
+          : `revoked ${groupedUsd(amount)} USD of ${grant} from ${id}${said} (${revocationId})${sayBalanceAfter(done)}`,
     });
   });
 }
@@ -104,18 +107,21 @@ async function restore(
   await withEventLog(context, command, async (log) => {
     const { revocation: revocationId, usd = null, reason } = options;
     const restorationId = options.id ?? `restoration_${revocationId}`;
-    const { events, revision, recordedAt } = await runAccountCommand(context, log, id, {
+    const done = await runAccountCommand(context, log, id, {
       ...{ type: 'RestoreGrant', restorationId, revocationId, amount: usd },
       ...{ reason, actor: recordingOf(context).actor, nowMs: context.clock() },
     });
-    const event = events.find(({ type }) => type === 'GrantRestored');
-    const amount = event?.type === 'GrantRestored' ? event.data.amount : null;
-    showWritten(context, command, recordedAt, {
-      json: { accountId: id, restorationId, revocationId, amountMicroUsd: amount, revision },
+    const restored = done.events.find((event) => event.type === 'GrantRestored')?.data;
+    const amount = restored?.amount ?? null;
+    showWritten(context, command, done.recordedAt, {
+      json: {
+        ...{ accountId: id, restorationId, revocationId, amountMicroUsd: amount },
+        ...{ balanceAfterMicroUsd: restored?.balanceAfter ?? null, revision: done.revision },
+      },
       text:
         amount === null
           ? `${id}: ${restorationId} was made before`
-          : `restored ${groupedUsd(amount)} USD of ${revocationId} to ${id} (${restorationId})`,
+          : `restored ${groupedUsd(amount)} USD of ${revocationId} to ${id} (${restorationId})${sayBalanceAfter(done)}`,
     });
   });
 }

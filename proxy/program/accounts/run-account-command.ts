@@ -1,11 +1,13 @@
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId, Revision } from '../../../contracts/ids.ts';
+import { groupedUsd } from '../../../contracts/money.ts';
 import type { Action } from '../../../contracts/permissions.ts';
 import { isAsideReason } from '../../../ledger/account/account-repository.ts';
 import type { AccountState, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { authorize, authorizeAction, decideAs, keysFor } from '../../../ledger/account/authorize.ts';
 import { type AccountCommand, accountNotFound, type CommandRefusal } from '../../../ledger/account/commands.ts';
+import { evolve } from '../../../ledger/account/evolve.ts';
 import { type CommandResult, executeCommand } from '../../../ledger/account/execute-command.ts';
 import { LastUses, type UsedKey } from '../../../ledger/account/last-uses.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
@@ -32,6 +34,18 @@ export type Done = Extract<CommandResult, { type: 'done' }>;
 
 /** Also the time that the events were written with; null where there are none. */
 type DoneAt = Done & { readonly recordedAt: string | null };
+
+/** The account as a command has left it. */
+export const accountAfter = ({ before, events }: Pick<Done, 'before' | 'events'>): AccountState =>
+  events.reduce<AccountState>(evolve, before);
+
+/** What it holds then, as the end of a sentence; nothing where nothing was written. */
+export function sayBalanceAfter(done: Pick<Done, 'before' | 'events'>): string {
+  const after = accountAfter(done);
+  return done.events.length === 0 || after.type === 'unopened'
+    ? ''
+    : `; balance after it ${groupedUsd(after.balance)} USD`;
+}
 
 /** Carries out a command on an account; a refusal ends the program with its message. @throws CommandError */
 export async function runAccountCommand(

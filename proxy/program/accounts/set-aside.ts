@@ -5,8 +5,6 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream, type KeyId, revision } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
-import type { AccountState } from '../../../ledger/account/account-state.ts';
-import { evolve } from '../../../ledger/account/evolve.ts';
 import { activeLeases, setAsideForKey, setAsideForMember, sumOfLeases } from '../../../ledger/account/leases.ts';
 import { keysOfMember } from '../../../ledger/account/members.ts';
 import type { LimitScope } from '../../../ledger/account/spend-limits.ts';
@@ -14,7 +12,7 @@ import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.t
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { pause } from '../../../ledger/pause.ts';
 import { readRecovered } from '../../../ledger/settlement/read-recovered.ts';
-import type { Done } from './run-account-command.ts';
+import { accountAfter, type Done } from './run-account-command.ts';
 
 /** Of the account, or of one of its members or keys. */
 interface AccountLimit extends LimitScope {
@@ -51,8 +49,6 @@ function leasedBefore({ keyId, member }: AccountLimit, done: Done, nowMs: number
   if (keyId !== null) return setAsideForKey(account, keyId, leases);
   return member === null ? sumOfLeases(leases) : setAsideForMember(account, member, leases);
 }
-
-const accountAfter = ({ before, events }: Done): AccountState => events.reduce<AccountState>(evolve, before);
 
 /** Whether the limit is one of what a key spends. */
 function concernsIn({ keyId, member }: AccountLimit, done: Done): (key: KeyId) => boolean {

@@ -1,8 +1,9 @@
 import { SHIPPED } from '../../../contracts/betas.ts';
 import type { CatalogModel } from '../../../contracts/catalog.ts';
-import { formatUsd, microUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
+import { formatUsd, groupedUsd, microUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
 import type { CatalogPlan } from '../../../contracts/plan.ts';
-import type { RateCard } from '../../../contracts/rate-card.ts';
+import { FAST_MULTIPLIER, type RateCard } from '../../../contracts/rate-card.ts';
+import { TOKEN_CLASSES } from '../../../contracts/usage.ts';
 import { type Terminal, table } from '../show.ts';
 
 interface ShownCatalog {
@@ -19,9 +20,8 @@ export function catalogText({ version, hash, models, plans }: ShownCatalog, term
     model.id,
     model.family,
     model.status + (model.retiresAt === null ? '' : ` (${model.retiresAt.slice(0, 10)}, then ${model.replacement})`),
-    model.free ? 'free' : formatUsd(model.rateCard.rates.input),
-    model.free ? 'free' : formatUsd(model.rateCard.rates.output),
-    model.lanes.join(', '),
+    ...TOKEN_CLASSES.map((name) => (model.free ? 'free' : formatUsd(model.rateCard.rates[name]))),
+    model.lanes.map((lane) => (lane === 'fast' && !model.free ? `fast (tokens ${FAST_MULTIPLIER}x)` : lane)),
     usesOf(model.rateCard),
     betasOf(model),
     `${model.rateCard.version}`,
@@ -33,6 +33,9 @@ export function catalogText({ version, hash, models, plans }: ShownCatalog, term
     'status',
     'input USD/MTok',
     'output',
+    'cache read',
+    'write 5 min',
+    'write 1 h',
     'lanes',
     'USD a use',
     'betas',
@@ -47,7 +50,7 @@ export const plansText = (plans: readonly CatalogPlan[], terminal: Terminal): st
   table(
     ['plan', 'label', 'USD a month', 'USD credits', 'USD overdraft', 'grace', 'models', 'product'],
     plans.map(({ id, label, price, credits, overdraft, graceDays, models, product }) => [
-      ...[id, label, formatUsd(price), formatUsd(credits), formatUsd(overdraft), `${graceDays} d`],
+      ...[id, label, groupedUsd(price), groupedUsd(credits), groupedUsd(overdraft), `${graceDays} d`],
       ...[models?.join(', ') ?? 'all', product],
     ]),
     terminal,

@@ -5,7 +5,7 @@ import { fittingTable } from '../show.ts';
 const COLUMNS = ['model', 'field', 'from', 'to'].map((head) => ({ head, align: 'left' as const }));
 
 /** What of an entry that is new, or gone, is shown. */
-const IN_SHORT = /^(price|credits)\b/;
+const IN_SHORT = /^(price|credits|lanes)\b/;
 
 /** A row a field, side by side. */
 export const changesText = (

@@ -26,4 +26,5 @@ export const lookAtJournal = ({ configuration: { data, journal }, isServed, time
   });
 
 const BACK = 'bring the event log back: it is emptied by itself then';
-const DAMAGED = 'the next start keeps what can be read; then compare the provider’s report (gateway ledger reconcile)';
+const DAMAGED =
+  'the next start keeps what can be read; then compare the provider’s report (gateway ledger reconcile FILE --provider NAME)';

@@ -1,3 +1,5 @@
+import { counted } from '../../../contracts/money.ts';
+import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
 import { awaitedPaymentsIn } from '../../../projections/awaited-payments.ts';
 import { whyDamaged } from '../../../projections/damaged-views.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
@@ -19,17 +21,20 @@ export const lookAtPaying = ({ configuration, context, timeMs }: Examined): Prom
       const { live } = viewFilesOf(configuration.data);
       const untilMs = performance.now() + READING * timeMs;
       try {
-        return verdictOf(
-          await awaitedPaymentsIn(live, context.clock(), () => performance.now() < untilMs),
-          context.clock(),
-        );
+        return verdictOf(await awaitedPaymentsIn(live, context.clock(), () => performance.now() < untilMs), {
+          nowMs: context.clock(),
+          provider: configuration.payments.provider,
+        });
       } catch (error) {
         return warn(`not looked at: the views cannot be read (${whyDamaged(live, error)})`);
       }
     },
   });
 
-function verdictOf({ found, count, isWhole }: Awaited<ReturnType<typeof awaitedPaymentsIn>>, nowMs: number): Found {
+function verdictOf(
+  { found, count, isWhole }: Awaited<ReturnType<typeof awaitedPaymentsIn>>,
+  { nowMs, provider }: { readonly nowMs: number; readonly provider: string },
+): Found {
   const long = found.flatMap(({ accountId, open }) =>
     open.flatMap(({ attemptId, provider, startedAtMs }) =>
       nowMs - startedAtMs > DAY_MS ? [`${accountId} ${attemptId} (${provider}, ${lengthOf(nowMs - startedAtMs)})`] : [],
@@ -43,22 +48,30 @@ function verdictOf({ found, count, isWhole }: Awaited<ReturnType<typeof awaitedP
   );
   const unable = found.flatMap(({ accountId, lacksMethod }) => (lacksMethod ? [accountId] : []));
   const all = [
-    ...told('payments open for more than a day', long, 'gateway payment ask, or confirm and decline of manual ones'),
     ...told(
-      'payments given up, with nothing charged, which are begun again later',
-      givenUp,
-      'gateway ledger replay says why: where the provider has refused, its key, its rights and its account are to be looked at',
+      'payment',
+      'open for more than a day',
+      long,
+      'gateway payment ask ACCOUNT ATTEMPT, or of manual ones gateway payment confirm ACCOUNT ATTEMPT, or gateway payment decline ACCOUNT ATTEMPT --reason "…"',
     ),
-    ...told('plans in grace, whose period is not paid', inGrace, 'gateway account show says why'),
-    ...told('accounts with auto-reload and nothing to charge', unable, 'gateway payment save-method'),
-    ...(isWhole ? [] : [{ says: `only the first ${count} accounts were looked at`, advice: 'give it more --timeout' }]),
+    ...told(
+      'payment',
+      'given up, with nothing charged, to be begun again later',
+      givenUp,
+      'gateway ledger replay ACCOUNT says why: where the provider has refused, its key, its rights and its account are to be looked at',
+    ),
+    ...told('plan', 'in grace, with a period that is not paid', inGrace, 'gateway account show ACCOUNT says why'),
+    ...told('account', 'with auto-reload and nothing to charge', unable, saveMethodLine('ACCOUNT', provider)),
+    ...(isWhole
+      ? []
+      : [{ says: `only ${counted(count, 'account')} could be looked at`, advice: 'give it more --timeout' }]),
   ];
   if (all.length === 0) return ok('no payment is open for long, no plan unpaid');
   return warn(all.map(({ says }) => says).join('; '), all.map(({ advice }) => advice).join('; '));
 }
 
-function told(what: string, names: readonly string[], advice: string) {
+function told(noun: string, how: string, names: readonly string[], advice: string) {
   if (names.length === 0) return [];
   const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
-  return [{ says: `${names.length} ${what}: ${names.slice(0, NAMED_MAX).join(', ')}${more}`, advice }];
+  return [{ says: `${counted(names.length, noun)} ${how}: ${names.slice(0, NAMED_MAX).join(', ')}${more}`, advice }];
 }

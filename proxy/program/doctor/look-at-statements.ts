@@ -1,6 +1,7 @@
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { accountId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
+import { counted } from '../../../contracts/money.ts';
 import { lastMonthOver } from '../../../ledger/account/month.ts';
 import { openMonthsOf } from '../../../ledger/statement/open-months.ts';
 import { whyDamaged } from '../../../projections/damaged-views.ts';
@@ -37,7 +38,7 @@ export async function lookAtStatements(
   if (late.length === 0) return isWhole ? ok('no month is left to close') : warn(`none that is late was found${part}`);
   const more = late.length > NAMED_MAX ? ` and ${late.length - NAMED_MAX} more` : '';
   return warn(
-    `${late.length} accounts have a month that is not closed in time: ${late.slice(0, NAMED_MAX).join(', ')}${more}${part}`,
+    `a month of ${counted(late.length, 'account')} is not closed in time: ${late.slice(0, NAMED_MAX).join(', ')}${more}${part}`,
     isServed ? 'the log of the gateway says why, each time that it tries' : 'a gateway closes them once one runs',
   );
 }

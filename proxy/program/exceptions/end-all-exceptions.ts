@@ -1,7 +1,7 @@
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId, RequestId, Revision } from '../../../contracts/ids.ts';
-import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { counted, groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import { type AccountState, NOTHING } from '../../../ledger/account/account-state.ts';
 import { decideAs } from '../../../ledger/account/authorize.ts';
 import type { CommandOf, CommandRefusal } from '../../../ledger/account/commands.ts';
@@ -54,7 +54,9 @@ export async function endAllExceptions(
       for await (const done of endInGroups(series, from, account, execute)) ended.add(done);
     } catch (error) {
       if (ended.count > 0 && !dryRun)
-        context.warn(`${countOf(ended.count)} of ${account} were ${ENDINGS[word].done} before this; run it again\n`);
+        context.warn(
+          `${counted(ended.count, 'exception')} of ${account} were ${ENDINGS[word].done} before this; run it again\n`,
+        );
       throw error;
     }
     tell(word, ended, { account, before, reason, dryRun }, { command, context });
@@ -148,8 +150,6 @@ class EndedExceptions {
   }
 }
 
-const countOf = (count: number): string => `${count} ${count === 1 ? 'exception' : 'exceptions'}`;
-
 function tell(
   word: Ending,
   ended: EndedExceptions,
@@ -159,7 +159,7 @@ function tell(
   const { count, amount, uncovered, balanceAfter, unpriced, revision } = ended;
   const done = ENDINGS[word].done;
   const ofWhen = before === undefined ? '' : ` of requests that started before ${new Date(before).toISOString()}`;
-  const what = `${dryRun ? `would have ${done}` : done} ${countOf(count)} of ${account}${ofWhen}`;
+  const what = `${dryRun ? `would have ${done}` : done} ${counted(count, 'exception')} of ${account}${ofWhen}`;
   const owed = uncovered > 0n ? `, ${groupedUsd(uncovered)} USD of it beyond what the grants have` : '';
   const isUnpriced = word === 'approve' && unpriced > 0;
   const lines = [

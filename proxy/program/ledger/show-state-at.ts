@@ -4,10 +4,12 @@ import { groupedExactUsd, groupedUsd, picoUsd } from '../../../contracts/money.t
 import { AccountUnreadableError } from '../../../ledger/account/account-event.ts';
 import type { Grant, SpendState } from '../../../ledger/account/account-state.ts';
 import { isUsable } from '../../../ledger/account/grants.ts';
+import { keyInWords, keyStateAt } from '../../../ledger/account/key-state.ts';
 import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import { activeLeases, spendable } from '../../../ledger/account/leases.ts';
 import { keysAsIssued } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
+import { planSaid } from '../../../ledger/account/plans.ts';
 import { monthOfSpend, spentByKey } from '../../../ledger/account/spend.ts';
 import { type LimitScope, limitOf } from '../../../ledger/account/spend-limits.ts';
 import { toTheSecond } from '../../../ledger/statement/sentences.ts';
@@ -56,22 +58,23 @@ function jsonOf(
   const spent = monthOfSpend(state.spend, month);
   return {
     ...{ accountId, at: instant(atMs), revision, recordedAt, disorder },
-    ...{ kind: state.kind, email: state.email, plan: state.plan, suspended: state.suspended },
+    ...{ kind: state.kind, email: state.email, plan: planSaid(state), suspended: state.suspended },
     balanceMicroUsd: state.balance,
     availableMicroUsd: spendable(state, atMs),
     uncoveredMicroUsd: state.uncovered,
     carryPicoUsd: state.carry,
     grants: state.grants.map(({ grantId, source, amount, remaining, expired, effectiveAtMs, expiresAtMs }) => ({
       ...{ grantId, source, amountMicroUsd: amount, remainingMicroUsd: remaining, expiredMicroUsd: expired },
-      ...{ effectiveAt: instant(effectiveAtMs), expiresAt: expiresAtMs === null ? null : instant(expiresAtMs) },
+      ...{ effectiveAt: instant(effectiveAtMs), expiresAt: instantOrNull(expiresAtMs) },
     })),
     limits: {
       ...{ accountMicroUsd: state.spend.accountLimit, keysMicroUsd: recordOf(state.spend.keyLimits) },
       others: state.spend.otherLimits,
     },
     month: { month, accountMicroUsd: spent.account, keysMicroUsd: recordOf(spent.keys) },
-    keys: keysAsIssued(state).map(({ keyId, name, last4, revokedAtMs }) => ({
-      ...{ keyId, name, last4, revokedAt: revokedAtMs === null ? null : instant(revokedAtMs) },
+    keys: keysAsIssued(state).map(({ keyId, name, last4, revokedAtMs, expiresAtMs }) => ({
+      ...{ keyId, name, last4, state: keyStateAt({ revokedAtMs, expiresAtMs }, atMs) },
+      ...{ revokedAt: instantOrNull(revokedAtMs), expiresAt: instantOrNull(expiresAtMs) },
     })),
     leases: activeLeases(state, atMs).map(({ leaseId, proxy, keyId, amount, expiresAtMs }) => ({
       ...{ leaseId, proxy, keyId, amountMicroUsd: amount, expiresAt: instant(expiresAtMs) },
@@ -81,6 +84,7 @@ function jsonOf(
 }
 
 const instant = (ms: number): string => new Date(ms).toISOString();
+const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
 const LEFT = (head: string) => ({ head, align: 'left' }) as const;
 const RIGHT = (head: string) => ({ head, align: 'right' }) as const;
@@ -93,7 +97,7 @@ function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt, c
   const head: [string, string][] = [
     ['account', `${id} (${state.kind}, ${state.email})`],
     ['at', `${instant(atMs)}, after revision ${revision} (written ${recordedAt})`],
-    ['plan', state.suspended === null ? state.plan : `${state.plan}, suspended: ${state.suspended}`],
+    ['plan', state.suspended === null ? planSaid(state) : `${planSaid(state)}, suspended: ${state.suspended}`],
     ['balance', `${usd(balance)}, and ${groupedExactUsd(picoUsd(carry))} USD carried to the next debit`],
     ['available', `${usd(spendable(state, atMs))}${uncovered === 0n ? '' : `, after ${usd(uncovered)} owed`}`],
     [`spent ${month}`, `${usd(spent.account)}, ${limitIn(spend, { keyId: null, member: null })}`],
@@ -111,9 +115,9 @@ function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt, c
   );
   const keys = fittingTable(
     [LEFT('key'), LEFT('name'), LEFT('state'), RIGHT(`spent ${month} (USD)`), LEFT('monthly limit')],
-    keysAsIssued(state).map(({ keyId, name, revokedAtMs }) => [
-      ...[keyId, name, revokedAtMs === null ? 'in use' : `revoked ${toTheSecond(instant(revokedAtMs))}`],
-      ...[groupedUsd(spentByKey(spent, keyId)), limitIn(spend, { keyId, member: null })],
+    keysAsIssued(state).map((key) => [
+      ...[key.keyId, key.name, keyInWords(key, atMs, (ms) => toTheSecond(instant(ms)))],
+      ...[groupedUsd(spentByKey(spent, key.keyId)), limitIn(spend, { keyId: key.keyId, member: null })],
     ]),
     context,
   );

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { type EventLog, EventLogError } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { groupedCount } from '../../../contracts/money.ts';
+import { counted } from '../../../contracts/money.ts';
 import { bounded, brief } from '../../../contracts/printable.ts';
 import { describeFault, type Fault, ofLedger } from '../../../ledger/audit/fault.ts';
 import { withLogFile } from '../../../ledger/event-log/sqlite/log-file.ts';
@@ -121,5 +121,3 @@ const summaryOf = (found: Verified & { readonly faults: number }): string =>
   (found.movedTo === undefined
     ? ''
     : `\nThe ledger has moved to ${brief(found.movedTo)}: what came behind its last event here is there`);
-
-const counted = (count: number, what: string): string => `${groupedCount(count)} ${what}${count === 1 ? '' : 's'}`;

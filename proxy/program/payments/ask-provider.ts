@@ -7,6 +7,7 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import type { CreditsTaken } from '../../../ledger/account/credits-taken.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
+import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
 import { declineAsTold, toldTo } from '../../../ledger/account/told-words.ts';
 import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
@@ -98,7 +99,7 @@ export async function askProvider(
   const provider = takerOf(attempt, configured);
   if (provider === null)
     throw new CommandError(
-      `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${configured.name}\n\nname ${name} there, or end the payment: gateway payment decline ${accountId} ${attemptId}`,
+      `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${configured.name}\n\nname ${name} there, or end the payment: gateway payment decline ${accountId} ${attemptId} --reason "…"`,
       EXIT.refused,
     );
   if (attempt.state === 'paid' && isTelling(provider)) return askOfPaid(context, log, { accountId, attempt, provider });
@@ -201,8 +202,8 @@ export function sayOutcome(
       if (attempt.provider === MANUAL)
         return actorOf(context).type === 'member'
           ? 'waits to be paid, and counts once an operator has confirmed that it was'
-          : `waits to be paid\n\nnext, when it is: gateway payment confirm ${accountId}`;
-      return `is not decided yet${attempt.kind === 'purchase' ? '' : `; where no card is saved: gateway payment save-method ${accountId}`}`;
+          : `waits to be paid\n\nnext, when it is: gateway payment confirm ${accountId} ${attempt.attemptId}`;
+      return `is not decided yet${attempt.kind === 'purchase' ? '' : `; where no card is saved: ${saveMethodLine(accountId, attempt.provider)}`}`;
     default:
       return outcome satisfies never;
   }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { formatUsd } from '../../../contracts/money.ts';
+import { formatUsd, groupedUsd } from '../../../contracts/money.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isOpen } from '../../../ledger/account/payments-state.ts';
@@ -62,7 +62,7 @@ export async function declinePayment(
     await refuseIfPaid(context, provided, { accountId, attemptId });
     showWritten(context, command, recordedAt, {
       json: { accountId, attemptId, outcome: shown },
-      text: `${accountId}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(context, accountId, { attempt, outcome: shown })}${isUnasked ? notAsked(attempt) : ''}`,
+      text: `${accountId}: ${attemptId} (${groupedUsd(credits)} USD of credits) ${sayOutcome(context, accountId, { attempt, outcome: shown })}${isUnasked ? notAsked(attempt) : ''}`,
     });
   });
 }
@@ -72,11 +72,11 @@ const notAsked = ({ provider }: PaymentAttempt): string =>
 
 /** What was paid is not declined any more. @throws CommandError */
 async function refuseIfPaid(context: CommandContext, provided: ProvidedLog, named: NamedAttempt): Promise<void> {
-  const { attemptId, state, paymentId: paid } = await findAttempt(context, provided, named, 'EndPurchase');
+  const { attemptId, state, paymentId: paid, price } = await findAttempt(context, provided, named, 'EndPurchase');
   if (state !== 'paid') return;
   const { accountId: id } = named;
   throw new CommandError(
-    `${id}: ${attemptId} was paid (${paid}); once the money went back: gateway payment refund ${id} ${JSON.stringify(paid)}`,
+    `${id}: ${attemptId} was paid (${paid}); once the money went back: gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(price)} --reason "…"`,
     EXIT.refused,
   );
 }

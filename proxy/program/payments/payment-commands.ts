@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { paymentId } from '../../../contracts/ids.ts';
-import { formatUsd } from '../../../contracts/money.ts';
+import { groupedUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { type AccountCommand, accountNotFound } from '../../../ledger/account/commands.ts';
@@ -112,7 +112,7 @@ async function confirm(
     const outcome = { type: 'paid', ...paid } as const;
     showWritten(context, command, recordedAt, {
       json: { accountId: id, attemptId, outcome },
-      text: `${id}: ${attemptId} (${formatUsd(credits)} USD of credits) ${sayOutcome(context, id, { attempt, outcome })}`,
+      text: `${id}: ${attemptId} (${groupedUsd(credits)} USD of credits) ${sayOutcome(context, id, { attempt, outcome })}`,
     });
   });
 }
@@ -133,7 +133,7 @@ function* openOf(product: string, accounts: Accounts): Generator<ListedPayment> 
 const ROW: ShownRow<ListedPayment> = {
   head: ['account', 'attempt', 'for', 'provider', 'USD credits', 'USD price', 'begun', 'state', 'payment'],
   cells: ({ accountId, attempt: { attemptId, kind, provider, credits, price, startedAtMs, paymentId, ...became } }) => [
-    ...[accountId, attemptId, kind, provider, formatUsd(credits), formatUsd(price)],
+    ...[accountId, attemptId, kind, provider, groupedUsd(credits), groupedUsd(price)],
     ...[new Date(startedAtMs).toISOString(), sayState(became), paymentId ?? ''],
   ],
   json: ({ accountId, attempt: { credits, price, startedAtMs, ...attempt } }) => ({
@@ -146,9 +146,9 @@ const ROW: ShownRow<ListedPayment> = {
 const sayState = ({ state, refunds, disputes }: Pick<PaymentAttempt, 'state' | 'refunds' | 'disputes'>): string =>
   [
     state,
-    ...refunds.map(({ refundId, amount }) => `${formatUsd(amount)} USD refunded (${refundId})`),
+    ...refunds.map(({ refundId, amount }) => `${groupedUsd(amount)} USD refunded (${refundId})`),
     ...disputes.map(
       ({ disputeId, amount, outcome }) =>
-        `${formatUsd(amount)} USD disputed (${disputeId}), ${outcome === null ? 'open' : outcome}`,
+        `${groupedUsd(amount)} USD disputed (${disputeId}), ${outcome === null ? 'open' : outcome}`,
     ),
   ].join('; ');

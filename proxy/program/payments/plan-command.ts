@@ -7,6 +7,8 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { isWithdrawn } from '../../../ledger/account/method-for.ts';
 import { claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
+import { planSaid } from '../../../ledger/account/plans.ts';
+import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
 import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { planInWords } from '../accounts/plan-in-words.ts';
@@ -71,13 +73,19 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
     askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt }, events);
   const paid = attemptId === null ? null : await ask(attemptId);
   const waitsForCard = paid?.outcome.type === 'waits' && provider !== MANUAL && state.billing.payments.method === null;
-  const next = waitsForCard ? `waits for a card\n\nnext: gateway payment save-method ${id}` : null;
+  const next = waitsForCard ? `waits for a card\n\nnext: ${saveMethodLine(id, provider)}` : null;
   const given: string[] = [];
   for (const attempt of openAttempts(state.billing.payments))
     if (isWithdrawn(state.billing, attempt) && [MANUAL, provider].includes(attempt.provider))
       given.push(`\n${attempt.attemptId}: ${sayOutcome(context, id, await ask(attempt.attemptId))}`);
   showWritten(context, command, recordedAt, {
-    json: { accountId: id, plan: state.plan, billing: state.billing.plan, attemptId, outcome: paid?.outcome ?? null },
+    json: {
+      accountId: id,
+      plan: planSaid(state),
+      billing: state.billing.plan,
+      attemptId,
+      outcome: paid?.outcome ?? null,
+    },
     text: `${id}: ${planInWords(state, nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
   });
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { type AccountId, type AttemptId, attemptId } from '../../../contracts/ids.ts';
-import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
@@ -62,6 +62,6 @@ async function purchase(id: AccountId, { usd, priceUsd, id: given }: PurchaseOpt
   const { outcome } = asked;
   showWritten(context, command, recordedAt, {
     json: { accountId: id, attemptId: attempt, amountMicroUsd: usd, priceMicroUsd: price, provider, outcome },
-    text: `${id}: ${formatUsd(usd)} USD of credits for ${formatUsd(price)} USD (${attempt}): ${sayOutcome(context, id, asked)}`,
+    text: `${id}: ${groupedUsd(usd)} USD of credits for ${groupedUsd(price)} USD (${attempt}): ${sayOutcome(context, id, asked)}`,
   });
 }

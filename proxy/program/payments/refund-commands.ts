@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { type AccountId, paymentId } from '../../../contracts/ids.ts';
-import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { creditsTaken, sayTaken } from '../../../ledger/account/credits-taken.ts';
-import { paidBy } from '../../../ledger/account/payments.ts';
-import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
+import { attemptOf, paidBy } from '../../../ledger/account/payments.ts';
+import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
@@ -45,7 +45,7 @@ export function addRefundCommands(payment: Command, context: CommandContext): vo
         const refundId = id ?? `refund_${randomBytes(8).toString('hex')}`;
         return {
           command: { type: 'RecordRefund', refundId, amount: usd, refundedAtMs: said.nowMs, ...said },
-          what: `${formatUsd(usd)} USD refunded (${refundId})`,
+          what: `${groupedUsd(usd)} USD refunded (${refundId})`,
         };
       }),
     );
@@ -61,7 +61,7 @@ export function addRefundCommands(payment: Command, context: CommandContext): vo
     .action(
       written(context, ({ usd, id: disputeId }: DisputeOptions, said) => ({
         command: { type: 'RecordDispute', disputeId, amount: usd, openedAtMs: said.nowMs, ...said },
-        what: `${formatUsd(usd)} USD disputed (${disputeId})`,
+        what: `${groupedUsd(usd)} USD disputed (${disputeId})`,
       })),
     );
 
@@ -117,8 +117,8 @@ const written =
       const { command, what } = of(options, said);
       const state = await readPayer(context, { log, configuration }, id, command.type);
       const attempt = paidBy(state.billing.payments, payment);
-      if (attempt !== undefined)
-        assertNotTold(attempt, { ...options, accountId: id, type: command.type }, configuration);
+      if (attempt === undefined) assertNoAttempt(state.billing.payments, { accountId: id, named });
+      else assertNotTold(attempt, { ...options, accountId: id, type: command.type }, configuration);
       const { recordedAt, events, before } = await runAccountCommand(context, log, id, command);
       const moved = events.find(({ type }) => type === 'GrantRevoked' || type === 'GrantRestored');
       const balance = moved !== undefined && 'balanceAfter' in moved.data ? moved.data.balanceAfter : state.balance;
@@ -128,9 +128,22 @@ const written =
           ...{ accountId: id, paymentId: payment, balanceMicroUsd: balance, revokedMicroUsd: taken?.revoked ?? null },
           ...{ owedMicroUsd: taken?.owed ?? null, notRevokedMicroUsd: taken?.notRevoked ?? null },
         },
-        text: `${id}: of ${named} ${what}${taken === null ? '' : `, ${sayTaken(taken)}`}; the balance is ${formatUsd(balance)} USD`,
+        text: `${id}: of ${named} ${what}${taken === null ? '' : `, ${sayTaken(taken)}`}; the balance is ${groupedUsd(balance)} USD`,
       });
     });
+
+/** An attempt is no payment, and has one once it is paid. @throws CommandError */
+function assertNoAttempt(
+  payments: PaymentsState,
+  { accountId, named }: { readonly accountId: AccountId; readonly named: string },
+): void {
+  const attempt = attemptOf(payments, named);
+  if (attempt === undefined) return;
+  const { state, paymentId: paid } = attempt;
+  const has =
+    state === 'paid' ? `the payment that it has is ${JSON.stringify(paid)}` : `it is ${state}, and has no payment`;
+  throw new CommandError(`${accountId}: ${named} is an attempt: ${has}`, EXIT.refused);
+}
 
 /** What Stripe calls each, as of its documentation (refunds of some methods are `pyr_`, disputes of before `dp_`). */
 const NAMED_BY_STRIPE = {

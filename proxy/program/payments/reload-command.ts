@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { formatUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
@@ -56,7 +57,7 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
         });
         const lacksMethod = consentedAtMs !== null && state.billing.payments.method === null;
         const isPaused = events.some(({ type }) => type === 'AutoReloadPaused');
-        const terms = `at ${formatUsd(threshold)} USD up to ${formatUsd(target)} USD, at most ${formatUsd(monthlyCap)} USD a month`;
+        const terms = `at ${groupedUsd(threshold)} USD up to ${groupedUsd(target)} USD, at most ${groupedUsd(monthlyCap)} USD a month`;
         showWritten(context, command, recordedAt, {
           json: {
             accountId: id,
@@ -67,17 +68,14 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
             lacksMethod,
             isPaused,
           },
-          text: `${id}: auto-reload is ${consentedAtMs === null ? 'off' : `on, ${terms}`}${lacksMethod ? withoutMethod(id) : ''}${isPaused ? declinedMethod(id) : ''}`,
+          text: `${id}: auto-reload is ${consentedAtMs === null ? 'off' : `on, ${terms}`}${lacksMethod ? WITHOUT_METHOD : ''}${isPaused ? DECLINED_METHOD : ''}${lacksMethod || isPaused ? `\n\nnext: ${saveMethodLine(id, configuration.payments.provider)}` : ''}`,
         });
       }),
     );
 }
 
-const withoutMethod = (id: AccountId): string =>
-  `; no payment method is saved, and nothing is bought before one is\n\nnext: gateway payment save-method ${id}`;
-
-const declinedMethod = (id: AccountId): string =>
-  `; the saved payment method was declined, and nothing is bought before another one is saved\n\nnext: gateway payment save-method ${id}`;
+const WITHOUT_METHOD = '; no payment method is saved, and nothing is bought before one is';
+const DECLINED_METHOD = '; the saved payment method was declined, and nothing is bought before another one is saved';
 
 const isWithoutTerms = ({ thresholdUsd, targetUsd, monthlyCapUsd }: ReloadOptions): boolean =>
   thresholdUsd === undefined && targetUsd === undefined && monthlyCapUsd === undefined;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { groupedCount } from '../../../contracts/money.ts';
+import { counted, groupedCount } from '../../../contracts/money.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { compareWithFold } from '../../../projections/rebuild/compare-with-fold.ts';
 import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
@@ -59,6 +59,6 @@ interface Summary {
 }
 
 const summaryOf = ({ events, rows, notCompared, differences }: Summary): string =>
-  `${groupedCount(rows)} rows of ${groupedCount(events)} events: ` +
+  `${counted(rows, 'row')} of ${counted(events, 'event')}: ` +
   (differences === 0 ? 'no difference' : `${groupedCount(differences)} differences`) +
   (notCompared === 0 ? '' : `; ${groupedCount(notCompared)} accounts that are hidden or parked were not compared`);

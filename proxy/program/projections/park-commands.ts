@@ -21,7 +21,7 @@ export function addParkCommands(projections: Command, context: CommandContext): 
     .addHelpText(
       'after',
       '\nEach gateway of a fleet has accounts of its own parked; `gateway account suspend` refuses an account everywhere.' +
-        "\n\nExample:\n  gateway projections park acct_demo --reason 'its views look wrong: #4711'",
+        '\n\nExample:\n  gateway projections park acct_demo --reason "its views look wrong: #4711"',
     )
     .action(async (account: AccountId, { reason }: { readonly reason: string }, command: Command) => {
       const { data } = configurationOf(context, command);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { Argument, type Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
-import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
+import { counted, groupedCount, groupedUsd } from '../../../contracts/money.ts';
 import { damageOf } from '../../../projections/damaged-views.ts';
 import { readFoldedThrough, readUpcastFrom } from '../../../projections/known-views.ts';
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
@@ -83,7 +83,7 @@ async function rebuild(
     text: () =>
       [
         ...shown.map(lineOf),
-        `${groupedCount(events)} events folded${BEGAN[leftBefore]}: ${totalsInWords(verified)}`,
+        `${counted(events, 'event')} folded${BEGAN[leftBefore]}: ${totalsInWords(verified)}`,
         compared === null
           ? 'there are no live views of these versions: nothing was compared'
           : `${groupedCount(compared.compared)} rows of accounts compared with the live ones, ${groupedCount(compared.movedOn)} went on meanwhile: ${groupedCount(differences)} differences`,
@@ -162,8 +162,8 @@ const BEGAN: { readonly [B in LeftBefore]: string } = {
 const SHOWN_MAX = 1_000;
 
 /** @throws CommandError where they are not what the log says */
-async function verifiedViews(path: string, log: EventLog, counted: EventSums | null): Promise<VerifiedViews> {
-  const verified = await verifyRebuilt(path, log, counted);
+async function verifiedViews(path: string, log: EventLog, sums: EventSums | null): Promise<VerifiedViews> {
+  const verified = await verifyRebuilt(path, log, sums);
   if (verified.faults.length === 0) {
     markVerified(path, true);
     return verified;
@@ -177,5 +177,5 @@ async function verifiedViews(path: string, log: EventLog, counted: EventSums | n
 }
 
 const totalsInWords = ({ accounts, sampled, balanceMicroUsd }: VerifiedViews): string =>
-  `${groupedCount(accounts)} accounts as far as their streams go, ${groupedCount(sampled)} of them value by value; ` +
+  `${counted(accounts, 'account')} as far as their streams go, ${groupedCount(sampled)} of them value by value; ` +
   `${groupedUsd(balanceMicroUsd)} USD of balances`;

@@ -115,7 +115,7 @@ describe('credits that were written down as expired', () => {
         'not_written_off',
         new RegExp(
           `^grant soon is over since ${END}: its 2\\.50 USD cannot be spent, and are written down as expired at ` +
-            `${new Date(ms(END) + LATE_MS).toISOString()} at the earliest;.*gateway credits grant, --usd 2\\.50 `,
+            `${new Date(ms(END) + LATE_MS).toISOString()} at the earliest;.*gateway credits grant \\S+ --usd 2\\.50 `,
         ),
       );
     over.refuses(reinstate({ nowMs: ms(END) - 1 }), 'nothing_expired');
