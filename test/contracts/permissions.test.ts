@@ -30,6 +30,20 @@ it('every action has somebody who may do it, and a member alone never anything b
   ]);
 });
 
+it('an admin may do so much, and an owner all of that and what is paid for, and neither anything else', () => {
+  const ofAdmins: Action[] = [
+    ...(['AddMember', 'ChangeMemberRole', 'RemoveMember', 'IssueKey', 'RotateKey', 'RevokeKey'] as const),
+    ...(['SetSpendLimit', 'ShowAccount', 'ListMembers', 'ListKeys', 'ShowStatement'] as const),
+  ];
+  const ofOwners: Action[] = [
+    ...(['ChangePlan', 'SavePaymentMethod', 'RemovePaymentMethod', 'StartPurchase', 'EndPurchase'] as const),
+    ...(['ConfigureAutoReload', 'ListPayments'] as const),
+  ];
+  const doneBy = (role: 'admin' | 'owner'): Action[] => ACTIONS.filter((action) => reachOf(action, role) !== null);
+  expect(doneBy('admin').toSorted()).toEqual(ofAdmins.toSorted());
+  expect(doneBy('owner').toSorted()).toEqual([...ofAdmins, ...ofOwners].toSorted());
+});
+
 it('money, exceptions and suspension are for operators, and no member’s', () => {
   const actions: Action[] = [
     ...(['GrantCredits', 'AdjustBalance', 'ReverseDebit', 'RevokeGrant', 'RestoreGrant', 'ReinstateCredits'] as const),
