@@ -1,8 +1,12 @@
 import type { Command } from 'commander';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EVENT_SCHEMAS } from '../../contracts/events.ts';
+import { accountId, commandOfRequest } from '../../contracts/ids.ts';
+import { SYSTEM } from '../../contracts/permissions.ts';
+import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { CARD, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { READMES } from '../source-files.ts';
 
@@ -54,6 +58,27 @@ it('has every command that writes, with one that undoes it, and no command that 
     expect([command, ...undoneBy].filter((one) => !commands.includes(one))).toEqual([]);
   }
   expect(ofLedger.filter((one) => !commands.includes(one))).toEqual([]);
+});
+
+it('names for all that gives credits what takes those of them that are spent, too, with which nothing of them is left', async () => {
+  const giving = rows.filter(({ undoneBy }) => undoneBy.includes('credits revoke'));
+  expect(giving.length).toBeGreaterThan(6);
+  for (const { command, undoneBy } of giving) expect(undoneBy, command).toContain('balance adjust');
+
+  const program = endedLater(await programInProcess());
+  program.clock = () => Date.parse('2026-11-06T12:00:00.000Z');
+  const why = ['--reason', 'by mistake'];
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-7');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer-42');
+  const usage = { type: 'RecordUsage', usage: usageOf(1, 15_000_000), card: CARD } as const;
+  const recording = { commandId: commandOfRequest(requestOf(1)), actor: 'gateway', recordedAt: usage.usage.finishedAt };
+  await executeCommand(program.log, accountId('acct_ada'), usage, SYSTEM, recording);
+  const balance = async () => (await program.json('account', 'show', 'acct_ada')).balance;
+  await program.run('credits', 'revoke', 'acct_ada', '--grant', 'payment_transfer-42', ...why);
+  expect(await balance()).toBe('0');
+  await program.run('balance', 'adjust', 'acct_ada', '--down', '15', ...why);
+  expect(await balance()).toBe('-15000000');
 });
 
 it('names events that there are, and has each event of an account’s money', () => {
