@@ -45,6 +45,10 @@ it('a backup or a restore that is killed anywhere leaves nothing that could be t
       const to = fresh('backup');
       await killedAt(instant, '--config', config, 'ledger', 'backup', to);
       expect(existsSync(to), instant).toBe(false);
+      // The journal before the ledger: a request that is settled and forgotten in between is in one of both, or in both.
+      const partial = (name: string) => existsSync(join(`${to}.partial`, name));
+      if (instant.startsWith('copyFileSync')) expect(partial('ledger.db')).toBe(false);
+      else expect(partial('journal')).toBe(true);
       expect(await runHere('--config', config, 'ledger', 'backup', to), instant).toMatchObject({
         ...{ exitCode: 2, stderr: expect.stringContaining('.partial: is there already') },
       });
