@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Action, PERMISSIONS, ROLES, type Role, reachOf } from '../../contracts/permissions.ts';
@@ -6,6 +7,7 @@ import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
+import { runProgram } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 /** Who gives a command line's commands: `--actor` and `--as`. */
@@ -206,6 +208,10 @@ it('who did it stands in the ledger: the member, the actor that is named, else t
   expect(await actorOf(...open, '--actor', 'grace')).toContain('"actor":"grace"');
   expect(await actorOf('key', 'issue', 'acct_ada', ...ADA)).toContain('"actor":"Ada@example.com"');
   expect(await actorOf('limit', 'set', 'acct_ada', '--usd', '1')).toContain('"actor":"operator"');
+  // Of a process of its own.
+  expect(await runProgram('limit', 'set', 'acct_ada', '--usd', '2', '--data', folder)).toMatchObject({ exitCode: 0 });
+  const { stdout } = await runHere('ledger', 'events', 'acct_ada', '--json', '--data', folder);
+  expect(stdout.trimEnd().split('\n').at(-1)).toContain(`"actor":${JSON.stringify(userInfo().username)}`);
   expect(await runHere('key', 'list', 'acct_ada', ...ADA, '--actor', 'x', '--data', folder)).toMatchObject({
     exitCode: EXIT.usage,
   });
