@@ -25,18 +25,23 @@ const [born] = encodeEvents([opened], {
 for (let at = 0; at < ACCOUNTS && born !== undefined; at++) log.write(accountStream(accountId(`a${at}`)), [born]);
 
 it.each([
-  ['explain, where it looks for a request', ['explain', 'msg_none']],
-  ['reconcile', ['reconcile', report, '--provider', 'example', '--no-record']],
-  ['verify --seals', ['verify', '--seals']],
-  ['report', ['report', '--month', '2026-10', '--json']],
-  ['export to a file', ['export', '--format', 'hledger', '--out', join(temporaryFolder(), 'ledger.journal')]],
-  ['export to another program', ['export', '--format', 'csv']],
+  ['explain, where it looks for a request', ['ledger', 'explain', 'msg_none']],
+  ['reconcile', ['ledger', 'reconcile', report, '--provider', 'example', '--no-record']],
+  ['verify --seals', ['ledger', 'verify', '--seals']],
+  ['report', ['ledger', 'report', '--month', '2026-10', '--json']],
+  ['export to a file', ['ledger', 'export', '--format', 'hledger', '--out', join(temporaryFolder(), 'ledger.journal')]],
+  ['export to another program', ['ledger', 'export', '--format', 'csv']],
 ])('%s tells beside its answer how far it is, with its rate and the time left', async (_what, words) => {
   expect(await toldBeside(words)).toMatch(/^8[12]% of 5,000 events, \d+\/s, \d+ (?:s|min \d+ s) left\n/);
 });
 
+it('a rebuild of the views tells it, too', async () => {
+  const told = await toldBeside(['projections', 'rebuild', '--all']);
+  expect(told).toMatch(/^(?:\d+% of \d,\d{3} events, \d+\/s, \d+ (?:s|min \d+ s) left\n)+$/);
+});
+
 it('export tells nothing between the lines that it writes to a terminal', async () => {
-  expect(await toldBeside(['export', '--format', 'csv'], { columns: 80 })).toBeNull();
+  expect(await toldBeside(['ledger', 'export', '--format', 'csv'], { columns: 80 })).toBeNull();
 });
 
 /** What is told on stderr, by a clock in which a minute passes each time that it is looked at. */
@@ -53,7 +58,6 @@ async function toldBeside(
   await runGatewayProgram({ ...program.context, ...terminal, clock, progressStream }, [
     '--config',
     program.file,
-    'ledger',
     ...words,
   ]);
   return progressStream.read() as unknown as string | null;
