@@ -78,11 +78,21 @@ export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAc
       type: 'CreditsGranted',
       data: {
         ...{ grantId: granted, ...termsOfCredits(attempt, state, nowMs) },
-        ...{ amount: attempt.credits, costBasis: amount, priority: PAID_PRIORITY, effectiveAt: instant(nowMs) },
+        ...{ amount: attempt.credits, costBasis: amount, priority: PAID_PRIORITY },
+        effectiveAt: instant(madeAtMs(attempt, command)),
       },
     },
   ];
 }
+
+/**
+ * When it was made, by its provider's clock, whenever that is told: its credits begin then, and are of that month. By a clock
+ * that is off it would be before it was asked for, or later than now.
+ */
+const madeAtMs = (
+  { startedAtMs }: PaymentAttempt,
+  { paidAtMs, nowMs }: Pick<CommandOf<'RecordPayment'>, 'paidAtMs' | 'nowMs'>,
+): number => Math.min(nowMs, Math.max(startedAtMs, paidAtMs));
 
 /** What is paid for a period that is over, or of a plan that the account has no more, is credit as bought. */
 function termsOfCredits(

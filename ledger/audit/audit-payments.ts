@@ -1,15 +1,20 @@
 import { type AccountBooks, compare, compareAmount, type OwnAttempt, tell } from './own-account.ts';
 import { isOfPlan, takePeriod } from './own-plan.ts';
-import type { PaidData, PurchaseData, StoredEvent, UnpaidData } from './stored-event.ts';
+import { isBefore } from './own-times.ts';
+import type { GrantData, PaidData, PurchaseData, StoredEvent, UnpaidData } from './stored-event.ts';
 
 /*
  * One attempt of a kind is open at a time, each is paid once and for its price, and what is paid is granted by the next event of
  * the same command: no payment without its credits, no payment twice.
  */
 
-export function takePurchase(books: AccountBooks, { attemptId, provider, amount, price }: PurchaseData): void {
+export function takePurchase(
+  books: AccountBooks,
+  { attemptId, provider, amount, price, startedAt }: PurchaseData,
+): void {
   takeAttempt(books, attemptId, {
-    ...{ kind: 'purchase', provider, credits: BigInt(amount), price: BigInt(price), month: null, period: null },
+    ...{ kind: 'purchase', provider, credits: BigInt(amount), price: BigInt(price), startedAt },
+    ...{ month: null, period: null },
   });
 }
 
@@ -44,7 +49,7 @@ function countReload({ reloaded }: AccountBooks, { month }: Pick<OwnAttempt, 'mo
 
 /** Also of an attempt that was given up. */
 export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: StoredEvent): void {
-  const { attemptId, provider, paymentId, amount } = paid;
+  const { attemptId, provider, paymentId, amount, paidAt } = paid;
   const attempt = books.attempts.get(attemptId);
   if (attempt === undefined) tell(books, `${attemptId}: paid, and was never begun`);
   else {
@@ -63,7 +68,9 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
   const period = attempt === undefined ? {} : takePaidPeriod(books, attempt);
   const fields = { grantId: name, ...BOUGHT, amount: credits, costBasis: amount };
   const commandId = metadata?.commandId;
-  books.following = { type: 'CreditsGranted', fields, commandId, name, ...period, told: 'paid, and not granted' };
+  const madeAt = attempt !== undefined && paidAt < attempt.startedAt ? attempt.startedAt : paidAt;
+  const what = { name, madeAt, told: 'paid, and not granted' };
+  books.following = { type: 'CreditsGranted', fields, commandId, ...what, ...period };
 }
 
 const BOUGHT = { source: 'purchase', expiresAt: 'null' };
@@ -94,7 +101,7 @@ export function takeOutcome(
 export function auditFollowing(books: AccountBooks, event: StoredEvent | null): void {
   const { following } = books;
   if (following === null) return;
-  const { type, fields, name, told, commandId, until, then } = following;
+  const { type, fields, name, told, commandId, until, madeAt, then } = following;
   // What is over is written down before anything comes back.
   if (type === 'GrantRestored' && event?.type === 'CreditsExpired' && event.metadata?.commandId === commandId) return;
   if (event?.type !== type) {
@@ -103,11 +110,28 @@ export function auditFollowing(books: AccountBooks, event: StoredEvent | null): 
     return;
   }
   const said = event.data as Readonly<Record<string, unknown>>;
-  const isOfPeriod = until !== undefined && String(said.effectiveAt) < until;
-  const all = isOfPeriod ? { ...fields, source: 'plan', expiresAt: until } : fields;
+  const all =
+    until !== undefined && isOfPeriod(event, until) ? { ...fields, source: 'plan', expiresAt: until } : fields;
   for (const [field, expected] of Object.entries(all))
     compare(books, `${name}: ${field} of its ${type}`, said[field], expected);
   compare(books, `${name}: the command of its ${type}`, event.metadata?.commandId, commandId);
+  if (madeAt !== undefined) auditBegin(books, name, madeAt, event);
   // Whoever takes another asks whether it has to follow.
   if (type === 'GrantRestored') books.following = then ?? null;
+}
+
+/** What is told once its period is over is as bought, also where it was paid before; about the end it may be either, by whichever clock. */
+function isOfPeriod({ data, metadata }: StoredEvent, until: string): boolean {
+  const { effectiveAt, source } = data as GrantData;
+  const toldAt = metadata?.recordedAt ?? effectiveAt;
+  if (effectiveAt >= until || isBefore(until, toldAt)) return false;
+  return isBefore(toldAt, until) || source === 'plan';
+}
+
+/** As it was paid; or as that was told: so did programs of before, and so it is where its provider's clock is ahead. */
+function auditBegin(books: AccountBooks, name: string, madeAt: string, { data, metadata }: StoredEvent): void {
+  const { effectiveAt } = data as GrantData;
+  const toldAt = metadata?.recordedAt ?? effectiveAt;
+  if (effectiveAt === madeAt || !(isBefore(effectiveAt, toldAt) || isBefore(toldAt, effectiveAt))) return;
+  tell(books, `${name}: when its credits begin`, effectiveAt, madeAt);
 }

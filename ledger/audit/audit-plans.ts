@@ -68,7 +68,7 @@ export function takeRenewal(books: AccountBooks, claim: RenewalData, event: Stor
   };
   const [price, credits] = [BigInt(claim.price), BigInt(claim.credits)];
   if (price > 0n) {
-    takeAttempt(books, attemptId, { kind, provider, credits, price, month: null, period });
+    takeAttempt(books, attemptId, { kind, provider, credits, price, startedAt: claim.startedAt, month: null, period });
     return;
   }
   takePeriod(own, kind, period);

@@ -142,8 +142,8 @@ export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata 
     due.noes.push('');
     due.isDeclined = true;
   }
-  if (startedAt === undefined || reload === null || reload.consentedAt === null || startedAt < reload.consentedAt)
-    return;
+  if (startedAt === undefined || kind !== 'reload') return;
+  if (reload === null || reload.consentedAt === null || startedAt < reload.consentedAt) return;
   reload.retryAt = new Date(instantMs(at) + waitOf(reload)).toISOString();
   const isLast = isByOperator && reload.declines > 2;
   // Programs of before have paused it whoever has given up.

@@ -153,8 +153,7 @@ export interface OwnAttempt {
   readonly period: OwnPaidPeriod | null;
   /** Of the claim of a reload; null of what is not of its monthly cap. */
   readonly month: string | null;
-  /** Of a reload. */
-  readonly startedAt?: string;
+  readonly startedAt: string;
   /** The one that was saved as it was begun, where it is of its provider; '' where none was. */
   readonly method: string;
   readonly refunds: Map<string, bigint>;
@@ -172,6 +171,8 @@ export interface OwnFollowing {
   readonly name: string;
   /** The end of the period whose credits they are: what is granted from then on is as bought. */
   readonly until?: string;
+  /** When that was paid: its credits begin then. */
+  readonly madeAt?: string;
   /** What is amiss where it does not; null is nothing. */
   readonly told: string | null;
   /** What has to follow it. */

@@ -151,6 +151,7 @@ export interface PurchaseData {
   readonly provider: string;
   readonly amount: string;
   readonly price: string;
+  readonly startedAt: string;
 }
 
 export interface MethodSavedData {
@@ -159,11 +160,9 @@ export interface MethodSavedData {
   readonly consentedAt: string;
 }
 export type MethodRemovedData = Pick<RemovedData, 'removedAt'>;
-export interface PaidData {
-  readonly attemptId: string;
-  readonly provider: string;
+export interface PaidData extends Pick<PurchaseData, 'attemptId' | 'provider' | 'amount'> {
   readonly paymentId: string;
-  readonly amount: string;
+  readonly paidAt: string;
 }
 
 export interface FailedData extends UnpaidData {

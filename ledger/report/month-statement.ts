@@ -86,7 +86,9 @@ export async function monthStatement(
     const written = { revision: recorded.revision, at: metadata.recordedAt, by: metadata.actor };
     contents.plans.take(event);
     contents.plansHad.take(event);
-    if (isNoted(event.type) && monthOfInstant(written.at) === month) contents.note(event, written, null);
+    // What was paid stands beside its credits.
+    const isByItself = isNoted(event.type) && event.type !== 'PaymentSucceeded';
+    if (isByItself && monthOfInstant(written.at) === month) contents.note(event, written, null);
     const entry = statementEntryOf(event, metadata.recordedAt);
     if (entry === null) continue;
     const where = place.where(entry, recorded.revision);
@@ -140,14 +142,16 @@ function placeOf(
   };
 }
 
+type Paid = Extract<AccountEvent, { readonly type: 'PaymentSucceeded' }>;
+
 /** A plan is begun by what is paid for it, not by its claim: which is shown with whatever became of it. */
 class PaidPeriods {
   readonly #claims = new Map<string, EventData<'RenewalStarted'>>();
-  #paid: EventData<'PaymentSucceeded'> | null = null;
+  #paid: Paid | null = null;
 
   take(event: AccountEvent): void {
     if (event.type === 'RenewalStarted') this.#claims.set(event.data.attemptId, event.data);
-    else if (event.type === 'PaymentSucceeded') this.#paid = event.data;
+    else if (event.type === 'PaymentSucceeded') this.#paid = event;
   }
 
   /** What was given up is shown where its begin is. */
@@ -155,11 +159,16 @@ class PaidPeriods {
     return type !== 'PaymentAbandoned' || this.#claims.has(data.attemptId);
   }
 
-  /** By the credits of a period, which stand behind its payment: what is paid too late brings credits as bought. */
-  begunBy({ type, data }: AccountEvent): string {
-    if (type !== 'CreditsGranted' || data.source !== 'plan' || this.#paid === null) return '';
-    const claim =
-      data.grantId === `payment_${this.#paid.paymentId}` ? this.#claims.get(this.#paid.attemptId) : undefined;
+  /** For credits, which stand behind it; null for all else. */
+  paidFor({ type, data }: AccountEvent): Paid | null {
+    const paid = this.#paid;
+    return type === 'CreditsGranted' && data.grantId === `payment_${paid?.data.paymentId}` ? paid : null;
+  }
+
+  /** By the credits of a period: what is paid too late brings credits as bought. */
+  begunBy(event: AccountEvent): string {
+    if (event.type !== 'CreditsGranted' || event.data.source !== 'plan') return '';
+    const claim = this.#claims.get(this.paidFor(event)?.data.attemptId ?? '');
     return claim === undefined ? '' : `: ${periodInWords(claim)} begins`;
   }
 }
@@ -204,6 +213,8 @@ class Contents {
       this.#addDebited(event.data, at);
       this.#addItem(event.data, APPROVED, 1n, event.data.cost);
     }
+    const paid = this.plans.paidFor(event);
+    if (paid !== null) this.note(paid, { ...written, revision: written.revision - 1 }, null);
     this.note(event, written, netOf({ ...noSums(), [entry.figure]: entry.amount }));
   }
 

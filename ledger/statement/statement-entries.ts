@@ -18,7 +18,7 @@ interface Counts<T extends AccountEvent['type']> {
 }
 /** Moves no balance. */
 const NONE = null;
-/** Neither, and is shown in the month in which it was written down; of an attempt that is given up where its begin is. */
+/** Neither, and is shown in the month in which it was written down; a payment where its credits are; of an attempt that is given up where its begin is. */
 const NOTED = 'noted';
 
 /** Whoever adds a type of event says here which figure it is of, and of which instant, or that it is of none. */

@@ -13,10 +13,13 @@ const faultsOf = (...written: readonly Written[]): readonly string[] => {
 };
 
 const OPENED: Written = ['AccountOpened', { accountId: 'acct_x', kind: 'personal', email: 'x@example.com' }];
-const begun: Written = ['PurchaseStarted', { attemptId: 'a', provider: 'manual', amount: '20', price: '18' }];
+const begun: Written = [
+  'PurchaseStarted',
+  { attemptId: 'a', provider: 'manual', amount: '20', price: '18', startedAt: AT },
+];
 const paid = (change: object = {}): Written => [
   'PaymentSucceeded',
-  { attemptId: 'a', provider: 'manual', paymentId: 'p', amount: '18', ...change },
+  { attemptId: 'a', provider: 'manual', paymentId: 'p', amount: '18', paidAt: AT, ...change },
 ];
 const granted = (change: object = {}, commandId = 'c'): Written => [
   'CreditsGranted',
@@ -30,6 +33,18 @@ const granted = (change: object = {}, commandId = 'c'): Written => [
 it('finds nothing wrong with a payment and its grant, also of an attempt that was given up', () => {
   expect(faultsOf(begun, paid(), granted())).toEqual([]);
   expect(faultsOf(begun, ['PaymentAbandoned', { attemptId: 'a' }], paid(), granted())).toEqual([]);
+});
+
+it('takes credits that begin as they are paid, not before they were asked for, and as programs of before wrote it, as that is told', () => {
+  const [asked, made] = ['2026-10-31T23:00:00.000Z', '2026-10-31T23:30:00.000Z'];
+  const early: Written = [begun[0], { ...begun[1], startedAt: asked }];
+  for (const effectiveAt of [made, AT])
+    expect(faultsOf(early, paid({ paidAt: made }), granted({ effectiveAt }))).toEqual([]);
+  expect(faultsOf(early, paid({ paidAt: '2026-10-31T00:00:00.000Z' }), granted({ effectiveAt: asked }))).toEqual([]);
+  for (const effectiveAt of ['2026-10-31T23:29:59.999Z', '2026-11-01T01:00:00.000Z'])
+    expect(faultsOf(early, paid({ paidAt: made }), granted({ effectiveAt }))).toEqual([
+      `payment_p: when its credits begin is ${effectiveAt}, should be ${made}`,
+    ]);
 });
 
 it.each<[string, readonly Written[], string]>([

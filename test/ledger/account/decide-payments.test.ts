@@ -115,6 +115,17 @@ describe('a payment', () => {
     expect(attemptOf(account.billing.payments, 'purchase_1')).toMatchObject({ state: 'paid', paymentId: 'pi_1' });
   });
 
+  test.each([
+    ['as it was made, which is told later', NOW + 5_000, NOW + 5_000],
+    ['no earlier than it was begun, by a clock that is behind', NOW - 5_000, NOW],
+    ['as it is told, by one that is ahead', NOW + 20_000, NOW + 10_000],
+  ])('brings credits that begin %s', (_what, paidAtMs, fromMs) => {
+    const told = given(opened, started).decided(pay({ paidAtMs, nowMs: NOW + 10_000 }));
+    const [paidAt, effectiveAt] = [paidAtMs, fromMs].map((atMs) => new Date(atMs).toISOString());
+    expect(told).toMatchObject([{ data: { paidAt } }, { data: { effectiveAt } }]);
+    expect(faultsOf([opened, started, ...told])).toEqual([]);
+  });
+
   test('counts once, however often and after whatever it is told', () => {
     for (const between of [[], [action]]) {
       given(opened, started, ...between).decides(pay(), ...paid);

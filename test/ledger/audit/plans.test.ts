@@ -132,3 +132,36 @@ it('tells of a plan of another product, and of one that begins anew while it is 
   );
   expect(faultsOf([...life(), ...anew])).toContainEqual(expect.stringMatching(/begins anew, and team is paid until/));
 });
+
+it('takes what was paid in a period, and is told when that is over, as bought, and tells of it as the plan’s', () => {
+  const asked = [
+    opened,
+    ...given(opened).decided({ type: 'ChangePlan', plan: 'starter', reason: 'x', by: 'x', ...renewing(AT) }),
+  ];
+  const claim = asked.findLast(({ type }) => type === 'RenewalStarted')?.data as EventData<'RenewalStarted'>;
+  const { attemptId, provider, price: amount } = claim;
+  const paidBy = (nowMs: number) =>
+    given(...asked).decided({
+      ...{ type: 'RecordPayment', attemptId, provider, paymentId: paymentId('pi_1'), amount, paidAtMs: ms(MID), nowMs },
+    });
+  const told = (recordedAt: string, events: AccountEvent[]) =>
+    faultsOf([...asked, ...events], (event) => ({
+      ...event,
+      metadata: {
+        ...event.metadata,
+        commandId: event.metadata?.commandId ?? '',
+        recordedAt: event.revision > 2 ? recordedAt : AT,
+      },
+    })).filter((fault) => !fault.includes('recorded at another time'));
+  const [inTime, late] = [paidBy(ms(MID)), paidBy(ms(NEXT))];
+  expect([inTime, late].map((events) => events.at(-1)?.data)).toMatchObject([
+    { source: 'plan', effectiveAt: MID, expiresAt: END },
+    { source: 'purchase', effectiveAt: MID, expiresAt: null },
+  ]);
+  expect([told(MID, inTime), told(NEXT, late)]).toEqual([[], []]);
+  const ofSource = expect.stringContaining('source of its CreditsGranted is');
+  expect(told(NEXT, inTime)).toContainEqual(ofSource);
+  expect(told(MID, late)).toContainEqual(ofSource);
+  // About its end it may be either.
+  expect([told(END, inTime), told(END, late)]).toEqual([[], []]);
+});

@@ -68,9 +68,13 @@ describe('in any history', () => {
 
   it('invariant 16: months: each movement is in one statement, of its own month where that is open, and closing is the next opening', () => {
     let several = 0;
+    let paidBefore = 0;
     inAnyHistory(
       100,
       ({ life }) => {
+        const facts = factMonths(life);
+        for (const [at, { event, atMs }] of life.entries())
+          if (isPaidBy(life[at - 1]?.event, event) && (facts[at] ?? '') < monthOf(atMs)) paidBefore += 1;
         const countedBy = new Map<number, string>();
         let [closing, lastMonth] = [0n, ''];
         for (const { event } of life) {
@@ -80,7 +84,7 @@ describe('in any history', () => {
           expect(month > lastMonth).toBe(true);
           let net = 0n;
           for (const [revision, one] of life.slice(0, lastRevision + 1).entries()) {
-            if (movedBy(one.event) === 0n || factMonth(one) > month || countedBy.has(revision)) continue;
+            if (movedBy(one.event) === 0n || (facts[revision] ?? '') > month || countedBy.has(revision)) continue;
             countedBy.set(revision, month);
             net += movedBy(one.event);
           }
@@ -93,6 +97,7 @@ describe('in any history', () => {
       monthlyHistories,
     );
     expect(several).toBeGreaterThan(20);
+    expect(paidBefore).toBeGreaterThan(5);
   });
 
   it('invariant 17: late usage: what comes after its month was closed is in the next statement, and changes no closed one', () => {
@@ -103,10 +108,11 @@ describe('in any history', () => {
         const statements = life.flatMap(({ event }, at) =>
           event.type === 'StatementClosed' ? [{ ...event.data, at }] : [],
         );
+        const facts = factMonths(life);
         for (const [revision, one] of life.entries()) {
           if (one.event.type !== 'CreditsDebited' || movedBy(one.event) === 0n) continue;
           const closedBefore = statements.filter(({ at }) => at < revision);
-          if (!closedBefore.some(({ month }) => month >= factMonth(one))) continue;
+          if (!closedBefore.some(({ month }) => month >= (facts[revision] ?? ''))) continue;
           const next = statements.find(({ at }) => at > revision);
           if (next === undefined) continue;
           late += 1;
@@ -114,7 +120,7 @@ describe('in any history', () => {
           const before = closedBefore.at(-1);
           const others = life
             .slice(0, next.lastRevision + 1)
-            .filter((other, at) => other !== one && factMonth(other) <= next.month && !isIn(before, other, at));
+            .filter((other, at) => other !== one && isUpTo(next, facts[at]) && !isIn(before, facts[at], at));
           const net = others.reduce((sum, { event }) => sum + movedBy(event), 0n);
           expect(next.closing - next.opening).toBe(net + movedBy(one.event));
         }
@@ -210,25 +216,44 @@ function requestOf(account: RealAccount, output: number, startMs: number, finish
 const expiredIn = (decision: readonly AccountEvent[] | { readonly type: 'refused' }): EventData<'CreditsExpired'>[] =>
   'type' in decision ? [] : decision.flatMap(({ type, data }) => (type === 'CreditsExpired' ? [data] : []));
 
-/** The month of what an event tells: never a later one than that in which it was written down. */
-function factMonth({ event: { type, data }, atMs }: RealAccount['life'][number]): string {
-  const recorded = new Date(atMs).toISOString().slice(0, 7);
-  const fact =
-    type === 'CreditsDebited' || type === 'ExceptionApproved'
-      ? data.month
-      : type === 'CreditsGranted'
-        ? data.effectiveAt.slice(0, 7)
-        : type === 'CreditsExpired'
-          ? data.expiredAt.slice(0, 7)
-          : recorded;
-  return fact < recorded ? fact : recorded;
+type Life = RealAccount['life'];
+
+/** Of each event the month of what it tells: never a later one than that in which it was written down. */
+const factMonths = (life: Life): string[] =>
+  life.map(({ event, atMs }, at) => {
+    const [recorded, fact] = [monthOf(atMs), factOf(event, life.slice(0, at))];
+    return fact !== null && fact < recorded ? fact : recorded;
+  });
+
+/** What is paid is paid once it was asked for, whatever its provider's clock says. */
+function factOf(event: AccountEvent, before: Life): string | null {
+  const { type, data } = event;
+  const paid = before.at(-1)?.event;
+  if (type === 'CreditsDebited' || type === 'ExceptionApproved') return data.month;
+  if (type === 'CreditsExpired') return data.expiredAt.slice(0, 7);
+  if (type !== 'CreditsGranted') return null;
+  if (!isPaidBy(paid, event)) return data.effectiveAt.slice(0, 7);
+  const { attemptId, paidAt } = paid.data;
+  const begun = before.map((one) => one.event.data as { readonly attemptId?: string; readonly startedAt?: string });
+  const asked = begun.find((one) => one.attemptId === attemptId && one.startedAt !== undefined)?.startedAt ?? '';
+  return (paidAt < asked ? asked : paidAt).slice(0, 7);
 }
+
+const isPaidBy = (
+  paid: AccountEvent | undefined,
+  { type, data }: AccountEvent,
+): paid is Extract<AccountEvent, { readonly type: 'PaymentSucceeded' }> =>
+  paid?.type === 'PaymentSucceeded' && type === 'CreditsGranted' && data.grantId === `payment_${paid.data.paymentId}`;
+
+const monthOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
+
+const isUpTo = ({ month }: { readonly month: string }, fact = ''): boolean => fact <= month;
 
 const isIn = (
   statement: { readonly month: string; readonly lastRevision: number } | undefined,
-  one: RealAccount['life'][number],
+  fact: string | undefined,
   revision: number,
-): boolean => statement !== undefined && revision <= statement.lastRevision && factMonth(one) <= statement.month;
+): boolean => statement !== undefined && revision <= statement.lastRevision && isUpTo(statement, fact);
 
 const netOf = (of: EventData<'StatementClosed'>): bigint =>
   of.granted +

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { grantId, requestId } from '../../../contracts/ids.ts';
+import { attemptId, grantId, paymentId, requestId } from '../../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
@@ -204,6 +204,22 @@ export const monthMoves = [
       };
       const usage = usageOf(account.next() * 16, of.output, { keyId, ...instants, rateCard: { id, version, hash } });
       return [{ type: 'RecordUsage', usage, card: PRICE_CARD }];
+    },
+  ),
+  move(
+    6,
+    'pay, and be told of it late',
+    { hours: fc.nat({ max: 200 }), percent: fc.integer({ min: -5, max: 105 }), isClosed: fc.boolean() },
+    function* ({ hours, percent, isClosed }, account) {
+      const { nowMs: startedMs } = account;
+      const what = { attemptId: attemptId(`late${account.next()}`), provider: 'stripe' };
+      const credits = microUsd(100n);
+      yield { type: 'StartPurchase', ...what, amount: credits, price: credits, by: 'owner', nowMs: startedMs };
+      account.nowMs += hours * HOUR_MS;
+      if (isClosed) yield* closing({ which: 9, graceMs: 0 }, account);
+      const paidAtMs = startedMs + (percent * hours * HOUR_MS) / 100;
+      const paid = { paymentId: paymentId(`pi_${what.attemptId}`), amount: credits, paidAtMs };
+      yield { type: 'RecordPayment', ...what, ...paid, nowMs: account.nowMs };
     },
   ),
 ];

@@ -8,6 +8,8 @@ import { move, oneOf } from './step.ts';
 
 const CENT = 10_000;
 const which = fc.nat({ max: 1_000 });
+/** How long ago it was paid, in ms: also before it was begun, or by a clock that is ahead. */
+const toldAfter = fc.constantFrom(0, 60_000, 60_000, 5 * 3_600_000, 4 * 86_400_000, -60_000);
 const isNew = fc.constantFrom(true, true, true, false);
 const provider = fc.constantFrom('stripe', 'stripe', 'stripe', 'stripe', 'manual');
 const ACTOR = { actor: 'payments' } as const;
@@ -60,6 +62,7 @@ export const paymentMoves = [
       isOwn: fc.constantFrom(true, true, true, true, true, false),
       provider,
       more: fc.constantFrom(0, 0, 0, 0, 1),
+      agoMs: toldAfter,
     },
     (of, account) => {
       const attempt = attemptOf(account, of.which);
@@ -68,7 +71,7 @@ export const paymentMoves = [
       const paid = of.isOwn ? own : paymentId(`pi_${attemptsOf(account)[0]?.attemptId}_other`);
       const what = { attemptId: attempt.attemptId, provider: of.provider, paymentId: paid };
       const amount = microUsd(attempt.price + BigInt(of.more));
-      return [{ type: 'RecordPayment', ...what, amount, paidAtMs: account.nowMs - 60_000, nowMs: account.nowMs }];
+      return [{ type: 'RecordPayment', ...what, amount, paidAtMs: account.nowMs - of.agoMs, nowMs: account.nowMs }];
     },
   ),
   move(3, 'fail', { which, isTerminal: fc.constantFrom(false, false, false, true) }, (of, account) => {

@@ -244,10 +244,11 @@ export class PlainAccount extends PlainMoney {
     const verdict = this.payments.pay(command, this.find(id) !== undefined);
     const attempt = this.payments.attempts.find(command.attemptId);
     if (verdict !== 'done' || attempt === undefined) return verdict;
-    const { nowMs } = command;
+    const { nowMs, paidAtMs } = command;
     const untilMs = this.plans.untilMs(attempt, nowMs);
     this.plans.paid(attempt);
-    this.add({ id, amount: attempt.credits, isPaid: true, priority: 100, fromMs: nowMs, untilMs }, nowMs);
+    const fromMs = Math.min(nowMs, Math.max(attempt.startedMs, paidAtMs));
+    this.add({ id, amount: attempt.credits, isPaid: true, priority: 100, fromMs, untilMs }, fromMs);
     return 'done';
   }
 

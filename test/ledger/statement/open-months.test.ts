@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeRecorded } from '../../../contracts/event-codec.ts';
 import type { ReadStreamOptions, RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
-import { revision, type StreamName } from '../../../contracts/ids.ts';
+import { attemptId, paymentId, revision, type StreamName } from '../../../contracts/ids.ts';
 import { PICO_PER_MICRO } from '../../../contracts/money.ts';
 import type { AccountState } from '../../../ledger/account/account-state.ts';
 import type { ClosedStatement } from '../../../ledger/account/billing-state.ts';
@@ -15,8 +15,8 @@ import { monthStatement } from '../../../ledger/report/month-statement.ts';
 import { OpenMonths } from '../../../ledger/statement/open-months.ts';
 import { accountBooks } from '../../crash/audit/account-books.ts';
 import { LIFE_PRICES } from '../../crash/audit/life-prices.ts';
-import { fold } from '../../fixtures/ledger/decider-specification.ts';
-import { ACCOUNT, granted, keyIssued, ms, opened } from '../../fixtures/ledger/example-account.ts';
+import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
+import { ACCOUNT, granted, keyIssued, ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
 import { liveInTime, lives } from '../../fixtures/ledger/random-life.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
@@ -123,16 +123,17 @@ describe('invariants 16 and 17: months: the statements of any life', () => {
   });
 });
 
-describe('what is shown of a month until it is closed', () => {
-  const shown = (life: readonly Timed[], month: string) => {
-    const recorded = recordedLife(life);
-    const log = {
-      async *readStream(_: StreamName, { from = revision(0) }: ReadStreamOptions = {}) {
-        yield* recorded.slice(from);
-      },
-    };
-    return monthStatement(log, ACCOUNT, month);
+const shown = (life: readonly Timed[], month: string) => {
+  const recorded = recordedLife(life);
+  const log = {
+    async *readStream(_: StreamName, { from = revision(0) }: ReadStreamOptions = {}) {
+      yield* recorded.slice(from);
+    },
   };
+  return monthStatement(log, ACCOUNT, month);
+};
+
+describe('what is shown of a month until it is closed', () => {
   const grant = (id: string, day: string, factDay = day): Timed => ({
     event: granted(id, 1_000, { effectiveAt: `${factDay}T12:00:00.000Z` }),
     atMs: ms(`${day}T12:00:00.000Z`),
@@ -174,6 +175,51 @@ describe('what is shown of a month until it is closed', () => {
     expect(await shown(open, '2027-02')).toMatchObject({ status: 'open', opening: closing, closing });
     const before = { opening: 1_000n, closing: 1_000n };
     if (month !== '2026-12') expect(await shown(open, '2026-12')).toMatchObject({ status: 'open', ...before });
+  });
+});
+
+describe('what was paid on the 30th, and is told on the 1st', () => {
+  const [asked, made, told] = ['2026-11-30T23:59:50.000Z', '2026-11-30T23:59:58.000Z', '2026-12-01T00:00:03.000Z'];
+  const attempt = { attemptId: attemptId('a'), provider: 'stripe' };
+  const [amount, price] = [usd(20), usd(18)];
+  const buying = [
+    opened,
+    ...given(opened).decided({ type: 'StartPurchase', ...attempt, amount, price, by: 'x', nowMs: ms(asked) }),
+  ];
+  const paying = (nowMs: number): Timed[] => {
+    const paid = { paymentId: paymentId('pi_1'), amount: price, paidAtMs: ms(made), nowMs };
+    return given(...buying)
+      .decided({ type: 'RecordPayment', ...attempt, ...paid })
+      .map((event) => ({ event, atMs: nowMs }));
+  };
+  const begun = buying.map((event) => ({ event, atMs: ms(asked) }));
+  const movementsOf = async (life: readonly Timed[], month: string) =>
+    (await shown(life, month)).movements.map(({ revision, amount: moved }) => [revision, moved]);
+  const payment = [
+    [2, null],
+    [3, 20n],
+  ];
+
+  it('is of the month in which it was paid, where that is open, with its payment beside it', async () => {
+    const life = [...begun, ...paying(ms(told))];
+    expect(await movementsOf(life, '2026-11')).toEqual(payment);
+    expect(await movementsOf(life, '2026-12')).toEqual([]);
+    expect(await shown(life, '2026-12')).toMatchObject({ opening: 20n, closing: 20n });
+    const closed = closedLife(life, []);
+    expect(statementsOf(closed)).toMatchObject([{ month: '2026-11', granted: 20n, closing: 20n }]);
+    expect(aboutStatements(recordedLife(closed))).toEqual([]);
+    expect(await movementsOf(closed, '2026-11')).toEqual(payment);
+  });
+
+  it('is of the month in which it is told, where the other one is closed', async () => {
+    const november = { event: granted('november', 1, { effectiveAt: asked }), atMs: ms(asked) };
+    const december = { event: keyIssued(), atMs: ms('2026-12-04T12:00:00.000Z') };
+    const before = closedLife([...begun, november, december], [3]).slice(0, 5);
+    const life = [...before, ...paying(ms('2026-12-05T12:00:00.000Z'))];
+    expect(statementsOf(before)).toMatchObject([{ month: '2026-11', closing: 1n }]);
+    expect(await shown(life, '2026-11')).toMatchObject({ closing: 1n });
+    expect((await movementsOf(life, '2026-12')).map(([, moved]) => moved)).toEqual([null, 20n]);
+    expect(statementsOf(closedLife(life, [])).at(-1)).toMatchObject({ month: '2026-12', granted: 20n, closing: 21n });
   });
 });
 
