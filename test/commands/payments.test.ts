@@ -39,6 +39,11 @@ it('gateway credits purchase begins a payment once, and payment confirm grants i
   expect(await balance()).toBe('20000000');
   expect(await list()).toEqual([]);
   expect(await list('acct_ada')).toMatchObject([{ state: 'paid', paymentId: 'transfer 42' }]);
+  // It was said to wait, to be paid once more.
+  expect(await program.run(...purchase)).toMatch(/\(invoice-1\): paid \(transfer 42\)\nnothing was written/);
+  expect(await program.json('payment', 'ask', 'acct_ada', 'invoice-1')).toMatchObject({
+    outcome: { type: 'paid', paymentId: 'transfer 42', amount: '18000000' },
+  });
   await expect(program.run('payment', 'confirm', 'acct_ada')).rejects.toMatchObject(refused(/no payment is open/));
   await program.run('credits', 'purchase', 'acct_ada', '--usd', '5', '--id', 'invoice-2');
   await expect(program.run(...confirm.with(3, 'invoice-2'))).rejects.toMatchObject(
@@ -56,6 +61,13 @@ it('gateway payment decline ends one without money, and what was paid all the sa
   expect(await program.run(...decline)).toMatch(/nothing was paid: invoice cancelled/);
   expect(await list('acct_ada')).toMatchObject([{ state: 'abandoned', paymentId: null }]);
   expect(await program.run(...decline, 'invoice-1')).toMatch(/nothing was written: it is so already$/m);
+  const again = ['credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1'];
+  expect(await program.run(...again)).toMatch(
+    /\(invoice-1\): nothing was paid: it was ended before\nnothing was written/,
+  );
+  expect(await program.run('payment', 'ask', 'acct_ada', 'invoice-1')).toMatch(
+    /nothing was paid: it was ended before\n/,
+  );
   await program.run('payment', 'confirm', 'acct_ada', 'invoice-1');
   expect(await list('acct_ada')).toMatchObject([{ state: 'paid', paymentId: 'manual_invoice-1' }]);
   await expect(program.run(...decline, 'invoice-1')).rejects.toMatchObject(

@@ -6,7 +6,7 @@ import { SYSTEM } from '../../../contracts/permissions.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import type { CreditsTaken } from '../../../ledger/account/credits-taken.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
-import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
+import { isOpen, type PaymentAttempt, type PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
 import { declineAsTold, toldTo } from '../../../ledger/account/told-words.ts';
 import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
@@ -56,8 +56,13 @@ export function attemptNamed(payments: PaymentsState, { accountId, attemptId }: 
 interface Asked extends Written {
   readonly attempt: PaymentAttempt;
   /** As it is told. */
-  readonly outcome: PaymentOutcome;
+  readonly outcome: PaymentOutcome | EndedByHand;
 }
+
+/** What became of an attempt that an operator has taken, or ended. */
+type EndedByHand =
+  | Extract<PaymentOutcome, { readonly type: 'abandoned' }>
+  | Omit<Extract<PaymentOutcome, { readonly type: 'paid' }>, 'paidAtMs'>;
 
 interface Written {
   /** Of what was written last; null where nothing new was to be. */
@@ -94,6 +99,8 @@ export async function askProvider(
   const { accountId } = named;
   const state = await readPayer(context, provided, accountId, 'ListPayments');
   const attempt = attemptNamed(state.billing.payments, named);
+  const ended = endedByHand(attempt);
+  if (ended !== null) return { attempt, outcome: ended, recordedAt: null, taken: [] };
   const { attemptId, provider: name } = attempt;
   const configured = await providerFor(context, provided, attempt);
   const provider = takerOf(attempt, configured);
@@ -112,6 +119,15 @@ export async function askProvider(
   const facts: PaymentFact[] = [{ type: 'attempt', attemptId, outcome }];
   const written = await recordAs(context, log, { accountId, provider: name, facts });
   return { attempt, outcome: outcomeAsTold(context, outcome), ...written };
+}
+
+/** The account alone knows it: nobody else could be asked. Null where it is not decided yet, or a provider knows. */
+function endedByHand(attempt: PaymentAttempt): EndedByHand | null {
+  if (attempt.provider !== MANUAL || isOpen(attempt)) return null;
+  const { paymentId, price } = attempt;
+  return paymentId === null
+    ? { type: 'abandoned', reason: 'it was ended before' }
+    : { type: 'paid', paymentId, amount: price };
 }
 
 /** What is said where a provider could not tell. */
