@@ -3,7 +3,7 @@ import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { CommandOf } from './commands.ts';
 import type { PaymentAttempt, ReloadState } from './payments-state.ts';
-import { isOfMethodBefore, isOpen } from './payments-state.ts';
+import { isOfMethodBefore, isOfUnknownMethod, isOpen } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { duePlan, isAwaited, newestRenewal, renewalsOf } from './plans.ts';
 import { isAnswered, isConsented, pausesNext, waitAfter } from './reload.ts';
@@ -61,7 +61,8 @@ const pauseOf = ({ paused }: ReloadState, reason: string, nowMs: number): Accoun
 /**
  * From when on a period may be paid by another attempt because nobody has answered the newest: it is open still, or was given up with
  * nothing charged, as after an outage. At once where that was of another plan than is asked for by now, or is credit as bought, or
- * of another payment method than is saved by now. Null where it was answered. What an operator says, or waits for, is an answer.
+ * of another payment method than is saved by now. Null where it was answered. What an operator says, or waits for, is an answer. Never
+ * where that was of a method of which it is not known whether it is the one that is saved.
  */
 export function unansweredUntil({ plan, payments }: OpenAccount['billing']): number | null {
   if (plan === null || plan.due === null) return null;
@@ -73,7 +74,8 @@ export function unansweredUntil({ plan, payments }: OpenAccount['billing']): num
   if (newest.provider === MANUAL) return null;
   if (isOpen(newest)) return Number.POSITIVE_INFINITY;
   if (isOfMethodBefore(payments, newest)) return 0;
-  return isUnanswered(newest) ? newest.startedAtMs + waitAfterAttempts(due.attempts) : null;
+  if (isUnanswered(newest)) return newest.startedAtMs + waitAfterAttempts(due.attempts);
+  return isOfUnknownMethod(payments, newest) ? Number.POSITIVE_INFINITY : null;
 }
 
 const isUnanswered = (attempt: PaymentAttempt): boolean => attempt.state === 'abandoned' && !isAnswered(attempt);

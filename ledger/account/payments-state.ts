@@ -27,7 +27,7 @@ export const attemptSchema = z.strictObject({
   state: z.enum(['open', 'action required', 'failed', 'abandoned', 'paid']),
   /** What of a plan it pays for; null where it is credit alone. */
   period: paidPeriodSchema.nullable(),
-  /** Of the methods that were saved the one that it was begun with; null where none was of its provider, '' where one was, of which no more is known than that it is not the one that was saved since. */
+  /** Of the methods that were saved the one that it was begun with; null where none was of its provider, '' where it was begun before the one that is saved, and it is not known whether with another, or with none. */
   paymentMethodId: z.string().nullable(),
   /** How it was declined: that method, or, abandoned, all of it by an operator. Null where it was not, or another method was saved by then: which of them was charged is not known. */
   decline: z.enum(['this time', 'for good']).nullable(),
@@ -103,7 +103,13 @@ export const isOpen = ({ state }: Pick<PaymentAttempt, 'state'>): boolean =>
 export const isOfMethodBefore = (
   { method }: Pick<PaymentsState, 'method'>,
   { paymentMethodId }: Pick<PaymentAttempt, 'paymentMethodId'>,
-): boolean => method !== null && paymentMethodId !== null && method.paymentMethodId !== paymentMethodId;
+): boolean => method !== null && (paymentMethodId ?? '') !== '' && method.paymentMethodId !== paymentMethodId;
+
+/** Whether that is not known: of an attempt in views of before, until they are rebuilt. Where none is saved now it makes no difference. */
+export const isOfUnknownMethod = (
+  { method }: Pick<PaymentsState, 'method'>,
+  { paymentMethodId }: Pick<PaymentAttempt, 'paymentMethodId'>,
+): boolean => method !== null && paymentMethodId === '';
 
 /** With an attempt that is begun, or as it stands now. */
 export function withAttempt(payments: PaymentsState, attempt: PaymentAttempt): PaymentsState {

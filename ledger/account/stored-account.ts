@@ -196,7 +196,7 @@ function ofOneText({ keys, spend, billing, ...others }: AccountJson): OpenAccoun
 
 /**
  * By when the one that is saved was consented to, or the last one removed: it is the one with which an attempt was begun since. One of
- * before then was begun with another, if with any: what became of it says nothing of this one.
+ * before then was begun with another, or with none: which of them is not known.
  */
 function methodOfBefore({ kind, provider, startedAtMs }: AccountJson, payments: AccountJson): string | null {
   const saved = payments.method as AccountJson | null;
