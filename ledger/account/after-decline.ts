@@ -6,7 +6,7 @@ import type { PaymentAttempt, ReloadState } from './payments-state.ts';
 import { isOfMethodBefore, isOfUnknownMethod, isOpen } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { duePlan, isAwaited, newestRenewal, renewalsOf } from './plans.ts';
-import { isAnswered, isConsented, pausesNext, waitAfter } from './reload.ts';
+import { isAnswered, isAnsweredOf, isConsented, pausesNext, waitAfter } from './reload.ts';
 
 /**
  * Of a period of a plan, after the first attempt that was declined or given up, the second, and each from the third on. After the fourth
@@ -46,10 +46,11 @@ export function afterDecline(
  */
 export function afterGivenUp(
   attempt: PaymentAttempt,
-  { payments: { reload } }: OpenAccount['billing'],
+  { payments }: OpenAccount['billing'],
   nowMs: number,
 ): AccountEvent[] {
-  const isAnswer = attempt.kind === 'reload' && isAnswered(attempt);
+  const { reload } = payments;
+  const isAnswer = attempt.kind === 'reload' && isAnsweredOf(payments, attempt);
   if (!isAnswer || reload === null || !isConsented(reload, attempt) || !pausesNext(reload)) return [];
   return pauseOf(reload, GIVEN_UP, nowMs);
 }
@@ -104,8 +105,8 @@ function waitOfRenewal(attempt: PaymentAttempt, billing: OpenAccount['billing'])
   const due = billing.plan?.due ?? null;
   if (due === null || attempt.kind !== 'renewal' || !isAwaited(billing, attempt)) return undefined;
   const isNo = (one: PaymentAttempt): boolean =>
-    (one.state === 'failed' && !isOfMethodBefore(billing.payments, one)) ||
-    (one.state === 'abandoned' && isAnswered(one));
+    (one.state === 'failed' || (one.state === 'abandoned' && isAnswered(one))) &&
+    !isOfMethodBefore(billing.payments, one);
   const declines = renewalsOf(billing.payments, due.startMs).filter(isNo).length;
   return declines < RENEWAL_AGAIN_MS.length ? waitAfterAttempts(due.attempts) : undefined;
 }

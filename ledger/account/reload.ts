@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import { entryOf } from './keyed-tree.ts';
-import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
+import { isOfMethodBefore, type PaymentAttempt, type PaymentsState, type ReloadState } from './payments-state.ts';
 
 const HOUR_MS = 3_600_000;
 /** After the first attempt that was declined or given up, the second, and each from the third on; a decline behind three of its kind pauses. */
@@ -39,7 +39,7 @@ export function evolveReload(payments: PaymentsState, event: AccountEvent): Relo
       const attempt = entryOf(payments.attempts, event.data.attemptId);
       if (attempt?.kind !== 'reload' || !isConsented(reload, attempt)) return reload;
       const nextAttemptAtMs = Date.parse(event.data.at) + waitAfter(reload);
-      return isAnswered(attempt)
+      return isAnsweredOf(payments, attempt)
         ? { ...reload, declines: reload.declines + 1, nextAttemptAtMs }
         : { ...reload, unanswered: reload.unanswered + 1, nextAttemptAtMs };
     }
@@ -57,6 +57,10 @@ export const isConsented = (
 /** Of one that is given up, whether somebody has said no by that: an operator does; a provider that is away, or refuses, has declined nothing. */
 export const isAnswered = ({ provider, decline }: Pick<PaymentAttempt, 'provider' | 'decline'>): boolean =>
   provider === MANUAL || decline !== null;
+
+/** Whether that is a no to the method that is saved by now: to one of before it was none of this. */
+export const isAnsweredOf = (payments: Pick<PaymentsState, 'method'>, attempt: PaymentAttempt): boolean =>
+  isAnswered(attempt) && !isOfMethodBefore(payments, attempt);
 
 /** Whether one more decline is the last: what nobody has answered is none. */
 export const pausesNext = ({ declines }: ReloadState): boolean => declines >= RELOAD_AGAIN_MS.length;

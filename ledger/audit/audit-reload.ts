@@ -98,11 +98,11 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   const { attemptId, code, isTerminal, failedAt, nextAttemptAt } = failed;
   const attempt = books.attempts.get(attemptId);
   const reload = attempt?.kind === 'reload' ? books.reload : null;
-  const { plan, method } = books;
+  const { plan } = books;
   const period = attempt?.kind === 'renewal' ? attempt.period : null;
   const due = plan !== null && plan.due !== null && plan.due.from === period?.from ? plan.due : null;
   const renewals = plan !== null && period !== null && isOfPlan(plan, 'renewal', period) ? due : null;
-  const isOfBefore = (its: string): boolean => method !== null && its !== '' && its !== method.id;
+  const isOfBefore = (its: string): boolean => isOfMethodBefore(books, its);
   // Programs of before took it for one of the method that is saved by now, of which it says nothing.
   if ((reload ?? renewals) !== null && nextAttemptAt === failedAt && isOfBefore(attempt?.method ?? '')) {
     if (reload !== null) reload.retryAt = '';
@@ -129,26 +129,31 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   books.following = { type: 'AutoReloadPaused', fields: { reason: code }, commandId: metadata?.commandId, ...what };
 }
 
+/** Whether it is another than the one that is saved. @param its '' is none */
+const isOfMethodBefore = ({ method }: AccountBooks, its: string): boolean =>
+  method !== null && its !== '' && its !== method.id;
+
 /** One of terms that stand no more says nothing of those that do; another waits as after a decline, and what an operator says for the fourth time pauses. */
 export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata }: StoredEvent): void {
   takeOutcome(books, given, { isOver: true });
   const { attemptId, at, endedBy = null } = given;
   const { reload, plan } = books;
-  const { startedAt, provider, kind, period } = books.attempts.get(attemptId) ?? {};
+  const { startedAt, provider, kind, period, method = '' } = books.attempts.get(attemptId) ?? {};
   const due = plan?.due ?? null;
   // Who takes money by hand, too.
   const isByOperator = provider === 'manual' || endedBy !== null;
   if (due !== null && kind === 'renewal' && due.from === period?.from && isByOperator) {
-    due.noes.push('');
+    due.noes.push(method);
     due.isDeclined = true;
   }
   if (startedAt === undefined || kind !== 'reload') return;
   if (reload === null || reload.consentedAt === null || startedAt < reload.consentedAt) return;
   reload.retryAt = new Date(instantMs(at) + waitOf(reload)).toISOString();
-  const isLast = isByOperator && reload.declines > 2;
+  const isNo = isByOperator && !isOfMethodBefore(books, method);
+  const isLast = isNo && reload.declines > 2;
   // Programs of before have paused it whoever has given up.
   const mayPause = reload.declines + reload.unanswered > 2;
-  if (isByOperator) reload.declines += 1;
+  if (isNo) reload.declines += 1;
   else reload.unanswered += 1;
   if (!mayPause) return;
   const told = isLast && !reload.isPaused ? 'given up once more, and auto-reload is not paused' : null;

@@ -89,7 +89,9 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
         } else if (isInVain && attempt?.isReload === true) {
           vain += 1;
           // The fourth no in a row is the last, and one that is final; what nobody has declined, as its provider was away, or refused, is none.
-          const isNo = type === 'PaymentFailed' || attempt.provider === 'manual' || data.endedBy === 'operator';
+          const isByOperator =
+            type === 'PaymentAbandoned' && (attempt.provider === 'manual' || data.endedBy === 'operator');
+          const isNo = type === 'PaymentFailed' || (isByOperator && !isOfOther);
           if (isNo) declines += 1;
           isOver = isNo && (declines > 3 || (type === 'PaymentFailed' && data.isTerminal));
           notBeforeMs = isOver ? 0 : atMs + HOUR_MS * Math.min(4, 2 ** (vain - 1));

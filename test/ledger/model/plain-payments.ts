@@ -62,7 +62,8 @@ export class PlainPayments {
           if (attempt.provider === 'manual' || ('endedBy' in command && command.endedBy !== undefined))
             attempt.no = 'once';
           const isOfTerms = attempt.startedMs >= (this.#reload?.consentedMs ?? Number.POSITIVE_INFINITY);
-          if (attempt.kind === 'reload' && isOfTerms) this.#inVain(command.nowMs, false, attempt.no !== null);
+          if (attempt.kind === 'reload' && isOfTerms)
+            this.#inVain(command.nowMs, false, attempt.no !== null && !this.attempts.isOfOldCard(attempt));
           return 'done';
         });
       case 'SavePaymentMethod': {

@@ -113,7 +113,7 @@ export class PlainPlans {
     const bill = this.#has?.bill ?? null;
     if (bill === null || attempt.kind !== 'renewal' || !this.#isMeant(attempt)) return;
     const noes = this.#triesOf(bill).filter(
-      (one) => (one.state === 'failed' && !this.#attempts.isOfOldCard(one)) || isNo(one),
+      (one) => (one.state === 'failed' || isNo(one)) && !this.#attempts.isOfOldCard(one),
     );
     if (attempt.state === 'failed' && this.#attempts.isOfOldCard(attempt)) bill.notBeforeMs = 0;
     else bill.notBeforeMs = againMs === null || noes.length > 3 ? NEVER : againMs + waitAfter(bill);
