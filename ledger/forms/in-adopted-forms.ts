@@ -47,6 +47,13 @@ export function inAdoptedForms(log: EventLog, options: AdoptedFormsOptions): Eve
   };
 }
 
+/** Before what is done elsewhere, and then written down by an event in this program's own form. @throws EventLogError where that cannot be written yet */
+export async function assertAdopted(log: EventLog, type: EventType): Promise<void> {
+  const { adopted } = await readLedgerState(log);
+  const [own, version] = [versionIn(OWN_FORMS, type), versionIn(adopted, type)];
+  if (version < own) throw unsayable(type, own, version);
+}
+
 class FormWriter {
   readonly #log: EventLog;
   readonly #options: Required<AdoptedFormsOptions>;

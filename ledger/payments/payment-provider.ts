@@ -12,13 +12,19 @@ export interface AskedPayment {
   readonly isFirst: boolean;
 }
 
+/** The same of what is ended. */
+export interface WithdrawnPayment extends AskedPayment {
+  /** An operator ends it, and its provider keeps that: it is so whoever is told first. Absent: nobody wants it any more. */
+  readonly endedBy?: 'operator';
+}
+
 /** What a provider says of an attempt. */
 export type PaymentOutcome =
   | { readonly type: 'paid'; readonly paymentId: PaymentId; readonly amount: MicroUsd; readonly paidAtMs: number }
   | { readonly type: 'failed'; readonly code: string; readonly isTerminal: boolean }
   | { readonly type: 'action required'; readonly paymentId: PaymentId }
-  /** It has charged nothing, and never will. */
-  | { readonly type: 'abandoned'; readonly reason: string }
+  /** It has charged nothing, and never will; where the provider knows that an operator has ended it, by that. */
+  | { readonly type: 'abandoned'; readonly reason: string; readonly endedBy?: 'operator' }
   /** The same, since the provider does not do what it was asked to, as things are: nobody has declined anything. */
   | { readonly type: 'refused'; readonly reason: string }
   /** It is there and not decided; whoever pays does so at the address, where there is one. */
@@ -79,7 +85,7 @@ export interface PaymentProvider {
    * Ends what nobody wants any more: from its answer on nothing is charged for it, and what was before is found. Waits where that is
    * being decided. @throws Error where it cannot be told: the attempt stays open
    */
-  withdraw(asked: AskedPayment): Promise<PaymentOutcome>;
+  withdraw(asked: WithdrawnPayment): Promise<PaymentOutcome>;
   /** What is being asked fails, its outcome unknown. Absent: nothing is asked of anybody. */
   close?(): void;
 }

@@ -25,8 +25,10 @@ export function commandOfOutcome(
     case 'action required':
       return { type: 'RequirePaymentAction', attemptId, paymentId: outcome.paymentId, nowMs };
     case 'abandoned':
-    case 'refused':
-      return { type: 'AbandonPayment', attemptId, reason: outcome.reason, nowMs };
+    case 'refused': {
+      const { type: _type, ...why } = outcome;
+      return { type: 'AbandonPayment', attemptId, ...why, nowMs };
+    }
     case 'waits':
       return null;
     default:

@@ -48,8 +48,12 @@ export class StripeApi {
     return fetched('payment_intent', id, this.#stripe.paymentIntents.retrieve(id, { expand: CHARGED }));
   }
 
-  async cancel(id: string, idempotencyKey: string): Promise<Intent> {
-    const cancelling = this.#stripe.paymentIntents.cancel(id, { expand: CHARGED }, { idempotencyKey });
+  async cancel(
+    id: string,
+    why: Pick<Stripe.PaymentIntentCancelParams, 'cancellation_reason'>,
+    idempotencyKey: string,
+  ): Promise<Intent> {
+    const cancelling = this.#stripe.paymentIntents.cancel(id, { ...why, expand: CHARGED }, { idempotencyKey });
     return (await fetched('payment_intent', id, cancelling)).whole();
   }
 

@@ -18,7 +18,10 @@ export function outcomeOfIntent(intent: Intent): PaymentOutcome {
     case 'succeeded':
       return paid(intent);
     case 'canceled':
-      return { type: 'abandoned', reason: `cancelled at Stripe (${whyCancelled(intent)})` };
+      return {
+        ...{ type: 'abandoned', reason: `cancelled at Stripe (${whyCancelled(intent)})` },
+        ...(intent.cancellation_reason === BY_OPERATOR ? { endedBy: 'operator' } : {}),
+      };
     case 'requires_action':
       return { type: 'action required', paymentId: intent.id };
     case 'requires_payment_method':
@@ -32,6 +35,9 @@ export function outcomeOfIntent(intent: Intent): PaymentOutcome {
       throw new Error('a payment of Stripe’s is in none of its states');
   }
 }
+
+/** As what an operator ends is cancelled, here or by hand at Stripe: which says it to whoever asks. */
+export const BY_OPERATOR = 'requested_by_customer';
 
 /** It stands in an event for ever, and in statements. */
 const whyCancelled = ({ cancellation_reason: why }: Intent): string => {

@@ -13,12 +13,13 @@ import {
   type TellingProvider,
   UnfitAnswerError,
   UnprovenError,
+  type WithdrawnPayment,
 } from './payment-provider.ts';
 import { type Intent, read, type Session } from './stripe-answers.ts';
 import { StripeApi } from './stripe-api.ts';
 import { asked, type StripeClient, stripeClient, whyRefused } from './stripe-client.ts';
 import { factsOf, noticeOf } from './stripe-facts.ts';
-import { centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
+import { BY_OPERATOR, centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
 import { findMade, isOf, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
 import { whyUnproven } from './stripe-signature.ts';
 
@@ -69,10 +70,10 @@ export class StripeProvider implements TellingProvider {
 
   ask = (one: AskedPayment): Promise<PaymentOutcome> => this.#told(one, false);
 
-  withdraw = (one: AskedPayment): Promise<PaymentOutcome> => this.#told(one, true);
+  withdraw = (one: WithdrawnPayment): Promise<PaymentOutcome> => this.#told(one, true);
 
   /** @param ends whatever is not decided */
-  async #told(one: AskedPayment, ends: boolean): Promise<PaymentOutcome> {
+  async #told(one: WithdrawnPayment, ends: boolean): Promise<PaymentOutcome> {
     const { attempt } = one;
     const reason = this.declines(attempt.price);
     if (reason !== null) return { type: 'abandoned', reason };
@@ -131,7 +132,7 @@ export class StripeProvider implements TellingProvider {
   }
 
   /** Also where nobody is there to decide it: it must not be charged once it is given up. */
-  async #endCharge(one: AskedPayment, names: Names): Promise<PaymentOutcome> {
+  async #endCharge(one: WithdrawnPayment, names: Names): Promise<PaymentOutcome> {
     const made = await this.#uncharged(one, names);
     if (made === null) return this.#notThere(one.attempt);
     if (made.type !== 'made') return made;
@@ -139,7 +140,8 @@ export class StripeProvider implements TellingProvider {
     const outcome = outcomeOfIntent(intent);
     if (!UNDECIDED.has(intent.status) || outcome.type === 'failed') return outcome;
     const { attempt } = one;
-    const ended = await this.#api.cancel(intent.id, `${keyOf(names)}/cancel`);
+    const [key, why] = one.endedBy === undefined ? ['cancel', {}] : ['end', ENDED_BY_OPERATOR];
+    const ended = await this.#api.cancel(intent.id, why, `${keyOf(names)}/${key}`);
     assertOf({ names, attempt, kind: 'payment_intent' }, ended);
     return outcomeOfIntent(ended);
   }
@@ -281,6 +283,8 @@ interface Priced {
 
 const WAITS: PaymentOutcome = { type: 'waits', url: null };
 const NEVER_MADE: PaymentOutcome = { type: 'abandoned', reason: 'Stripe has nothing of it' };
+
+const ENDED_BY_OPERATOR = { cancellation_reason: BY_OPERATOR } as const;
 
 /** In these Stripe waits for somebody. */
 const UNDECIDED: ReadonlySet<string> = new Set(['requires_payment_method', 'requires_confirmation', 'requires_action']);

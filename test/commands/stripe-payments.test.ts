@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { OWN_FORMS } from '../../contracts/event-forms.ts';
 import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
@@ -11,7 +12,7 @@ import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { doctor } from './doctored.ts';
 
 /** The program on a ledger whose payments Stripe takes, with an account. */
-async function site({ environment = { STRIPE_KEY: SECRET_KEY } as Record<string, string> } = {}) {
+async function site({ environment = { STRIPE_KEY: SECRET_KEY } as Record<string, string>, forms = OWN_FORMS } = {}) {
   const server = endedLater(await StripeServer.start());
   const program = endedLater(await programInProcess());
   const stripe = { secretKeyEnv: 'STRIPE_KEY', successUrl: 'https://app.example/paid', baseUrl: server.url };
@@ -22,7 +23,7 @@ async function site({ environment = { STRIPE_KEY: SECRET_KEY } as Record<string,
     );
   configure('stripe');
   Object.assign(program.context.environment, environment);
-  await identifyLedger(program.log, Date.now(), recordingBy('gateway', Date.now()));
+  await identifyLedger(program.log, Date.now(), recordingBy('gateway', Date.now()), forms);
   await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
   return { server, program, configure };
 }
@@ -184,6 +185,34 @@ it('what begins by itself, or is of a plan, is ended by no owner, nor at Stripe 
     /"PaymentAbandoned".*"endedBy":"operator"/,
   );
   expect(await program.run('account', 'show', 'acct_ada')).toContain('ask for the plan again, or buy credits');
+});
+
+it('that an operator has ended it at Stripe stands in the event also where that is written by whoever hears of it first', async () => {
+  const { server, program } = await site();
+  await program.run('catalog', 'publish', EXAMPLE);
+  await program.run('account', 'plan', 'acct_ada', 'starter');
+  // It is ended there, and the answer that says so is of no use.
+  server.altered = (answer, { path }) => (path.endsWith('/cancel') ? {} : answer);
+  await expect(program.run(...DECLINE)).rejects.toThrow(/acct_ada/);
+  server.altered = null;
+  expect(await program.run('payment', 'ask', 'acct_ada')).toMatch(/cancelled at Stripe/);
+  expect(await program.run('ledger', 'events', 'acct_ada', '--json')).toMatch(
+    /"PaymentAbandoned".*"endedBy":"operator"/,
+  );
+  expect(await program.run('account', 'show', 'acct_ada')).toContain('ask for the plan again, or buy credits');
+});
+
+it('where it cannot be written yet who has ended it, Stripe ends nothing', async () => {
+  const { server, program } = await site({ forms: { ...OWN_FORMS, PaymentAbandoned: 1 } });
+  await program.run('catalog', 'publish', EXAMPLE);
+  await program.run('account', 'plan', 'acct_ada', 'starter');
+  const asked = server.asked.length;
+  await expect(program.run(...DECLINE)).rejects.toThrow(
+    /^PaymentAbandoned version 2 cannot be written before every proxy reads it/,
+  );
+  expect(server.asked.length).toBe(asked);
+  await program.run(...PURCHASE);
+  expect(await program.run(...DECLINE, 'p1')).toMatch(/ nothing was paid: typed wrong\nwritten at/);
 });
 
 it('a payment of a provider that is configured no more is declined here alone, and counts where it is paid there all the same', async () => {

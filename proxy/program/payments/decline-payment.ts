@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { formatUsd, groupedUsd } from '../../../contracts/money.ts';
+import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isOpen } from '../../../ledger/account/payments-state.ts';
+import { assertAdopted } from '../../../ledger/forms/in-adopted-forms.ts';
 import { takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { assertMayDo, runAccountCommand } from '../accounts/run-account-command.ts';
 import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
@@ -42,8 +44,12 @@ export async function declinePayment(
         : { type: 'AbandonPayment', ...what, endedBy: 'operator' };
     };
     assertMayDo(context, accountId, ending(), state);
+    const byOperator =
+      attempt.kind === 'purchase' || attempt.provider === MANUAL ? {} : ({ endedBy: 'operator' } as const);
+    // Its provider ends nothing of which it cannot be written down by whom.
+    if (taker !== null && byOperator.endedBy !== undefined) await assertAdopted(log, 'PaymentAbandoned');
     const told = await taker
-      ?.withdraw({ accountId, attempt, method: () => null, isFirst: false })
+      ?.withdraw({ accountId, attempt, method: () => null, isFirst: false, ...byOperator })
       .catch((error: unknown) => {
         throw untold(accountId, attemptId, error);
       });

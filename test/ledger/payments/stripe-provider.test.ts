@@ -165,7 +165,8 @@ describe('what begins by itself', () => {
         ...{ cancellation_reason: why, amount: 2_000, amount_received: 0, currency: 'usd' },
       });
       const reason = `cancelled at Stripe (${told})`;
-      expect(await ask({ paymentId: paymentId(id) })).toEqual({ type: 'abandoned', reason });
+      const by = why === 'requested_by_customer' ? { endedBy: 'operator' } : {};
+      expect(await ask({ paymentId: paymentId(id) })).toEqual({ type: 'abandoned', reason, ...by });
     },
   );
 
@@ -189,6 +190,15 @@ describe('what begins by itself', () => {
     expect(await ask()).toMatchObject({ type: 'abandoned' });
     expect(server.all('charge')).toEqual([]);
     expect(server.all('payment_intent').map(({ status }) => status)).toEqual(['canceled']);
+  });
+
+  it('is told as ended by an operator where one has, whoever asks then, and not where nobody wants it any more', async () => {
+    const { ask, withdraw } = await stripeScene();
+    expect(await withdraw({}, { endedBy: 'operator' })).toMatchObject({ endedBy: 'operator' });
+    for (const told of [await ask(), await withdraw()]) expect(told).toMatchObject({ endedBy: 'operator' });
+    const other = { attemptId: attemptId('other') };
+    for (let times = 0; times < 2; times++)
+      expect(await withdraw(other)).toEqual({ type: 'abandoned', reason: 'cancelled at Stripe (no reason)' });
   });
 
   it('is told as it is where it is withdrawn and was charged before, is being charged, or its key is in use', async () => {
