@@ -203,7 +203,7 @@ describe('money that went back', () => {
     expect(account().balance).toBe(0n);
     server.dispute(intent, 2_000, 'lost');
     expect(await tell('charge.dispute.created')).toBe(200);
-    const told = 'were revoked before: 0.00 USD of credits revoked; 20.00 USD of its credits could not be';
+    const told = 'were revoked before: 0.000000 USD of credits revoked; 20.000000 USD of its credits could not be';
     expect(logLines.filter((line) => line.includes(told)).length).toBe(1);
     expect(await faults()).toEqual([]);
   });
