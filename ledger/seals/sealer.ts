@@ -2,7 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ConfigurationError } from '../../contracts/configuration.ts';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { type EventLog, isLogAway, type RecordedEvent, type Subscription } from '../../contracts/event-log.ts';
+import {
+  type EventLog,
+  EventLogError,
+  isLogAway,
+  type RecordedEvent,
+  type Subscription,
+} from '../../contracts/event-log.ts';
 import type { DomainEvent } from '../../contracts/events.ts';
 import { type LedgerId, NO_STREAM, type Position, position, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
 import { readLedgerState } from '../identity/ledger-state.ts';
@@ -377,9 +383,11 @@ function treeSizeOf(recorded: RecordedEvent): number {
   return type === 'LedgerSealed' ? data.treeSize : 0;
 }
 
-/** What says itself what to do is told without where in the program it was found. */
+/** What says itself what is amiss, outside of the program, is told without where in the program it was found. */
 const whyOf = (error: unknown): { readonly reason: string } | { readonly err: unknown } =>
-  error instanceof ConfigurationError || error instanceof UnusableKeyError ? { reason: error.message } : { err: error };
+  error instanceof ConfigurationError || error instanceof UnusableKeyError || error instanceof EventLogError
+    ? { reason: error.message }
+    : { err: error };
 
 /** No further seal can be made with the key that there is. */
 class UnusableKeyError extends Error {
