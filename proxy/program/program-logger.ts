@@ -16,7 +16,7 @@ export function programLogger({ logLevel }: Pick<Configuration, 'logLevel'>): Lo
 
 /** The log of requests: JSON lines on stdout. @param logger the program's, which is told where nobody takes them */
 export function accessLogPlace(logger: Pick<Logger, 'error'>): AccessLogPlace {
-  const destination = destinationAt(STDOUT, {
+  return destinationAt(STDOUT, {
     gatherMs: GATHER_MS,
     onUnwritten: (error) =>
       logger.error(
@@ -24,12 +24,6 @@ export function accessLogPlace(logger: Pick<Logger, 'error'>): AccessLogPlace {
         'the access log cannot be written: it is tried on and on, and lines that are too many to wait are lost, and counted',
       ),
   });
-  return {
-    logger: loggerTo(destination, 'info'),
-    get lost() {
-      return destination.lost;
-    },
-  };
 }
 
 function destinationAt(

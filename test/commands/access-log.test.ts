@@ -49,8 +49,8 @@ it('stands on stdout, a line for each request, the last ones written when the ga
 it('is written to its end however the process ends', async () => {
   const module = fileURLToPath(new URL('../../proxy/program/program-logger.ts', import.meta.url));
   const program = `import { accessLogPlace } from ${JSON.stringify(module)};
-    const { logger } = accessLogPlace({ error: () => process.exit(1) });
-    for (let status = 200; status < 205; status++) logger.info({ status });
+    const place = accessLogPlace({ error: () => process.exit(1) });
+    for (let status = 200; status < 205; status++) place.write(JSON.stringify({ status }) + '\\n');
     process.exit(0);`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', 'inherit'],

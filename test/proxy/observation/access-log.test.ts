@@ -1,6 +1,10 @@
+import fc from 'fast-check';
+import pino from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
-import { accountId } from '../../../contracts/ids.ts';
+import { accountId, type RequestId } from '../../../contracts/ids.ts';
 import { formatExactUsd, microUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
+import { AccessLog } from '../../../proxy/observation/access-log.ts';
+import { ObservedRequest } from '../../../proxy/observation/observed-request.ts';
 import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
 import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
 import { sendRaw } from '../../fixtures/gateway/raw-socket.ts';
@@ -115,4 +119,62 @@ it('has a line for whatever is refused, with its code and what is known of it by
   expect(JSON.stringify(lines())).not.toContain('secret');
   for (const path of ['/healthz', '/readyz']) await call(gateway.url, path);
   expect(lines()).toHaveLength(cases.length);
+});
+
+/** JSON has to write some of it otherwise, or an operator's screen would. */
+const anyText = fc.string({ unit: fc.constantFrom(...'ab"\\/:{}\n\t\0\u007f\u2028é€😀\ud800', ' ') });
+const count = fc.nat();
+const instant = fc.constantFrom(0, 0.000_4, 1, 12.345_678, 1e21);
+const anyRequest = fc.record({
+  id: anyText,
+  ...{ method: anyText, url: fc.option(anyText, { nil: undefined }), status: fc.integer({ min: 100, max: 599 }) },
+  code: fc.constantFrom(null, 'invalid_request' as const, 'upstream_failed' as const),
+  owner: fc.option(fc.record({ accountId: anyText, keyId: anyText })),
+  ...{ model: fc.option(anyText), upstream: fc.option(anyText) },
+  cost: fc.option(fc.bigInt({ min: 0n, max: 10n ** 20n })),
+  ending: fc.option(
+    fc.record({
+      ...{ outcome: fc.constantFrom('completed', 'upstream_failed'), lane: fc.constantFrom('standard', 'batch') },
+      ...{ source: fc.constantFrom('reported', 'estimated'), upstream: fc.record({ requestId: fc.option(anyText) }) },
+      tokens: fc.record({ input: count, output: count, cacheRead: count, cacheWrite5m: count, cacheWrite1h: count }),
+    }),
+  ),
+  ...{ readMs: instant, reloadWaitMs: instant, calledMs: instant, answeredMs: instant, firstByteMs: instant },
+});
+
+it('is as pino would write it, to the byte, whatever anything is called', () => {
+  fc.assert(
+    fc.property(anyRequest, ({ id, method, url, status, ...noted }) => {
+      const lines: string[] = [];
+      const log = new AccessLog({ write: (line) => void lines.push(line), lost: 0 });
+      const request = { id, method, routeOptions: { url } };
+      const observed = Object.assign(new ObservedRequest(request as never, 0.25, null), noted);
+      log.write(observed, status, 17.000_25);
+      log.writeUnreadable(id as RequestId);
+      const byPino: string[] = [];
+      const logger = pino({ base: null }, { write: (line: string) => byPino.push(line) });
+      const { owner, model, upstream, cost, ending, code, firstByteMs, reloadWaitMs } = observed;
+      const tokens = ending?.tokens;
+      const ms = (value: number) => Math.round(value * 1_000) / 1_000;
+      logger.info({
+        request: {
+          ...{ requestId: id, method, route: url, status, code: code ?? undefined, outcome: ending?.outcome },
+          ...{ accountId: owner?.accountId, keyId: owner?.keyId, model: model ?? undefined },
+          ...{ upstream: upstream ?? undefined, upstreamRequestId: ending?.upstream.requestId ?? undefined },
+          ...{ inputTokens: tokens?.input, outputTokens: tokens?.output, cacheReadTokens: tokens?.cacheRead },
+          ...{ cacheWrite5mTokens: tokens?.cacheWrite5m, cacheWrite1hTokens: tokens?.cacheWrite1h },
+          ...{ lane: ending?.lane, usage: ending?.source, costUsd: cost === null ? undefined : formatExactUsd(cost) },
+          firstByteMs: firstByteMs === 0 ? undefined : ms(firstByteMs - 0.25),
+          reloadWaitMs: reloadWaitMs === 0 ? undefined : ms(reloadWaitMs),
+          ...{
+            overheadMs: observed.overheadMs === null ? undefined : ms(observed.overheadMs),
+            durationMs: ms(16.750_25),
+          },
+        },
+      });
+      logger.info({ request: { requestId: id, status: 400, code: 'invalid_request' } });
+      const timeless = (line: string) => line.replace(/"time":\d{13},/, '"time":0,');
+      expect(lines.map(timeless)).toEqual(byPino.map(timeless));
+    }),
+  );
 });

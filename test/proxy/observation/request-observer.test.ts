@@ -6,12 +6,13 @@ import { RequestObserver } from '../../../proxy/observation/request-observer.ts'
 import { RequestCounts } from '../../../proxy/request-counts.ts';
 
 const PLAIN = { figures: null, tracing: null, monotonic: () => 1 };
+const statusOf = (line: string): number => JSON.parse(line).request.status;
 
 it('a client that left before its answer began is told as 499, and one that left in it by the status that it had', async () => {
   const lines: unknown[] = [];
-  const logger = { info: ({ request: { status } }: { request: { status: number } }) => void lines.push(status) };
   const counts = new RequestCounts();
-  const accessLog = new AccessLog({ logger: logger as never, lost: 0 });
+  const write = (line: string) => void lines.push(statusOf(line));
+  const accessLog = new AccessLog({ write, lost: 0 });
   const onUntold = () => expect.fail('told');
   const observer = new RequestObserver({ counts, accessLog, ...PLAIN, onUntold });
   const request = {
@@ -35,17 +36,15 @@ it('a client that left before its answer began is told as 499, and one that left
 
 it('a line that cannot be made or written ends none of the others of its turn, and is told of', async () => {
   const lines: unknown[] = [];
-  const logger = {
-    info: ({ request: { status } }: { request: { status: number } }) => {
-      if (status === 500) throw new Error('no line');
-      lines.push(status);
-    },
+  const write = (line: string) => {
+    if (statusOf(line) === 500) throw new Error('no line');
+    lines.push(statusOf(line));
   };
   const untold: unknown[] = [];
   const observer = new RequestObserver({
     ...PLAIN,
     counts: new RequestCounts(),
-    accessLog: new AccessLog({ logger: logger as never, lost: 0 }),
+    accessLog: new AccessLog({ write, lost: 0 }),
     onUntold: (error, requestId) => untold.push([requestId, String(error)]),
   });
   const requestOf = (id: string, route: unknown = { url: '/v1/messages' }) =>
