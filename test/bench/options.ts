@@ -95,6 +95,8 @@ export interface Options {
   readonly before: string | null;
   readonly rounds: number;
   readonly warmUpMs: number;
+  /** Requests that a new process has had before it is measured, where processes are new in each round: its warm-up is made longer for it, up to a bound. */
+  readonly warmUpRequests: number;
   /** Load before each window, so that the caches and the connections are those of the contender measured. */
   readonly settleMs: number;
   readonly windowMs: number;
@@ -125,8 +127,24 @@ const EVENTS = { least: 1_000, most: 10_000_000 };
 /** Two starts differ by some MB: of fewer accounts a verdict would be on that. */
 const ACCOUNTS = { least: 20_000, most: 1_000_000 };
 const STREAMS_RANGE = { full: { step: 100, most: 2_000 }, quick: { step: 500, most: 1_500 } };
-const FULL = { rounds: 3, warmUpMs: 8_000, settleMs: 700, windowMs: 3_000, events: 100_000, accounts: 60_000 };
-const QUICK = { rounds: 1, warmUpMs: 2_500, settleMs: 300, windowMs: 1_200, events: 20_000, accounts: 20_000 };
+const FULL = {
+  rounds: 3,
+  warmUpMs: 8_000,
+  warmUpRequests: 50_000,
+  settleMs: 700,
+  windowMs: 3_000,
+  events: 100_000,
+  accounts: 60_000,
+};
+const QUICK = {
+  rounds: 1,
+  warmUpMs: 2_500,
+  warmUpRequests: 0,
+  settleMs: 300,
+  windowMs: 1_200,
+  events: 20_000,
+  accounts: 20_000,
+};
 
 /** @throws Error for options that are not there. */
 export function readOptions(args: readonly string[]): Options {

@@ -18,13 +18,14 @@ test('each begins as often as the others, and each order comes in both direction
 });
 
 /** Processes that answer as the benchmark's upstream does, and what became of them. */
-async function answering() {
+async function answering(warmUpRequests = 0) {
   const processes = new Processes();
   onTestFinished(() => processes.stopAll());
   const started: string[] = [];
   const pids: number[] = [];
   /** Whose port was asked for, in order: by each load on it. */
   const loaded: string[] = [];
+  let asked = 0;
   const start = async (folder: string, name: 'ours' | 'before' | 'floor'): Promise<Contender> => {
     const child = processes.fork(folder, new URL('../fast-upstream/main.ts', import.meta.url));
     pids.push(child.pid ?? 0);
@@ -34,15 +35,16 @@ async function answering() {
     return {
       name,
       get port() {
+        asked++;
         if (loaded.at(-1) !== name) loaded.push(name);
         return port;
       },
       ...{ headers: [{}], pids: [child.pid ?? 0], needsWarmUp: true },
     };
   };
-  const options = { ...readOptions(['--rounds', '2']), warmUpMs: 20, settleMs: 5, windowMs: 60 };
+  const options = { ...readOptions(['--rounds', '2']), warmUpMs: 20, warmUpRequests, settleMs: 5, windowMs: 60 };
   const bench: Bench = { load: new LoadGenerator(processes), upstreamPid: process.pid, options };
-  return { processes, started, pids, loaded, start, bench };
+  return { processes, started, pids, loaded, start, bench, asked: () => asked };
 }
 
 test('each round has new processes, measured each alone and all at once, and gone before the next begins', async () => {
@@ -91,4 +93,17 @@ test('what is there for all rounds is measured in each, alone', async () => {
     [['ours'], 0],
   ]);
   expect(existsSync(`/proc/${pids[0]}`)).toBe(true);
+});
+
+test.each([
+  [1, 1],
+  [1e9, 4],
+])('what is new is warmed up until it has had %d requests, %d times at most', async (requests, warmUps) => {
+  const { processes, start, bench, asked } = await answering(requests);
+  const fresh: Compared = { type: 'fresh', start: async (folder) => (await start(folder, 'ours')) as Ours };
+  const one = { ...bench, options: { ...bench.options, rounds: 1 } };
+  const of = { processes, called: 'json', cores: null, workload: 'json' } as const;
+  await measureRounds(one, { ...of, compared: new Map([['ours', fresh]]) });
+  const ofOneLoad = 2;
+  expect(asked()).toBe((warmUps + 2) * ofOneLoad);
 });

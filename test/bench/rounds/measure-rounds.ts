@@ -7,7 +7,7 @@ import { type Cores, pin } from '../cores.ts';
 import { LoadGenerator } from '../load-generator.ts';
 import { type Bench, measure, type Sample, warmUp } from '../measure.ts';
 import type { WorkloadName } from '../workloads.ts';
-import { type CostSample, measureTogether } from './measure-together.ts';
+import { type CostSample, type Loaded, measureTogether } from './measure-together.ts';
 
 /** What is compared: a contender that is there for all rounds, or a gateway of which each round has a new process. */
 export type Compared =
@@ -37,6 +37,8 @@ interface RoundsOf<Name> {
  * whatever is more code; at 50,000 a tenth.
  */
 const FRESH_WARM_UPS = 1.5;
+/** On a slow machine one of that length is too short (`warmUpRequests`): so many at most. */
+const FRESH_WARM_UPS_MAX = 4;
 /** Where processes are new, the window of each alone is a part of the usual one. */
 const FRESH_WINDOW_PART = 0.5;
 /** The window of all together is that of so many alone. */
@@ -96,8 +98,7 @@ async function measureRound<Name>(
   });
   const together = new Map<Name, CostSample>();
   if (loaded.length > 0) {
-    const warmUpMs = options.warmUpMs * FRESH_WARM_UPS * loaded.length;
-    await measureTogether(loaded, { workload, options, windowMs: warmUpMs });
+    await warmUpTogether(loaded, bench, workload);
     const costs = await measureTogether(loaded, { workload, options, windowMs: options.windowMs * TOGETHER_WINDOWS });
     for (const [index, cost] of costs.entries())
       for (const { name } of fresh.slice(index, index + 1)) together.set(name, cost);
@@ -109,6 +110,15 @@ async function measureRound<Name>(
   await endRound(processes, fresh);
   if (fresh.length > 0) process.stderr.write(`${of.called}: ${turn.round + 1} of ${options.rounds} rounds\n`);
   return { alone, together };
+}
+
+async function warmUpTogether(loaded: readonly Loaded[], { options }: Bench, workload: WorkloadName): Promise<void> {
+  const windowMs = options.warmUpMs * FRESH_WARM_UPS * loaded.length;
+  let fewest = 0;
+  for (let times = 0; times === 0 || (times < FRESH_WARM_UPS_MAX && fewest < options.warmUpRequests); times++) {
+    const costs = await measureTogether(loaded, { workload, options, windowMs });
+    fewest += Math.min(...costs.map(({ window }) => window.requests));
+  }
 }
 
 async function endRound<Name>(processes: Processes, fresh: readonly Started<Name>[]): Promise<void> {

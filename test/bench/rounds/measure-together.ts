@@ -9,6 +9,12 @@ import { WORKLOADS, type WorkloadName } from '../workloads.ts';
 /** What a request has cost in a window. */
 export type CostSample = Pick<Sample, 'cpuUs' | 'window'>;
 
+/** A contender, and what puts it under load. */
+export interface Loaded {
+  readonly contender: Contender;
+  readonly load: LoadGenerator;
+}
+
 interface TogetherRun {
   readonly workload: WorkloadName;
   readonly options: Pick<Options, 'body' | 'settleMs'>;
@@ -20,7 +26,7 @@ interface TogetherRun {
  * milliseconds: whatever else the machine does meanwhile meets all of them alike. @throws Error when an answer was not 200
  */
 export async function measureTogether(
-  loaded: readonly { readonly contender: Contender; readonly load: LoadGenerator }[],
+  loaded: readonly Loaded[],
   { workload, options, windowMs }: TogetherRun,
 ): Promise<CostSample[]> {
   const { connections, requestsPerS, ...whole } = WORKLOADS[workload];
