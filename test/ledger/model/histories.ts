@@ -7,9 +7,9 @@ import { PRICE } from '../../fixtures/ledger/random-life.ts';
 import { memberMoves } from './member-moves.ts';
 import { moneyMoves, monthMoves, spendingMoves } from './money-moves.ts';
 import { paymentMoves } from './payment-moves.ts';
-import { leaseMoves, peopleMoves, sha256Of } from './people-moves.ts';
+import { leaseAllMoves, leaseMoves, peopleMoves, sha256Of } from './people-moves.ts';
 import { PlainAccount } from './plain-account.ts';
-import { planMoves } from './plan-moves.ts';
+import { firstPlan, planMoves } from './plan-moves.ts';
 import { RealAccount } from './real-account.ts';
 import { Step } from './step.ts';
 
@@ -49,6 +49,11 @@ export const payingHistories = fc.commands([stepOf([...paymentMoves, ...spending
 
 /** With plans. */
 export const planHistories = fc.commands([stepOf([...paymentMoves, ...spendingMoves, ...planMoves])], options);
+
+/** All that there is, at two proxies, from a plan on. */
+export const wholeHistories = fc
+  .tuple(firstPlan, fc.commands([stepOf([...all, ...leaseMoves, ...leaseAllMoves, ...planMoves])], options))
+  .map(([first, commands]): Commands => [new Step(0, first), ...commands]);
 
 /** Over many months. */
 const weeks = fc.oneof(afterMs, fc.nat({ max: 20 * DAY_MS }));

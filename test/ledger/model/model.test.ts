@@ -10,6 +10,7 @@ import {
   payingHistories,
   plainAccount,
   planHistories,
+  wholeHistories,
 } from './histories.ts';
 
 /** Nobody can have done them wrong. */
@@ -39,6 +40,7 @@ it.each([
 it.each([
   ['over many months', monthlyHistories],
   ['in which much is bought', payingHistories],
+  ['of two proxies that have all of it, from a plan on', wholeHistories],
 ])('so it is in lives %s', (_name, all) => {
   fc.assert(
     fc.property(all, (commands: Commands) => {

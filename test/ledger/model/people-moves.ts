@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { keyId, leaseId, proxyId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
+import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { nextExpiry } from '../../../ledger/account/leases.ts';
+import type { RealAccount } from './real-account.ts';
 import { move, oneOf } from './step.ts';
 
 const HOUR_MS = 3_600_000;
@@ -33,6 +35,7 @@ export const peopleMoves = [
       email: fc.option(email),
       limit: fc.option(amount),
       lastsMs: fc.option(fc.nat({ max: 9 * DAY_MS })),
+      models: fc.option(fc.constantFrom(['opal-medium'], ['opal-medium', 'svc-mock'])),
     },
     (of, account) => {
       const id = keyId(of.isNew ? `key${account.next()}` : `key${of.which % 8}`);
@@ -46,7 +49,11 @@ export const peopleMoves = [
             last4: 'wxyz',
             issuer: 'operator',
           },
-          ...{ models: null, member: of.email, monthlyLimit: of.limit === null ? null : microUsd(BigInt(of.limit)) },
+          ...{
+            models: of.models,
+            member: of.email,
+            monthlyLimit: of.limit === null ? null : microUsd(BigInt(of.limit)),
+          },
           ...{ expiresAtMs: of.lastsMs === null ? null : account.nowMs + of.lastsMs, nowMs: account.nowMs },
         },
       ];
@@ -85,18 +92,7 @@ export const leaseMoves = [
     4,
     'lease',
     { proxy: fc.constantFrom(1, 2), upTo: fc.nat({ max: 400 }), lastsMs: fc.nat({ max: 2 * HOUR_MS }) },
-    (of, account) => {
-      const requestsBeforeMs = nextExpiry(account.open, account.nowMs);
-      // Another proxy's, and other requests', have leases of their own.
-      const lease = leaseId(`lease_${of.proxy}_${requestsBeforeMs ?? 'all'}`);
-      return [
-        {
-          ...{ type: 'LeaseCredits', proxy: proxyId(`proxy_${of.proxy}`), leaseId: lease, epoch: 1, keyId: null },
-          ...{ upTo: microUsd(BigInt(of.upTo)), requestsBeforeMs, othersAheadMs: 0 },
-          ...{ expiresAtMs: account.nowMs + 1 + of.lastsMs, nowMs: account.nowMs },
-        },
-      ];
-    },
+    ({ proxy, upTo, lastsMs }, account) => [lease(account, { proxy, upTo: BigInt(upTo), lastsMs })],
   ),
   move(2, 'give a lease back', { which, percent: fc.integer({ min: 1, max: 100 }) }, (of, account) => {
     const lease = oneOf(Object.values(account.open.leases), of.which);
@@ -110,6 +106,26 @@ export const leaseMoves = [
     ];
   }),
 ];
+
+/** What a plan lets an account owe is leased, too. */
+export const leaseAllMoves = [
+  move(1, 'lease all that there is', { lastsMs: fc.nat({ max: HOUR_MS }) }, ({ lastsMs }, account) => [
+    lease(account, { proxy: 1, upTo: 10n ** 12n, lastsMs }),
+  ]),
+];
+
+function lease(
+  { open, nowMs }: RealAccount,
+  { proxy, upTo, lastsMs }: { readonly proxy: number; readonly upTo: bigint; readonly lastsMs: number },
+): CommandOf<'LeaseCredits'> {
+  const requestsBeforeMs = nextExpiry(open, nowMs);
+  return {
+    // Another proxy's, and other requests', have leases of their own.
+    ...{ type: 'LeaseCredits', leaseId: leaseId(`lease_${proxy}_${requestsBeforeMs ?? 'all'}`), epoch: 1, keyId: null },
+    ...{ proxy: proxyId(`proxy_${proxy}`), upTo: microUsd(upTo), requestsBeforeMs, othersAheadMs: 0 },
+    ...{ expiresAtMs: nowMs + 1 + lastsMs, nowMs },
+  };
+}
 
 /** No two keys have the same secret. */
 export const sha256Of = (accountId: string, id: string): string =>

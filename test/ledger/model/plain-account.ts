@@ -31,7 +31,7 @@ export class PlainAccount extends PlainMoney {
     const fromMs = this.statements.nowMs;
     this.add({ id, amount, isPaid: false, priority: 100, fromMs, untilMs }, fromMs);
   });
-  readonly people = new PlainPeople();
+  readonly people = new PlainPeople(this.limits);
   isSuspended = false;
   readonly #revocations: Record<string, PlainRevocation> = {};
   readonly #restorations: Record<string, string> = {};
@@ -95,7 +95,7 @@ export class PlainAccount extends PlainMoney {
   }
 
   #open({ trial, trialGrantId, nowMs, email, kind }: Of<'OpenAccount'>): Verdict {
-    if (!this.people.open(email, kind)) return 'refused';
+    if (!this.people.open(email, kind, nowMs)) return 'refused';
     const untilMs = nowMs + 30 * DAY_MS;
     if (trial > 0n)
       this.add({ id: trialGrantId, amount: trial, isPaid: false, priority: 0, fromMs: nowMs, untilMs }, nowMs);
@@ -261,7 +261,7 @@ export class PlainAccount extends PlainMoney {
     const disputed = reason === undefined ? 0n : lostOrOpen(attempt);
     if (this.#isKnown(refundId) || amount <= 0n || before + amount + disputed > attempt.price) return 'refused';
     attempt.refunds[refundId] = amount;
-    this.payments.wentBack(attempt);
+    this.payments.wentBack(attempt, 'refunded');
     this.#takeBack({ paymentId, id: refundId, cause: 'refund', amount, before, nowMs });
     return 'done';
   }
@@ -274,7 +274,7 @@ export class PlainAccount extends PlainMoney {
     const gone = reason === undefined ? 0n : lostOrOpen(attempt) + this.#refunded(attempt.refunds);
     if (this.#isKnown(disputeId) || amount <= 0n || gone + amount > attempt.price) return 'refused';
     attempt.disputes[disputeId] = { amount, outcome: null };
-    this.payments.wentBack(attempt);
+    this.payments.wentBack(attempt, 'disputed');
     this.#takeBack({ paymentId, id: disputeId, cause: 'dispute', amount, before: 0n, nowMs });
     return 'done';
   }

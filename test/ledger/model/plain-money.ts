@@ -10,6 +10,7 @@ import {
   takeFor,
   type Verdict,
 } from './plain-grants.ts';
+import { PlainLimits } from './plain-limits.ts';
 import { PlainStatements } from './plain-statements.ts';
 
 export type Of<T extends AccountCommand['type']> = Extract<AccountCommand, { readonly type: T }>;
@@ -33,6 +34,7 @@ export class PlainMoney {
   owed = 0n;
   /** By month, and by month and key. */
   readonly spent: Record<string, bigint> = {};
+  readonly limits = new PlainLimits(this.spent);
   readonly statements = new PlainStatements();
   /** Of all requests, exactly, in pico-USD: what is debited is what of it is whole. */
   #exact = 0n;
@@ -113,7 +115,9 @@ export class PlainMoney {
     const parts = takeFor(this.grants, amount, Date.parse(startedAt), Date.parse(finishedAt));
     this.owed += parts.at(-1)?.amount ?? 0n;
     this.taken[requestId] = [...(this.taken[requestId] ?? []), ...parts];
-    this.spend(startedAt.slice(0, 7), keyId, amount);
+    const month = startedAt.slice(0, 7);
+    this.spend(month, keyId, amount);
+    this.limits.used(month, keyId);
     this.statements.move(-amount, Date.parse(startedAt));
     return amount;
   }

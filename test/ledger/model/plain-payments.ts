@@ -15,7 +15,8 @@ interface PlainReload {
   /** It came to nothing so often. */
   vain: number;
   notBeforeMs: number;
-  isPaused: boolean;
+  /** Why; null where it is not. */
+  paused: string | null;
   /** Why none was begun last, where that was written down and is so still. */
   skipped: string | null;
 }
@@ -33,8 +34,17 @@ export class PlainPayments {
   /** What the last look at auto-reload came to. */
   looked = '';
 
-  get isPaused(): boolean {
-    return this.#reload?.isPaused ?? false;
+  /** What may be charged, and since when; and since when nothing may be, where that was so once. */
+  get method(): { readonly card: string | null; readonly consentedMs: number | null; readonly removedMs: number } {
+    const { card } = this.attempts;
+    return { card, consentedMs: card === null ? null : this.#consentedAtMs, removedMs: this.#removedAtMs };
+  }
+
+  /** Its terms, and how it stands; null where it was never set up. */
+  get auto(): unknown {
+    if (this.#reload === null) return null;
+    const { threshold, target, cap, consentedMs, noes, vain, paused } = this.#reload;
+    return { threshold, target, cap, consentedMs, noes, vain, paused };
   }
 
   /** Null for what is no payment's. */
@@ -63,7 +73,10 @@ export class PlainPayments {
             attempt.no = 'once';
           const isOfTerms = attempt.startedMs >= (this.#reload?.consentedMs ?? Number.POSITIVE_INFINITY);
           if (attempt.kind === 'reload' && isOfTerms)
-            this.#inVain(command.nowMs, false, attempt.no !== null && !this.attempts.isOfOldCard(attempt));
+            this.#inVain(command.nowMs, {
+              ...{ why: 'given_up', isForGood: false },
+              isAnswer: attempt.no !== null && !this.attempts.isOfOldCard(attempt),
+            });
           return 'done';
         });
       case 'SavePaymentMethod': {
@@ -93,8 +106,8 @@ export class PlainPayments {
   }
 
   /** What it bought by itself it does not buy once more. */
-  wentBack({ kind }: PlainAttempt): void {
-    if (kind === 'reload' && this.#reload !== null && this.#reload.consentedMs !== null) this.#reload.isPaused = true;
+  wentBack({ kind }: PlainAttempt, why: string): void {
+    if (kind === 'reload' && this.#reload !== null && this.#reload.consentedMs !== null) this.#reload.paused ??= why;
   }
 
   /** Whether a refund or a dispute has the id. */
@@ -111,10 +124,10 @@ export class PlainPayments {
     attempt.payment = command.paymentId;
     attempt.paidMs = command.nowMs;
     // Whoever had paused it has to go on with it by hand.
-    const wasPaused = this.#reload?.isPaused ?? false;
+    const paused = this.#reload?.paused ?? null;
     const isReload = attempt.kind === 'reload';
     if (isReload) this.#anew();
-    if (this.#reload !== null && isReload) this.#reload.isPaused = wasPaused;
+    if (this.#reload !== null && isReload) this.#reload.paused = paused;
     return 'done';
   }
 
@@ -141,7 +154,7 @@ export class PlainPayments {
         ? 'disabled'
         : isSuspended
           ? 'suspended'
-          : reload.isPaused
+          : reload.paused !== null
             ? 'paused'
             : pending > 0n || isPlanPaying
               ? 'pending'
@@ -179,22 +192,25 @@ export class PlainPayments {
     return isOpen(attempt) ? change(attempt) : 'nothing';
   }
 
-  #fail(attempt: PlainAttempt, { isTerminal, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
-    this.attempts.fail(attempt, isTerminal);
+  #fail(attempt: PlainAttempt, { code: why, isTerminal: isForGood, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
+    this.attempts.fail(attempt, isForGood);
     if (attempt.kind !== 'reload') return 'done';
-    if (!this.attempts.isOfOldCard(attempt)) this.#inVain(nowMs, isTerminal, true);
+    if (!this.attempts.isOfOldCard(attempt)) this.#inVain(nowMs, { why, isForGood, isAnswer: true });
     else if (this.#reload !== null) this.#reload.notBeforeMs = 0;
     return 'done';
   }
 
-  /** @param isAnswer whoever could pay has said no */
-  #inVain(nowMs: number, isForGood: boolean, isAnswer: boolean): void {
+  /** @param of isAnswer: whoever could pay has said no */
+  #inVain(
+    nowMs: number,
+    { why, isForGood, isAnswer }: { readonly why: string; readonly isForGood: boolean; readonly isAnswer: boolean },
+  ): void {
     const reload = this.#reload;
     if (reload === null) return;
     reload.vain += 1;
     if (isAnswer) reload.noes += 1;
     const isLast = isAnswer && (isForGood || reload.noes > 3);
-    if (isLast) reload.isPaused = true;
+    if (isLast) reload.paused ??= why;
     reload.notBeforeMs = isLast ? 0 : nowMs + HOUR_MS * Math.min(4, 2 ** (reload.vain - 1));
   }
 
@@ -202,18 +218,24 @@ export class PlainPayments {
     if (target - threshold < HALF_A_DOLLAR || cap < target - threshold) return 'refused';
     const before = this.#reload;
     const isSame = before?.threshold === threshold && before.target === target && before.cap === cap;
-    if (before !== null && isSame && (before.consentedMs === null) === (consentedAtMs === null) && !before.isPaused)
+    if (
+      before !== null &&
+      isSame &&
+      (before.consentedMs === null) === (consentedAtMs === null) &&
+      before.paused === null
+    )
       return 'nothing';
     const isPaused = consentedAtMs !== null && this.attempts.isSpent(consentedAtMs);
     if (isPaused && (isSame || before === null || before.consentedMs === null)) return 'refused';
-    const anew = { noes: 0, vain: 0, notBeforeMs: 0, isPaused, skipped: null };
+    const paused = isPaused ? (before?.paused ?? 'payment_method_declined') : null;
+    const anew = { noes: 0, vain: 0, notBeforeMs: 0, paused, skipped: null };
     this.#reload = { threshold, target, cap, consentedMs: consentedAtMs, ...anew };
     return 'done';
   }
 
   #anew(): void {
     if (this.#reload !== null)
-      Object.assign(this.#reload, { noes: 0, vain: 0, notBeforeMs: 0, isPaused: false, skipped: null });
+      Object.assign(this.#reload, { noes: 0, vain: 0, notBeforeMs: 0, paused: null, skipped: null });
   }
 }
 

@@ -1,31 +1,66 @@
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import type { Verdict } from './plain-grants.ts';
+import type { PlainLimits } from './plain-limits.ts';
 
 type Of<T extends AccountCommand['type']> = Extract<AccountCommand, { readonly type: T }>;
+
+interface PlainMember {
+  /** As it was first written. */
+  readonly email: string;
+  readonly sinceMs: number;
+  role: string;
+}
 
 interface PlainKey {
   readonly member: string;
   readonly untilMs: number;
-  isOver: boolean;
+  readonly models: readonly string[] | null;
+  secret: string;
+  /** The secret before, and until when it is one. */
+  before: string | null;
+  /** Revoked. */
+  overMs: number | null;
 }
 
 const DAY_MS = 86_400_000;
 const USUAL = [50, 80, 100];
 
-/** Whose an account is, its keys, and what they may spend in a month. */
+/** Whose an account is, and its keys. */
 export class PlainPeople {
-  readonly #members: Record<string, string> = {};
+  readonly #members: Record<string, PlainMember> = {};
   readonly #keys: Record<string, PlainKey> = {};
-  readonly #limits: Record<string, string> = {};
+  readonly #limits: PlainLimits;
   #first = '';
   #isPersonal = false;
 
+  /** @param limits what they may spend */
+  constructor(limits: PlainLimits) {
+    this.#limits = limits;
+  }
+
+  /** By e-mail. */
+  get members(): Record<string, string> {
+    const lines = Object.entries(this.#members).map(([name, { email, role, sinceMs }]) => [
+      name,
+      `${email} ${role} ${sinceMs}`,
+    ]);
+    return Object.fromEntries(lines);
+  }
+
+  /** In the order in which they were issued. */
+  get keys(): string[] {
+    return Object.entries(this.#keys).map(
+      ([id, { member, untilMs, models, secret, before, overMs }]) =>
+        `${id} of ${member} until ${untilMs} for ${models} by ${secret}, ${before}, revoked ${overMs}`,
+    );
+  }
+
   /** False where it is open already. */
-  open(email: string, kind: string): boolean {
+  open(email: string, kind: string, nowMs: number): boolean {
     if (this.#first !== '') return false;
     this.#first = email.toLowerCase();
     this.#isPersonal = kind === 'personal';
-    this.#members[this.#first] = 'owner';
+    this.#members[this.#first] = { email, role: 'owner', sinceMs: nowMs };
     return true;
   }
 
@@ -35,19 +70,21 @@ export class PlainPeople {
         return this.#add(command);
       case 'ChangeMemberRole':
         return this.#change(command.email, command.role);
-      case 'RemoveMember':
-        return this.#change(command.email, null);
+      case 'RemoveMember': {
+        const verdict = this.#change(command.email, null);
+        const isOf = (key: PlainKey): boolean => key.member === command.email.toLowerCase();
+        const keys = verdict === 'done' ? Object.values(this.#keys).filter(isOf) : [];
+        for (const key of keys) key.overMs ??= command.nowMs;
+        return verdict;
+      }
       case 'IssueKey':
         return this.#issue(command);
-      case 'RotateKey': {
-        const key = this.#keys[command.keyId];
-        const isInUse = key !== undefined && !key.isOver && key.untilMs > command.nowMs;
-        return isInUse && command.overlapMs >= 0 && command.overlapMs <= 30 * DAY_MS ? 'done' : 'refused';
-      }
+      case 'RotateKey':
+        return this.#rotate(command);
       case 'RevokeKey': {
         const key = this.#keys[command.keyId];
-        if (key === undefined || key.isOver) return 'refused';
-        key.isOver = true;
+        if (key === undefined || key.overMs !== null) return 'refused';
+        key.overMs = command.nowMs;
         return 'done';
       }
       case 'SetSpendLimit':
@@ -58,25 +95,23 @@ export class PlainPeople {
   }
 
   /** Each limit of these histories says at which percents it is told. */
-  #setLimit({ keyId, member = null, limit, mode = 'hard', thresholdsPercent = [] }: Of<'SetSpendLimit'>): Verdict {
+  #setLimit(command: Of<'SetSpendLimit'>): Verdict {
+    const { keyId, member = null, limit, mode = 'hard', thresholdsPercent: percents = [], nowMs } = command;
+    const name = member?.toLowerCase() ?? null;
     if (keyId !== null && this.#keys[keyId] === undefined) return 'refused';
-    if (member !== null && this.#members[member.toLowerCase()] === undefined) return 'refused';
-    if (limit === null) return this.#limit(keyId ?? member?.toLowerCase() ?? '', 'none');
-    if (new Set(thresholdsPercent).size < thresholdsPercent.length) return 'refused';
-    return this.#limit(keyId ?? member?.toLowerCase() ?? '', `${mode} ${limit} ${thresholdsPercent}`);
+    if (name !== null && this.#members[name] === undefined) return 'refused';
+    if (limit === null) return this.#limits.set(keyId ?? name, null);
+    if (new Set(percents).size < percents.length) return 'refused';
+    const verdict = this.#limits.set(keyId ?? name, { mode, most: limit, percents });
+    if (verdict === 'done') this.#limits.tellOf(keyId ?? name, new Date(nowMs).toISOString().slice(0, 7));
+    return verdict;
   }
 
-  #limit(whose: string, after: string): Verdict {
-    const before = this.#limits[whose] ?? 'none';
-    this.#limits[whose] = after;
-    return before === after ? 'nothing' : 'done';
-  }
-
-  #add({ email, role }: Of<'AddMember'>): Verdict {
+  #add({ email, role, nowMs }: Of<'AddMember'>): Verdict {
     const has = this.#members[email.toLowerCase()];
     if (this.#isPersonal) return 'refused';
-    if (has !== undefined) return has === role ? 'nothing' : 'refused';
-    this.#members[email.toLowerCase()] = role;
+    if (has !== undefined) return has.role === role ? 'nothing' : 'refused';
+    this.#members[email.toLowerCase()] = { email, role, sinceMs: nowMs };
     return 'done';
   }
 
@@ -85,22 +120,32 @@ export class PlainPeople {
     const name = email.toLowerCase();
     const has = this.#members[name];
     if (has === undefined) return 'refused';
-    if (has === role) return 'nothing';
-    if (has === 'owner' && Object.values(this.#members).filter((one) => one === 'owner').length === 1) return 'refused';
-    if (role !== null) this.#members[name] = role;
-    else {
-      delete this.#members[name];
-      for (const key of Object.values(this.#keys)) if (key.member === name) key.isOver = true;
-    }
+    if (has.role === role) return 'nothing';
+    const owners = Object.values(this.#members).filter((one) => one.role === 'owner');
+    if (has.role === 'owner' && owners.length === 1) return 'refused';
+    if (role === null) delete this.#members[name];
+    else has.role = role;
     return 'done';
   }
 
-  #issue({ keyId, expiresAtMs, member, monthlyLimit, nowMs }: Of<'IssueKey'>): Verdict {
+  #issue({ keyId, sha256, last4, expiresAtMs, models, member, monthlyLimit, nowMs }: Of<'IssueKey'>): Verdict {
     const untilMs = expiresAtMs ?? Number.POSITIVE_INFINITY;
     const whose = (member ?? this.#first).toLowerCase();
     if (this.#keys[keyId] !== undefined || untilMs <= nowMs || this.#members[whose] === undefined) return 'refused';
-    this.#keys[keyId] = { member: whose, untilMs, isOver: false };
-    if (monthlyLimit !== null) this.#limit(keyId, `hard ${monthlyLimit} ${USUAL}`);
+    const secret = `${sha256} ${last4}`;
+    this.#keys[keyId] = { member: whose, untilMs, models, secret, before: null, overMs: null };
+    this.#limits.owns(whose, keyId);
+    if (monthlyLimit !== null) this.#limits.set(keyId, { mode: 'hard', most: monthlyLimit, percents: USUAL });
+    return 'done';
+  }
+
+  /** Of several secrets of before the last one works. */
+  #rotate({ keyId, sha256, last4, overlapMs, nowMs }: Of<'RotateKey'>): Verdict {
+    const key = this.#keys[keyId];
+    if (key === undefined || key.overMs !== null || key.untilMs <= nowMs) return 'refused';
+    if (overlapMs < 0 || overlapMs > 30 * DAY_MS) return 'refused';
+    key.before = `${key.secret} until ${nowMs + overlapMs}`;
+    key.secret = `${sha256} ${last4}`;
     return 'done';
   }
 }

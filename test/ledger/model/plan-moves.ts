@@ -6,7 +6,7 @@ import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { BIG, catalogOf, OPEN_SOURCE, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 import { endedBy } from './payment-moves.ts';
 import type { RealAccount } from './real-account.ts';
-import { move, oneOf } from './step.ts';
+import { type Move, move, oneOf } from './step.ts';
 
 const DAY_MS = 86_400_000;
 const catalog = catalogOf(STARTER, TEAM, BIG, OPEN_SOURCE);
@@ -187,6 +187,19 @@ export const planMoves = [
   ),
   move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', ...SAID, nowMs }]),
 ];
+
+/** A plan whose first period is paid, at once: without an allowance, or with one. */
+export const firstPlan = fc.constantFrom(STARTER.id, TEAM.id).map(
+  (plan): Move => ({
+    name: 'have a plan',
+    of: { plan },
+    commands: function* (account) {
+      yield ask(plan, account);
+      const open = openOf(account);
+      if (open !== undefined) yield paymentOf(open, account);
+    },
+  }),
+);
 
 const ofPlans = ({ attempts }: RealAccount): PaymentAttempt[] => attempts.filter(({ period }) => period !== null);
 const openOf = ({ open }: RealAccount): PaymentAttempt | undefined =>
