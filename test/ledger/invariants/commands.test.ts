@@ -6,8 +6,10 @@ import type { AccountEvent } from '../../../contracts/events.ts';
 import { accountStream, leaseId, proxyId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { SYSTEM } from '../../../contracts/permissions.ts';
+import type { AccountState } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
+import { evolve } from '../../../ledger/account/evolve.ts';
 import { executeCommand } from '../../../ledger/account/execute-command.ts';
 import { loadAccount, readAccountEvents } from '../../../ledger/account/load-account.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
@@ -16,7 +18,9 @@ import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import { ACCOUNT, grant, granted, keyIssued, ms, opened } from '../../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { promptPause } from '../../fixtures/ledger/prompt-pauses.ts';
-import { eachEvent, inAnyHistory, sum } from './in-any-history.ts';
+import { wholeHistories } from '../model/histories.ts';
+import type { RealAccount } from '../model/real-account.ts';
+import { eachEvent, inAnyHistory, sum, TURNS, turnsOf } from './in-any-history.ts';
 
 /** Whoever gives one of these gives it an id. What of them is so much, and could be another amount. */
 const WITH_IDS = {
@@ -31,23 +35,54 @@ const WITH_IDS = {
   RecordDispute: 'amount',
 } as const satisfies Partial<Record<AccountCommand['type'], string>>;
 
+/** What looks at how things are, or says how they are to be: several do so at once, and after each start. */
+const BY_LEVEL: ReadonlySet<AccountCommand['type']> = new Set([
+  ...([
+    'ChangePlan',
+    'StartRenewal',
+    'EndPlan',
+    'StartAutoReload',
+    'ConfigureAutoReload',
+    'SavePaymentMethod',
+  ] as const),
+  ...(['RemovePaymentMethod', 'ExpireCredits', 'SetSpendLimit', 'AddMember', 'ChangeMemberRole'] as const),
+]);
+
 const hasId = (command: AccountCommand): command is Extract<AccountCommand, { type: keyof typeof WITH_IDS }> =>
   Object.hasOwn(WITH_IDS, command.type);
+
+/**
+ * Where a grace is over the next look finds something else: what an operator would take is not waited for, and a plan that has ended as it
+ * was asked for may begin anew.
+ */
+const isPastGrace = ({ type: asks }: AccountCommand, decided: readonly AccountEvent[]): boolean =>
+  decided.some(
+    ({ type, data }) =>
+      (type === 'RenewalStarted' && data.provider === 'manual' && data.graceUntil <= data.startedAt) ||
+      (type === 'PlanEnded' && data.reason === 'unpaid' && asks === 'ChangePlan'),
+  );
 
 const isEmpty = (decision: ReturnType<typeof decide>): boolean => 'type' in decision || decision.length === 0;
 
 describe('invariant 8: idempotency', () => {
   // A refusal is no event: it is decided anew, and the same on the same state.
   it('in any history a command that is given again has no effect again, and with another amount is refused', () => {
-    const seen = new Set<string>();
-    inAnyHistory(200, (account) => {
+    const [seen, atOnce, turns] = [new Set<string>(), new Set<string>(), new Set<string>()];
+    const check = (account: RealAccount): void => {
       const { nowMs, open, tried } = account;
+      for (const turn of turnsOf(account)) turns.add(turn);
       for (const { command, before, decision } of tried) {
         if ('type' in decision) {
           expect(decide(command, before)).toEqual(decision);
           continue;
         }
-        if (decision.length === 0 || !hasId(command)) continue;
+        if (decision.length === 0) continue;
+        if (BY_LEVEL.has(command.type)) {
+          const after = decision.reduce<AccountState>(evolve, before);
+          if (!isPastGrace(command, decision)) expect(isEmpty(decide(command, after)), command.type).toBe(true);
+          atOnce.add(command.type);
+        }
+        if (!hasId(command)) continue;
         const now = 'nowMs' in command ? { ...command, nowMs } : command;
         const again =
           now.type === 'ReverseDebit' ? { ...now, debits: account.moneyOf(now.requestId) } : (now as AccountCommand);
@@ -62,8 +97,11 @@ describe('invariant 8: idempotency', () => {
         expect(decide(other, open), command.type).toMatchObject({ type: 'refused' });
         seen.add(command.type);
       }
-    });
+    };
+    inAnyHistory(200, check, wholeHistories);
     expect([...seen, 'RecordPayment'].toSorted()).toEqual(Object.keys(WITH_IDS).toSorted());
+    expect([...atOnce].toSorted()).toEqual([...BY_LEVEL].toSorted());
+    expect([...turns].toSorted()).toEqual(TURNS);
   });
 
   it('commands that come several times at once, and in any order, have the effect of one each', async () => {
@@ -109,8 +147,10 @@ describe('invariant 8: idempotency', () => {
 
 // What a hold may take beyond itself is left out of the debit, as an exception (interface, 5.8).
 it('invariant 9: holds: leases and debts are never more than there is to spend, each lease ends once, and no debit is beyond its hold', () => {
-  let leased = 0;
-  inAnyHistory(200, (account) => {
+  let [leased, beyond] = [0, 0];
+  const turns = new Set<string>();
+  const check = (account: RealAccount): void => {
+    for (const turn of turnsOf(account)) turns.add(turn);
     const holds = new Map<string, bigint | null>();
     const left = new Map<string, bigint>();
     for (const { event, atMs, after } of eachEvent(account)) {
@@ -135,21 +175,29 @@ it('invariant 9: holds: leases and debts are never more than there is to spend, 
         left.set(event.data.leaseId, (left.get(event.data.leaseId) ?? 0n) + event.data.amount);
         leased += 1;
         // What has expired under a lease may still be paid by its requests from before.
-        const { grants, leases, uncovered } = after;
+        const { grants, leases, uncovered, billing } = after;
+        // By the plan that is in force it may owe so much.
+        const overdraft = billing.plan?.overdraft ?? 0n;
         const there = grants.filter(({ effectiveAtMs }) => effectiveAtMs <= atMs);
         const active = Object.values(leases).filter(({ expiresAtMs }) => expiresAtMs > atMs);
         const held = sum(active.map(({ amount }) => amount));
-        expect(held <= sum(there.map(({ remaining }) => remaining)) - uncovered).toBe(true);
+        const credit = sum(there.map(({ remaining }) => remaining)) - uncovered;
+        expect(held <= credit + overdraft).toBe(true);
+        beyond += held > credit ? 1 : 0;
         const isOneForAll = active.every(({ requestsBeforeMs }) => (requestsBeforeMs ?? atMs + 1) > atMs);
         const usable = there.filter(({ expiresAtMs }) => expiresAtMs === null || expiresAtMs > atMs);
-        if (isOneForAll) expect(held <= sum(usable.map(({ remaining }) => remaining)) - uncovered).toBe(true);
+        const spendable = sum(usable.map(({ remaining }) => remaining)) - uncovered;
+        if (isOneForAll) expect(held <= spendable + overdraft).toBe(true);
       }
       expect(
         new Map(Object.values(after.leases).map(({ leaseId: id, amount }) => [id as string, amount as bigint])),
       ).toEqual(left);
     }
-  });
+  };
+  inAnyHistory(200, check, wholeHistories);
   expect(leased).toBeGreaterThan(50);
+  expect(beyond).toBeGreaterThan(0);
+  expect([...turns].toSorted()).toEqual(TURNS);
 });
 
 it('invariant 10: concurrency: of many that ask at once for what a few can have, no more get it, in any interleaving', async () => {

@@ -47,4 +47,14 @@ export function movedBy({ type, data }: AccountEvent): bigint {
   return sign === undefined ? 0n : sign * (data as { readonly amount: bigint }).amount;
 }
 
+/** What has become of an account's plans. */
+export function turnsOf({ events }: Pick<RealAccount, 'events'>): string[] {
+  return events.flatMap(({ type, data }) =>
+    type === 'RenewalStarted' ? [data.kind] : type === 'PlanEnded' ? [`ended, ${data.reason}`] : [],
+  );
+}
+
+/** Of many lives with plans all of these are seen. */
+export const TURNS = ['ended, cancelled', 'ended, unpaid', 'renewal', 'upgrade'] as const;
+
 export const sum = (amounts: Iterable<bigint>): bigint => [...amounts].reduce((all, amount) => all + amount, 0n);

@@ -13,7 +13,7 @@ import { inTurnsThroughout, passing } from '../../fixtures/ledger/turns.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { dump, viewsFile } from '../../projections/example-ledger.ts';
 import { caughtUp, head } from '../../projections/started-projections.ts';
-import { type Commands, fleetHistories, lived } from '../model/histories.ts';
+import { type Commands, lived, wholeHistories } from '../model/histories.ts';
 import { foldedTexts } from './fold-texts.ts';
 import { appendsOf, ledgers, livedTogether } from './several-accounts.ts';
 
@@ -24,7 +24,7 @@ const FOLD_ELSEWHERE = fileURLToPath(new URL('fold-elsewhere.ts', import.meta.ur
 describe('invariant 6: replay', () => {
   it('of any history is the same, byte for byte, in another place, language and time zone', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fleetHistories, { minLength: 20, maxLength: 20 }), async (all: Commands[]) => {
+      fc.asyncProperty(fc.array(wholeHistories, { minLength: 20, maxLength: 20 }), async (all: Commands[]) => {
         const lives = all.map((commands) => recordedLife(lived(commands).life));
         const file = join(temporaryFolder(), 'lives.json');
         writeFileSync(file, JSON.stringify(lives));

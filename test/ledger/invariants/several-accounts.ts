@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import { type AccountId, accountId } from '../../../contracts/ids.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
-import { type Commands, histories, lived } from '../model/histories.ts';
+import { type Commands, lived, wholeHistories } from '../model/histories.ts';
 import type { RealAccount } from '../model/real-account.ts';
 
-/** Random lives of a ledger's first so many accounts. */
+/** Random lives of a ledger's first so many accounts, each with a plan. */
 export const ledgers = (accounts: number): fc.Arbitrary<Commands[]> =>
-  fc.array(histories, { minLength: accounts, maxLength: accounts });
+  fc.array(wholeHistories, { minLength: accounts, maxLength: accounts });
 
 export const livedTogether = (all: readonly Commands[]): Map<AccountId, RealAccount> =>
   new Map(

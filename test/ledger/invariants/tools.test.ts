@@ -6,11 +6,13 @@ import { describe, expect, it } from 'vitest';
 import { accountId, attemptId, grantId, paymentId, requestId } from '../../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { openAttempts } from '../../../ledger/account/payments.ts';
 import { accountBooks } from '../../crash/audit/account-books.ts';
 import { LIFE_PRICES } from '../../crash/audit/life-prices.ts';
 import { beancountBalances, HAS_BEANCOUNT, HAS_HLEDGER, hledgerBalances, sumOf } from '../../fixtures/accountants.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
 import { usageOf } from '../../fixtures/ledger/example-account.ts';
+import { catalogOf, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
@@ -41,7 +43,22 @@ it.each([
   );
 });
 
-/** One life that has everything: a purchase refunded in part, disputes lost and won, each correction, an expiry, a statement. */
+const SOLD = { catalog: catalogOf(STARTER, TEAM), provider: 'stripe' } as const;
+
+/** A plan, and in the middle of its month a dearer one. */
+function withPlans(account: RealAccount, done: (command: AccountCommand) => void): void {
+  for (const plan of [STARTER.id, TEAM.id]) {
+    done({ type: 'ChangePlan', plan, ...SOLD, reason: 'x', by: 'x', nowMs: account.nowMs });
+    const [open] = openAttempts(account.open.billing.payments);
+    if (open === undefined) throw new Error(`${plan} is not to be paid`);
+    const { attemptId: id, provider, price: amount } = open;
+    const paid = { paymentId: paymentId(`pi_${plan}`), amount, paidAtMs: account.nowMs, nowMs: account.nowMs };
+    done({ type: 'RecordPayment', attemptId: id, provider, ...paid });
+    account.nowMs += 12 * 86_400_000;
+  }
+}
+
+/** One life that has everything: plans that are paid, changed and ended, a purchase refunded in part, disputes lost and won, each correction, an expiry, a statement. */
 function withEverything(account: RealAccount): void {
   const done = (command: AccountCommand): void => {
     const { decision } = account.carryOut(command);
@@ -57,6 +74,7 @@ function withEverything(account: RealAccount): void {
     const paid = { paymentId: paymentId(`pi_${name}`), amount: usd(9_000), paidAtMs: nowMs };
     done({ type: 'RecordPayment', ...attempt, ...paid, nowMs });
   }
+  withPlans(account, done);
   const { id, version, hash } = PRICE_CARD;
   const at = new Date(account.nowMs).toISOString();
   const number = account.next() * 16;
@@ -85,6 +103,10 @@ function withEverything(account: RealAccount): void {
   done({ type: 'RevokeGrant', ...revoked, amount: usd(20), ...said() });
   done({ type: 'RestoreGrant', restorationId: 'rs', revocationId: 'rv', amount: usd(10), ...said() });
   account.nowMs += 40 * 86_400_000;
+  done({ type: 'StartRenewal', ...SOLD, nowMs: account.nowMs });
+  const renewal = openAttempts(account.open.billing.payments)[0]?.attemptId ?? attemptId('none');
+  done({ type: 'RecordPaymentFailure', attemptId: renewal, code: 'x', isTerminal: true, nowMs: account.nowMs });
+  done({ type: 'EndPlan', reason: 'x', by: 'x', nowMs: account.nowMs });
   done({ type: 'ExpireCredits', lateMs: 0, nowMs: account.nowMs });
   const trial = { grantId: grantId('trial'), amount: usd(5), expiresAtMs: account.nowMs + 1_000, lateMs: 0 };
   done({ type: 'ReinstateCredits', ...trial, ...said() });
