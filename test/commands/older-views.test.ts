@@ -13,25 +13,17 @@ import { readConfiguration } from '../../proxy/program/configuration/read-config
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
-import { toVersion6 } from '../fixtures/ledger/older-views.ts';
 import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
-import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
 import { PROGRAM } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { doctor } from './doctored.ts';
+import { balanceStatesOf, olderFolder, rebuildViews } from './older-folder.ts';
 
 let whole = '';
 let key = '';
-
-/** A folder that a program has left whose balance view was of version 6. */
 beforeAll(async () => {
-  const gateway = await startTestGateway();
-  await (await postMessage(gateway, { model: 'svc-mock' })).rest();
-  await gateway.gateway.process.settlement.idle();
-  await gateway.stop();
-  whole = gateway.data;
-  key = gateway.key;
-  toVersion6(viewFilesOf(whole).live);
+  ({ data: whole, key } = await olderFolder());
 });
 afterAll(killStarted);
 
@@ -40,19 +32,6 @@ function folder() {
   cpSync(whole, data, { recursive: true });
   return { data, files: viewFilesOf(data) };
 }
-
-async function rebuilt(data: string): Promise<string> {
-  const { exitCode, stdout, stderr } = await runHere('projections', 'rebuild', '--all', '--data', data);
-  if (exitCode !== 0) throw new Error(stderr);
-  return stdout;
-}
-
-const statesOf = async (data: string) => {
-  const { files } = await runHereForJson('projections', 'status', '--data', data);
-  return (files as { views: { name: string; state: string }[] }[]).map(
-    ({ views }) => views.find(({ name }) => name === 'balance')?.state,
-  );
-};
 
 /** As a command does whose reading has begun: until it ends the file cannot give way to another. */
 function readMeanwhile(file: string): { readonly end: () => void } {
@@ -67,8 +46,8 @@ describe('a gateway whose views were written in an earlier version', () => {
     const { data, files } = folder();
     const begin = Promise.withResolvers<void>();
     const logLines: string[] = [];
-    const rebuildViews = () => begin.promise.then(() => rebuilt(data));
-    const gateway = await startTestGateway({ data, logLines, rebuildViews });
+    const onceBegun = () => begin.promise.then(() => rebuildViews(data));
+    const gateway = await startTestGateway({ data, logLines, rebuildViews: onceBegun });
     // From their rows: nothing was folded from the beginning.
     expect(gateway.gateway.process.projections.restoredMarkMs).not.toBe(null);
     const asked = await postMessage(gateway, { model: 'svc-mock', key });
@@ -76,12 +55,12 @@ describe('a gateway whose views were written in an earlier version', () => {
     expect(asked.status).toBe(200);
     await gateway.gateway.process.settlement.idle();
     await gateway.gateway.process.projections.whenWritten();
-    expect(await statesOf(data)).toEqual([
+    expect(await balanceStatesOf(data)).toEqual([
       `serving version 6, ${ACCOUNT_STATE_VERSION} not rebuilt`,
       'kept for rollback',
     ]);
     const lock = lockFolder(files.rebuildFolder);
-    expect(await statesOf(data)).toEqual([
+    expect(await balanceStatesOf(data)).toEqual([
       `serving version 6, rebuilding ${ACCOUNT_STATE_VERSION}`,
       'kept for rollback',
     ]);
@@ -101,7 +80,7 @@ describe('a gateway whose views were written in an earlier version', () => {
     expect(logLines.join()).toContain(
       'rows of accounts compared with the live ones, 0 went on meanwhile: 0 differences',
     );
-    expect(await statesOf(data)).toEqual(['live', 'kept for rollback']);
+    expect(await balanceStatesOf(data)).toEqual(['live', 'kept for rollback']);
     expect(await viewsFound()).toMatchObject({ state: 'ok', says: expect.stringMatching(/the newest$/) });
     expect(readUpcastFrom(files.live).size).toBe(0);
     expect(areOfThisProgram(files.previous)).toBe(false);
@@ -174,7 +153,7 @@ describe('a gateway whose views were written in an earlier version', () => {
       await gateway.stop();
     }
     expect(readUpcastFrom(files.live)).toEqual(new Map([['balance', 6]]));
-    const gateway = await startTestGateway({ data, rebuildViews: () => rebuilt(data) });
+    const gateway = await startTestGateway({ data, rebuildViews: () => rebuildViews(data) });
     await expect.poll(() => readUpcastFrom(files.live).size).toBe(0);
     await gateway.stop();
   });

@@ -1,45 +1,33 @@
-import { cpSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readFoldedThrough } from '../../projections/known-views.ts';
 import { areOfThisProgram } from '../../projections/prepared-views.ts';
-import { viewFilesOf } from '../../projections/view-files.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, type Callable, post } from '../fixtures/gateway/call.ts';
-import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
-import { toVersion6 } from '../fixtures/ledger/older-views.ts';
-import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { canMount } from '../fixtures/ledger/small-disk.ts';
 import { killStarted, startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { PROGRAM } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { type OlderFolder, olderFolder, onSmallDisk } from './older-folder.ts';
 
 const PRELOAD = fileURLToPath(new URL('kill-at-call-preload.ts', import.meta.url));
 const MIB = 1_024 ** 2;
 /** The journal's reserve, its margin, and less than what is looked for beside that before views are made. */
 const FOR_REQUESTS = 13 * MIB;
 
-let whole = '';
-let first: Pick<TestGateway, 'accountId' | 'key'>;
-
-/** A folder that a program has left whose balance view was of version 6. */
+let first: OlderFolder;
 beforeAll(async () => {
-  const gateway = await startTestGateway();
-  expect((await post(gateway, '/v1/messages', asking('svc-mock'))).status).toBe(200);
-  await gateway.gateway.process.settlement.idle();
-  await gateway.stop();
-  whole = gateway.data;
-  first = gateway;
-  toVersion6(viewFilesOf(whole).live);
+  first = await olderFolder();
 });
 afterAll(killStarted);
 
 /** A gateway in a process of its own, which serves from such views for want of room. */
 async function servedFromOlder(environment: Readonly<Record<string, string>> = {}) {
-  const disk = smallDisk(64 * 1_024);
-  const data = dirname(disk.folder);
-  cpSync(whole, data, { recursive: true });
+  const { disk, data, files } = onSmallDisk(first);
   disk.leaveFree(FOR_REQUESTS);
   const log = join(temporaryFolder(), 'stderr');
   const config = join(data, 'gateway.json');
@@ -50,7 +38,6 @@ async function servedFromOlder(environment: Readonly<Record<string, string>> = {
   // Before the disk goes.
   onTestFinished(() => void program.child.kill('SIGKILL'));
   const { url } = await program.firstLine;
-  const files = viewFilesOf(data);
   expect(areOfThisProgram(files.live)).toBe(false);
   return { program, disk, data, files, client: { url, key: first.key }, logged: () => readFileSync(log, 'utf8') };
 }

@@ -1,56 +1,33 @@
-import { cpSync, existsSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNT_STATE_VERSION } from '../../ledger/account/account-state.ts';
 import { readFoldedThrough, readUpcastFrom } from '../../projections/known-views.ts';
 import { areOfThisProgram } from '../../projections/prepared-views.ts';
-import { viewFilesOf } from '../../projections/view-files.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, get, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
-import { toVersion6 } from '../fixtures/ledger/older-views.ts';
-import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
-import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { canMount } from '../fixtures/ledger/small-disk.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
 import { doctor } from './doctored.ts';
+import { balanceStatesOf, type OlderFolder, olderFolder, onSmallDisk, rebuildViews } from './older-folder.ts';
 
-let whole = '';
-let first: Pick<TestGateway, 'accountId' | 'key'>;
-
-/** A folder that a program has left whose balance view was of version 6. */
+let first: OlderFolder;
 beforeAll(async () => {
-  const gateway = await startTestGateway();
-  expect((await post(gateway, '/v1/messages', asking('svc-mock'))).status).toBe(200);
-  await gateway.gateway.process.settlement.idle();
-  await gateway.stop();
-  whole = gateway.data;
-  first = gateway;
-  toVersion6(viewFilesOf(whole).live);
+  first = await olderFolder();
 });
 
 /** For what SQLite puts beside files, and the ledger; less than views take. */
 const SHORT = 160 * 1_024;
 
 function onDisk() {
-  const disk = smallDisk(64 * 1_024);
-  const data = dirname(disk.folder);
-  cpSync(whole, data, { recursive: true });
-  const files = viewFilesOf(data);
+  const { disk, data, files } = onSmallDisk(first);
   const logLines: string[] = [];
-  const rebuildViews = async () => {
-    const { exitCode, stdout, stderr } = await runHere('projections', 'rebuild', '--all', '--data', data);
-    if (exitCode !== 0) throw new Error(stderr);
-    return stdout;
-  };
   const serve = async () => {
-    const gateway = endedLater(await startTestGateway({ data, logLines, rebuildViews }));
+    const gateway = endedLater(await startTestGateway({ data, logLines, rebuildViews: () => rebuildViews(data) }));
     return { ...gateway, key: first.key };
   };
-  const statesOf = async () => {
-    const { files: found } = await runHereForJson('projections', 'status', '--data', data);
-    return (found as { views: { name: string; state: string }[] }[]).map(
-      ({ views }) => views.find(({ name }) => name === 'balance')?.state,
-    );
-  };
+  const statesOf = () => balanceStatesOf(data);
   const views = async () => (await doctor(join(data, 'gateway.json'))).of('views');
   return { disk, data, files, logLines, serve, statesOf, views };
 }
