@@ -1,4 +1,4 @@
-import { groupedCount, groupedUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
+import { counted, groupedCount, groupedUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
 import { monthOfInstant } from '../account/month.ts';
 import type { GrantSource } from '../postings/chart-of-accounts.ts';
@@ -9,15 +9,15 @@ import type { ModelBook } from './model-books.ts';
 import { earnedOf, GRANT_SOURCES, type Movements, soldIn, spentBy } from './movements.ts';
 import { pageFrame } from './page-frame.ts';
 import { paymentsSection } from './payments-section.ts';
-import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
+import { amountCell, countCell, sentenceCell, sumRow, table, textCell, wordCell } from './tables.ts';
 
 /** The month's books as one page of HTML that loads nothing; everything in it that others have named is escaped. */
 export function bookPage(books: Books, madeAt: string): string {
   const title = `Books of ${books.month}`;
   const ledger = books.identity === null ? 'a ledger without an identity' : books.identity.ledgerId;
   const head = html`<p class="dim">Ledger <code>${ledger}</code>, generation ${books.identity?.generation ?? 1}. From ${books.month}-01 00:00 UTC to
-the month’s end, by when each event was written down. Made at ${madeAt} from ${groupedCount(books.events)} events, of which
-${groupedCount(books.eventsOfMonth)} are of this month’s books. All amounts in USD.</p>
+the month’s end, by when each event was written down. Made at ${madeAt} from all of the ledger, ${counted(books.events, 'event')}; of this
+month’s books: ${groupedCount(books.eventsOfMonth)}, without those that move nothing (leases, seals and the like). All amounts in USD.</p>
 ${monthOfInstant(madeAt) > books.month ? html`` : html`<p class="bad">The month is not over: these are its books until now.</p>`}`;
   const sections = [
     ...[tiles, credits, price, paymentsSection, checks, liability, models, accounts, exceptions, reconciliations],
@@ -212,7 +212,7 @@ function accounts({ accounts: all }: Books): Html {
   const sums = (of: readonly AccountOfMonth[]): string[] =>
     (['granted', 'spent', 'expired', 'balance'] as const).map((field) => groupedUsd(sumOf(of, (one) => one[field])));
   return html`<h2>Accounts</h2>
-<p>Of ${groupedCount(all.length)} accounts ${groupedCount(moved.length)} had something move; shown are those that spent the most.</p>
+<p>Of ${counted(all.length, 'account')} ${groupedCount(moved.length)} had something move; shown are those that spent the most.</p>
 ${table(
   ['account', 'e-mail', '#granted', '#spent', '#expired', '#closing balance'],
   [
@@ -234,20 +234,20 @@ function exceptions({ notes, open }: Books): Html {
     notes.leftOut === 0
       ? []
       : [
-          html`<p class="bad">${groupedCount(notes.leftOut)} more are not shown here: the accounts’ streams have them.</p>`,
+          html`<p class="bad">Not shown here: ${groupedCount(notes.leftOut)} more, which the accounts’ streams have.</p>`,
         ];
   const unpriced = [...notes.unpriced.values()];
   return html`<h2>Exceptions and corrections</h2>
-<p>Open at the month’s end: ${groupedCount(open.count)} exceptions about
+<p>Open at the month’s end: ${counted(open.count, 'exception')} about
 ${groupedUsd(open.amountPicoUsd / PICO_PER_MICRO)} USD, which nobody has approved or dropped.</p>
 ${
   notes.all.length === 0
     ? html`<p>None in this month.</p>`
     : table(
-        ['when (UTC)', 'account', 'what', 'request', '#USD', 'why and by whom'],
+        ['when (UTC)', 'account', 'what, and of which request', '#USD', 'why and by whom'],
         notes.all.map(
           ({ at, account, what, requestId, amount, why }) =>
-            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${textCell(account ?? '')}${textCell(what)}<td><code>${requestId ?? ''}</code></td>${amount === null ? textCell('') : amountCell(amount)}${textCell(why ?? '')}</tr>`,
+            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${textCell(account ?? '')}${sentenceCell(what, requestId)}${amount === null ? textCell('') : amountCell(amount)}${textCell(why ?? '')}</tr>`,
         ),
       )
 }
@@ -261,7 +261,7 @@ ${table(
   unpriced.map(({ model, what, requests }) => html`<tr>${textCell(model)}${textCell(what)}${countCell(requests)}</tr>`),
 )}`
 }
-${notes.unpricedLeftOut === 0 ? html`` : html`<p class="bad">${groupedCount(notes.unpricedLeftOut)} more requests, of kinds that are not listed.</p>`}`;
+${notes.unpricedLeftOut === 0 ? html`` : html`<p class="bad">${counted(notes.unpricedLeftOut, 'more request')}, of kinds that are not listed.</p>`}`;
 }
 
 function reconciliations({ reconciled }: Books): Html {
@@ -295,7 +295,7 @@ function seals({ eventsOfMonth, sealedOfMonth, seals: coverage }: Books): Html {
   const covered =
     coverage.sealedThrough === 0
       ? html`<p>This ledger has no seals: nothing but its own events speaks for it.</p>`
-      : html`<p>Of the ${groupedCount(eventsOfMonth)} events of this month’s books ${groupedCount(sealedOfMonth)} are sealed. Seals made in the
+      : html`<p>Sealed of this month’s books: ${groupedCount(sealedOfMonth)} of ${counted(eventsOfMonth, 'event')}. Seals made in the
 month: ${firstSeal === null ? 'none' : `${groupedCount(coverage.seals)}, numbers ${firstSeal} to ${lastSeal}, the last at ${lastSealedAt}, by the keys ${[...keys].join(', ')}`}.</p>`;
   const gap = hasGap ? html`<p class="bad">The seals have a gap: what is behind it counts as unsealed.</p>` : html``;
   return html`<h2>Seals</h2>

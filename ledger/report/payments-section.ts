@@ -2,7 +2,7 @@ import { groupedCount, groupedUsd } from '../../contracts/money.ts';
 import type { Books } from './books.ts';
 import { type Html, html } from './html.ts';
 import { PAYMENT_FIGURES, receivedIn } from './payments-book.ts';
-import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
+import { amountCell, countCell, sentenceCell, sumRow, table, textCell, wordCell } from './tables.ts';
 
 /** What was paid, what went back, and what came to nothing; in sums, and one by one. */
 export function paymentsSection({ payments }: Pick<Books, 'payments'>): Html {
@@ -27,9 +27,9 @@ ${
         ['when (UTC)', 'account', 'what', '#USD', '#of credits', 'by'],
         notes.all.map(
           ({ at, account, what, money, credits, by }) =>
-            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${textCell(account)}${textCell(what)}${amount(money)}${amount(credits)}${textCell(by)}</tr>`,
+            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${textCell(account)}${sentenceCell(what)}${amount(money)}${amount(credits)}${textCell(by)}</tr>`,
         ),
       )
 }
-${notes.leftOut === 0 ? html`` : html`<p class="bad">${groupedCount(notes.leftOut)} more are not shown here: the accounts’ streams have them.</p>`}`;
+${notes.leftOut === 0 ? html`` : html`<p class="bad">Not shown here: ${groupedCount(notes.leftOut)} more, which the accounts’ streams have.</p>`}`;
 }

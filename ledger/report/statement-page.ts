@@ -5,7 +5,7 @@ import { type Html, html } from './html.ts';
 import type { MonthStatement } from './month-statement.ts';
 import { pageFrame } from './page-frame.ts';
 import { CARRIED, FIGURE_WORDS, type StatementOf, statusSentence } from './statement-words.ts';
-import { amountCell, countCell, sumRow, table, textCell, wordCell } from './tables.ts';
+import { amountCell, countCell, sentenceCell, sumRow, table, textCell, wordCell } from './tables.ts';
 
 const MODELS_PLOTTED = 12;
 
@@ -82,8 +82,8 @@ ${
         ['written down (UTC)', '#revision', 'what', '#USD'],
         all.map(
           ({ at, revision, what, amount }) =>
-            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${countCell(revision)}${textCell(what)}${amount === null ? textCell('') : amountCell(amount)}</tr>`,
+            html`<tr>${wordCell(at.slice(0, 19).replace('T', ' '))}${countCell(revision)}${sentenceCell(what)}${amount === null ? textCell('') : amountCell(amount)}</tr>`,
         ),
       )
 }
-${movementsLeftOut === 0 ? html`` : html`<p class="bad">${groupedCount(movementsLeftOut)} more are not shown here: the account’s stream has them.</p>`}`;
+${movementsLeftOut === 0 ? html`` : html`<p class="bad">Not shown here: ${groupedCount(movementsLeftOut)} more, which the account’s stream has.</p>`}`;

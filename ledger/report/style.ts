@@ -21,8 +21,9 @@ th { font-weight: 600; color: var(--dim); border-bottom: 1px solid var(--ink) }
 th, th.n { white-space: normal; vertical-align: bottom }
 .n { text-align: right }
 td:first-child { min-width: 7rem }
-td:nth-child(2):not(.n, .w) { min-width: 5.5rem }
-td:nth-child(n + 3):not(.n, .w) { min-width: 5rem }
+td:nth-child(2):not(.n, .w, .t) { min-width: 5.5rem }
+td:nth-child(n + 3):not(.n, .w, .t) { min-width: 5rem }
+td.t { min-width: 21em }
 .wide + .wide { margin-top: 1rem }
 tr.sum td { font-weight: 600; border-top: 1px solid var(--ink); border-bottom: 1px solid var(--ink) }
 .bad { color: var(--bad); font-weight: 600 }
@@ -46,6 +47,7 @@ svg { display: block; width: 100%; height: auto }
   body { padding: 0; max-width: none; font-size: 9.5pt }
   .wide { overflow-x: visible }
   .w { white-space: normal }
+  td.t { min-width: 8rem }
   h2, h3, h2 + p, h3 + p { break-after: avoid }
   tr, .tile { break-inside: avoid }
   thead { display: table-header-group }

@@ -13,6 +13,10 @@ ${rows}
 
 export const textCell = (text: string): Html => html`<td>${text}</td>`;
 
+/** A sentence: where it is wrapped its words, and ids of our own making, stay whole. @param id below it */
+export const sentenceCell = (text: string, id: string | null = null): Html =>
+  html`<td class="t">${text}${id === null ? html`` : html`<br><code>${id}</code>`}</td>`;
+
 /** Of our own few words, which are not broken. */
 export const wordCell = (text: string): Html => html`<td class="w">${text}</td>`;
 

@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { microUsd } from '../../../contracts/money.ts';
+import { MonthBooks } from '../../../ledger/report/month-books.ts';
 import type { MonthStatement } from '../../../ledger/report/month-statement.ts';
+import { Notes } from '../../../ledger/report/notes.ts';
+import { bookPage } from '../../../ledger/report/page.ts';
+import { SealCoverage } from '../../../ledger/report/seal-coverage.ts';
 import { statementPage } from '../../../ledger/report/statement-page.ts';
 import { noSums } from '../../../ledger/statement/open-months.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
@@ -24,7 +28,7 @@ const STATEMENT: MonthStatement = {
   ...{ carried: 7n, movementsLeftOut: 1_000_000 },
   movements: [
     { at: '2026-11-28T10:00:00.000Z', revision: 123_456_789, what: 'x'.repeat(500), amount: -LARGE },
-    { at: '2026-11-28T10:00:00.000Z', revision: 1, what: 'paid by card, which took two tries', amount: null },
+    { at: '2026-11-28T10:00:00.000Z', revision: 1, what: 'paid by card (purchase_72d061bf54a73e78)', amount: null },
   ],
 };
 const OF = {
@@ -32,11 +36,20 @@ const OF = {
   ...{ madeAt: '2026-11-28T10:00:00.000Z', dueAt: '2026-12-04T00:00:00.000Z' },
 };
 
-/** By how many CSS pixels the page is wider than its window, and which of its elements reach out of those that do not scroll. */
+const notes = new Notes();
+notes.add({
+  ...{ at: '2026-11-28T10:00:00.000Z', account: 'acct_0123456789abcdef', what: 'debit reversed', amount: 696n },
+  ...{ requestId: 'req_01a225a5cd377bffba68259375ba0950', why: 'nothing was answered (grace.hopper@example.com)' },
+});
+
+/**
+ * By how many CSS pixels the page is wider than its window, which of its elements reach out of those that do not scroll, and which
+ * words of sentences are broken, and ids of our own making in them (36 characters at the most, no hyphen).
+ */
 async function overflowAt(
   page: string,
   width: number,
-): Promise<{ readonly by: number; readonly cut: string[]; readonly out: string[] }> {
+): Promise<{ readonly by: number; readonly cut: string[]; readonly out: string[]; readonly broken: string[] }> {
   const look = `const { contentDocument: page, contentWindow: view } = document.querySelector('iframe');
 const scrolls = (one) => one !== null && (view.getComputedStyle(one).overflowX === 'auto' || scrolls(one.parentElement));
 const isCut = (one) => {
@@ -45,7 +58,14 @@ const isCut = (one) => {
 };
 const cut = [...page.querySelectorAll('svg text')].filter(isCut).map((one) => one.textContent);
 const out = [...page.body.querySelectorAll('*')].filter((one) => one.getBoundingClientRect().right > ${width} && !scrolls(one));
-document.title = JSON.stringify({ by: page.documentElement.scrollWidth - ${width}, cut, out: out.map((one) => one.outerHTML.slice(0, 80)) });`;
+const broken = [...page.querySelectorAll('td.t, td.t code')].flatMap((cell) => [...cell.childNodes]).flatMap((node) =>
+  [...(node.data ?? '').matchAll(/[^\\s-]+/g)].filter(({ 0: word, index }) => {
+    const range = page.createRange();
+    range.setStart(node, index);
+    range.setEnd(node, index + word.length);
+    return word.length <= 36 && new Set([...range.getClientRects()].map(({ top }) => top)).size > 1;
+  }).map(([word]) => word));
+document.title = JSON.stringify({ broken, by: page.documentElement.scrollWidth - ${width}, cut, out: out.map((one) => one.outerHTML.slice(0, 80)) });`;
   const framed = page.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
   const file = join(temporaryFolder(), 'framed.html');
   writeFileSync(
@@ -66,15 +86,27 @@ document.title = JSON.stringify({ by: page.documentElement.scrollWidth - ${width
 }
 
 const page = statementPage(STATEMENT, OF);
+const books = bookPage(
+  { ...new MonthBooks('2026-11', new SealCoverage('2026-11')).result(), notes },
+  '2026-12-01T00:00:00.000Z',
+);
 /** A4 without its margins, 184 mm: the rules of print are those of the screen in it. */
 const printed = page.replaceAll('@media print', '@media all').replaceAll('@media screen', '@media print');
 
-describe.runIf(hasChromium)(`a statement in a browser${hasChromium ? '' : ' (there is no chromium)'}`, () => {
+describe.runIf(hasChromium)(`a page in a browser${hasChromium ? '' : ' (there is no chromium)'}`, () => {
   it.each([
-    ['on a phone', page, 360],
-    ['on a tablet', page, 800],
-    ['on A4', printed, 695],
-  ])('is no wider than its window, and what is wider scrolls in its own place: %s', async (_, text, width) => {
-    expect(await overflowAt(text, width)).toEqual({ by: 0, cut: [], out: [] });
-  });
+    ['a statement on a phone', page, 360],
+    ['a statement on a tablet', page, 800],
+    ['a statement on A4', printed, 695],
+    ['books on a phone', books, 360],
+    ['books on a screen', books, 1_000],
+  ])(
+    'is no wider than its window, what is wider scrolls in its own place, and no word is broken: %s',
+    async (_, text, width) => {
+      const { broken, ...room } = await overflowAt(text, width);
+      expect(room).toEqual({ by: 0, cut: [], out: [] });
+      // Paper does not scroll.
+      if (text !== printed) expect(broken).toEqual([]);
+    },
+  );
 });
