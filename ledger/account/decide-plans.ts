@@ -50,7 +50,7 @@ function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount): Accou
   if (open !== undefined && current?.plan !== id)
     return commandRefused(
       'attempt_open',
-      `${open.attemptId} of plan ${open.period?.plan} is open: another plan may be asked for once it is paid, has failed, or was declined (${wayOut(state, open)})`,
+      `${open.attemptId} of plan ${open.period?.plan} is open: another plan may be asked for once it is paid or over, and this ends it: ${wayOut(state, open)}`,
     );
   const period = current?.period ?? null;
   if (current === null || period === null) {

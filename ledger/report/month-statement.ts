@@ -144,7 +144,7 @@ function placeOf(
 
 type Paid = Extract<AccountEvent, { readonly type: 'PaymentSucceeded' }>;
 
-/** A plan is begun by what is paid for it, not by its claim: which is shown with whatever became of it. */
+/** A plan is begun by what is paid for it, not by its claim. */
 class PaidPeriods {
   readonly #claims = new Map<string, EventData<'RenewalStarted'>>();
   #paid: Paid | null = null;
@@ -152,11 +152,6 @@ class PaidPeriods {
   take(event: AccountEvent): void {
     if (event.type === 'RenewalStarted') this.#claims.set(event.data.attemptId, event.data);
     else if (event.type === 'PaymentSucceeded') this.#paid = event;
-  }
-
-  /** What was given up is shown where its begin is. */
-  shows({ type, data }: AccountEvent): boolean {
-    return type !== 'PaymentAbandoned' || this.#claims.has(data.attemptId);
   }
 
   /** For credits, which stand behind it; null for all else. */
@@ -220,7 +215,6 @@ class Contents {
 
   /** As one of those that are shown one by one. */
   note(event: AccountEvent, { revision, at, by }: Written, amount: bigint | null): void {
-    if (!this.plans.shows(event)) return;
     if (this.#movements.length >= this.#movementsMax) this.#leftOut++;
     else {
       const sentence =

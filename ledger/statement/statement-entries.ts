@@ -18,7 +18,7 @@ interface Counts<T extends AccountEvent['type']> {
 }
 /** Moves no balance. */
 const NONE = null;
-/** Neither, and is shown in the month in which it was written down; a payment where its credits are; of an attempt that is given up where its begin is. */
+/** Neither, and is shown in the month in which it was written down; a payment where its credits are. */
 const NOTED = 'noted';
 
 /** Whoever adds a type of event says here which figure it is of, and of which instant, or that it is of none. */
@@ -53,7 +53,7 @@ const STATEMENT_ENTRIES = {
   LeaseNarrowed: NONE,
   PaymentMethodSaved: NONE,
   PaymentMethodRemoved: NONE,
-  PurchaseStarted: NONE,
+  PurchaseStarted: NOTED,
   PaymentSucceeded: NOTED,
   PaymentFailed: NOTED,
   PaymentActionRequired: NONE,
@@ -62,7 +62,7 @@ const STATEMENT_ENTRIES = {
   PaymentDisputed: NOTED,
   DisputeClosed: NOTED,
   AutoReloadConfigured: NONE,
-  AutoReloadStarted: NONE,
+  AutoReloadStarted: NOTED,
   AutoReloadSkipped: NONE,
   AutoReloadPaused: NOTED,
   SpendLimitSet: NONE,

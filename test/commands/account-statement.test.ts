@@ -188,7 +188,7 @@ describe('gateway account statement', () => {
     const cells = ['<td>', escaped, '</td><td class="w">standard</td><td class="w">output</td>'];
     expect(page).toContain(`${cells.join('')}<td class="n">250,000</td><td class="n">0.250000000000</td>`);
     expect(stripVTControlCharacters(await said('2026-11', 'table'))).toMatch(
-      /=HYPERLINK.* standard .* output .* 250,?000 .* 0\.250000(000000)? /,
+      /=HYPERLINK.* standard .* output .* 250,?000 .* 0\.250000(000000)?$/m,
     );
   });
 
@@ -207,6 +207,7 @@ describe('gateway account statement', () => {
     expect(
       movements.map(({ what, amount }: { what: string; amount: string | null }) => [what.split(' (')[0], amount]),
     ).toEqual([
+      ['x began to buy 0.000020 USD of credits for 0.000020 USD at manual', null],
       ['0.000020 USD paid at manual at 2027-03-02 10:00:00', null],
       ['purchased credits granted', '20'],
       ['0.000005 USD of T1 refunded', null],
@@ -234,6 +235,22 @@ describe('gateway account statement', () => {
     expect((await json('2027-02')).movements).toEqual([]);
   });
 
+  it('shows a purchase that was begun, and that nothing was paid for it', async () => {
+    const { run, json: jsonOf, clock } = endedLater(await programInProcess());
+    await run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+    await run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'order_1');
+    await run('payment', 'decline', 'acct_ada', 'order_1', '--reason', 'not wanted');
+    const month = new Date(clock()).toISOString().slice(0, 7);
+    const { movements } = await jsonOf('account', 'statement', 'acct_ada', '--month', month);
+    expect((movements as { what: string; amount: unknown }[]).map(({ what, amount }) => [what, amount])).toEqual([
+      [
+        expect.stringMatching(/ began to buy 20\.000000 USD of credits for 20\.000000 USD at manual \(order_1\)$/),
+        null,
+      ],
+      [expect.stringMatching(/^nothing was paid, ended by .*: not wanted \(order_1\)$/), null],
+    ]);
+  });
+
   it('has every line in CSV and JSON, and in the table and the page as many as those hold, with how many more there are', async () => {
     const log = new MemoryEventLog();
     const recording = { commandId: commandId('019a5b3c-1111-7000-8000-000000000000'), actor: 'operator' };
@@ -253,7 +270,7 @@ describe('gateway account statement', () => {
       const text = await of(format);
       expect(text).toContain('line 5000');
       expect(text).not.toContain('line 5001');
-      expect(text).toContain('3 more are not shown');
+      expect(text).toContain('Not shown here: 3 more');
     }
   });
 

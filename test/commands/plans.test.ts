@@ -36,7 +36,7 @@ it('gateway plan list shows the plans of the catalog in force, and catalog show,
     ],
   });
   expect(await program.run('catalog', 'diff', next)).toMatch(/plan starter.*price.*20\.00/);
-  expect(await program.run('catalog', 'publish', next)).toMatch(/version 2 with 1 models and 2 plans/);
+  expect(await program.run('catalog', 'publish', next)).toMatch(/version 2 with 1 model and 2 plans/);
   expect(await program.run('catalog', 'publish', next)).toMatch(/nothing changes/);
   expect(await program.run('plan', 'list')).toMatch(
     /team.*Team.*200\.000000.*260\.000000.*20\.000000.*14 d.*all.*gateway/,
@@ -65,7 +65,7 @@ it.each([{ now: [] }, { now: ['--now'] }])(
     const plan = ['account', 'plan', 'acct_ada'];
     await program.run(...plan, 'starter');
     await expect(program.run(...plan, 'team')).rejects.toThrow(
-      /^acct_ada: renewal_\S+ of plan starter is open: .* \(gateway account plan acct_ada none\)$/,
+      /^acct_ada: renewal_\S+ of plan starter is open: .*, and this ends it: gateway account plan acct_ada none$/,
     );
     expect(await program.run(...plan, 'none', ...now)).toMatch(
       /starter never began, given up \S+: it was cancelled\nrenewal_\S+: nothing was paid: it is not wanted any more\nwritten at/,
@@ -127,7 +127,7 @@ it('gateway account plan begins a plan with its payment, account show says how i
   expect(statement).toMatch(/a plan's credits granted \(payment_transfer 1\).*: a period of plan starter, .* begins/);
   expect(statement).toMatch(/\(payment_transfer 2\).*: the rest of a period of plan team, .* begins/);
   expect(statement).toMatch(/a period of plan open-source, .* begins, for nothing/);
-  expect(statement).toMatch(/grace ended the plan from .*: fraud 4711 .*plan team ended, as was asked for/s);
+  expect(statement).toMatch(/grace ended the plan from .*: fraud 4711\W.*plan team ended, as was asked for/s);
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
 });
 
@@ -149,7 +149,8 @@ it('a statement has no begin of a plan that was asked for and never had, and say
   await program.run('payment', 'decline', 'acct_ada', 'invoice-1', '--reason', 'typed twice');
   for (const format of ['table', 'json', 'csv', 'html']) {
     const shown = await program.run('account', 'statement', 'acct_ada', '--month', '2026-11', '--format', format);
-    expect(shown).not.toMatch(/begins|typed twice/);
+    expect(shown).not.toMatch(/begins/);
+    expect(shown).toMatch(/ began to buy 5\.000000 USD of credits .* \(invoice-1\).*: typed twice \(invoice-1\)/s);
     expect(shown).toMatch(
       new RegExp(`a period of plan starter, .* is to be paid: 20.000000 USD at manual, .* \\(${first?.attemptId}\\)`),
     );

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
+import { groupedCount, groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
 import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
 import { endOfMonthMs, monthOf } from '../../../ledger/account/month.ts';
 import { csvLine } from '../../../ledger/export/csv-line.ts';
@@ -122,6 +122,8 @@ function textOf(statement: MonthStatement, of: StatementOf, terminal: Terminal):
     ),
     ...(used.length === 0 ? [] : [table(['model', 'lane', 'what', 'count', 'USD'], used, terminal)]),
     ...(moved.length === 0 ? [] : [table(['written down (UTC)', 'what', 'USD'], moved, terminal)]),
-    ...(movementsLeftOut === 0 ? [] : [`${movementsLeftOut} more are not shown: gateway ledger replay has them`]),
+    ...(movementsLeftOut === 0
+      ? []
+      : [`Not shown here: ${groupedCount(movementsLeftOut)} more, which gateway ledger replay has`]),
   ].join('\n\n');
 }

@@ -196,6 +196,8 @@ describe('what was paid on the 30th, and is told on the 1st', () => {
   const movementsOf = async (life: readonly Timed[], month: string) =>
     (await shown(life, month)).movements.map(({ revision, amount: moved }) => [revision, moved]);
   const payment = [
+    // That it was begun.
+    [1, null],
     [2, null],
     [3, 20n],
   ];
