@@ -8,6 +8,8 @@ import { type CommandContext, globalOptions } from './command-context.ts';
 interface Shown {
   /** For machines (`--json`): one JSON value. */
   readonly json: unknown;
+  /** Whether a machine asks, where a command has another word for that, too. */
+  readonly isJson?: boolean;
   /** For people; drawn only where it is shown. */
   readonly text: string | (() => string);
   /** The text is for `writePainted`. */
@@ -15,7 +17,7 @@ interface Shown {
 }
 
 export function show(context: CommandContext, command: Command, shown: Shown): void {
-  if (isJson(command)) context.write(`${JSON.stringify(shown.json, bigintAsText)}\n`);
+  if (shown.isJson ?? isJson(command)) context.write(`${JSON.stringify(shown.json, bigintAsText)}\n`);
   else {
     const text = `${typeof shown.text === 'string' ? shown.text : shown.text()}\n`;
     if (shown.isPainted === true) writePainted(context, text);
@@ -73,7 +75,7 @@ type Cell = string | readonly string[];
 
 /**
  * A long one in blocks, each with its head: drawing one takes the square of its rows. One that is too wide for the terminal is
- * drawn without lines, or as a block a row.
+ * drawn without lines, or as a block a row; where there is no terminal each row is a line, without lines around it.
  */
 export const table = (head: readonly string[], rows: readonly (readonly Cell[])[], terminal: Terminal): string =>
   rows.length === 0
@@ -94,13 +96,15 @@ function* blocksOf<T>(rows: Iterable<T>): Generator<T[]> {
 }
 
 function draw(head: readonly string[], rows: readonly (readonly Cell[])[], { columns }: Terminal): string {
-  const drawn = new Table({ head: [...head], style: { head: [], border: [] } });
   const linesOf = (cell: Cell): string[] => [cell].flat().map(onOneLine);
-  drawn.push(...rows.map((row) => row.map((cell) => linesOf(cell).join('\n'))));
-  const text = drawn.toString();
   const terminal = unpainted({ columns });
-  // Its first line is a line of the table.
-  if (text.indexOf('\n') <= columnsOf(terminal)) return text;
+  if (columns !== undefined) {
+    const drawn = new Table({ head: [...head], style: { head: [], border: [] } });
+    drawn.push(...rows.map((row) => row.map((cell) => linesOf(cell).join('\n'))));
+    const text = drawn.toString();
+    // Its first line is a line of the table.
+    if (text.indexOf('\n') <= columnsOf(terminal)) return text;
+  }
   return fittingTable(
     head.map((name) => ({ head: name, align: 'left' })),
     rows.map((row) => row.map((cell) => linesOf(cell).join(', '))),

@@ -28,20 +28,21 @@ it('the catalog is shown with its prices a use and its betas; names that are not
       'warning: opal-medium: no tool that is known here is billed by the use drawing_requests\n',
   );
   const shown = await program.run('catalog', 'show');
-  expect(shown).toMatch(/│ input USD\/MTok +│ output +│ cache read +│ write 5 min +│ write 1 h +│ lanes /);
-  expect(shown).toMatch(/│ 3\.00 +│ 15\.00 +│ 0\.30 +│ 3\.75 +│ 6\.00 +│ standard +│/);
+  expect(shown).toMatch(/ {2}input USD\/MTok +output +cache read +write 5 min +write 1 h +lanes /);
+  expect(shown).toMatch(
+    / {2}3\.00 +15\.00 +0\.30 +3\.75 +6\.00 +standard, fast \(tokens 2x\) +web_search_requests 0\.01, /,
+  );
   const history = await program.run('catalog', 'history');
   for (const row of [/price\.cacheRead +- +0\.30/, /price\.cacheWrite1h +- +6\.00/, /lanes +- +standard, fast/])
     expect(history).toMatch(row);
   for (const cell of [
-    'fast (tokens 2x)',
     'web_search_requests 0.01',
     'drawing_requests 0.0625',
     'shipped',
     'mine-2026-01-01',
     'context-1m-2025-08-07 (window 1000000, input 6.00, output 22.50)',
   ])
-    expect(shown).toMatch(new RegExp(`│ ${cell.replaceAll(/[().]/g, '\\$&')} +│`));
+    expect(shown).toContain(cell);
 });
 
 it('a beta by which a model costs less is told when it is published, for any client can send it', async () => {

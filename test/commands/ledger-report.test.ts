@@ -68,11 +68,27 @@ it('writes a month as one page that loads nothing and runs nothing, whatever oth
   expect(page).not.toMatch(/<td>[−+] /);
 });
 
-it('answers with the page where no file is named, and with its numbers for machines', async () => {
+it('answers with figures and models for people, with the page where that is asked for, and with all numbers for machines', async () => {
   const program = await bookedLog();
-  const page = await program.run('ledger', 'report', '--month', '2026-12');
-  expect(page.startsWith('<!doctype html>')).toBe(true);
+  const of = (...more: string[]) => program.run('ledger', 'report', '--month', '2026-11', ...more);
+  const table = await of();
+  expect(table).toMatch(/^Books of 2026-11, .*\n\nopening balance .*closing balance +0\.750000 USD\n/s);
+  expect(table).toMatch(/\nthe whole page +--format html, or --out FILE\n\nmodel .* 0\.250000\n$/s);
+  expect(await of('--format', 'table')).toBe(table);
+  for (const asked of [
+    ['--format', 'html'],
+    ['--out', '-'],
+    ['--out', '-', '--format', 'html'],
+  ])
+    expect((await of(...asked)).startsWith('<!doctype html>')).toBe(true);
+  const out = join(temporaryFolder(), 'books.html');
+  for (const format of ['table', 'json'])
+    await expect(of('--out', out, '--format', format)).rejects.toMatchObject({
+      ...{ exitCode: EXIT.usage, message: `--out: of the page alone, and not of --format ${format}` },
+    });
+  expect(existsSync(out)).toBe(false);
   const books = await program.json('ledger', 'report', '--month', '2026-11');
+  expect(JSON.parse(await of('--format', 'json'))).toEqual(books);
   expect(books).toMatchObject({
     opening: '0',
     closing: '750000',
@@ -98,7 +114,7 @@ it('has what providers’ reports have shown, and notes by their time', async ()
   const { notes, reconciled } = await program.json('ledger', 'report', '--month', '2026-11');
   expect(reconciled).toMatchObject([{ provider: 'example', counts: { theirsOnly: 1 }, ours: '0', theirs: '12345678' }]);
   expect(notes).toMatchObject([{ amount: '1000000' }, { amount: '2000000' }]);
-  const page = await program.run('ledger', 'report', '--month', '2026-11');
+  const page = await program.run('ledger', 'report', '--month', '2026-11', '--format', 'html');
   expect(page).toContain('<td class="n">12,345,678</td>');
 });
 
@@ -121,26 +137,26 @@ it('says how far the month’s events are sealed, and that a gap ends what is', 
   });
   const sealed = async (at: Revision, ...seals: ProposedEvent[]): Promise<string> => {
     await program.log.append(SEALS_STREAM, at, seals);
-    return await program.run('ledger', 'report', '--month', '2026-11');
+    return await program.run('ledger', 'report', '--month', '2026-11', '--format', 'html');
   };
-  expect(await program.run('ledger', 'report', '--month', '2026-11')).toContain('This ledger has no seals');
+  expect(await program.run('ledger', 'report', '--month', '2026-11', '--format', 'html')).toContain(
+    'This ledger has no seals',
+  );
   const [key] = encodeEvents([exampleOf('SealKeyIntroduced')], {
     commandId: commandId('019a5b3c-2222-7000-8000-000000000000'),
     ...{ actor: 'sealer', recordedAt: '2026-10-31T10:00:00.000Z' },
   });
   if (key === undefined) throw new Error('nothing was encoded');
   const page = await sealed(NO_STREAM, key, seal(0, 0, 1, '10-31'), seal(1, 1, 3, '11-05'));
-  expect(page).toContain('Of the 4 events of this month’s books 3 are sealed');
+  expect(page).toContain('Sealed of this month’s books: 3 of 4 events');
   expect(page).toContain('1, numbers 1 to 1, the last at 2026-11-05T10:00:00.000Z, by the keys 0000000000000001');
   expect(page).not.toContain('have a gap');
   program.clock = () => Date.parse('2026-11-30T23:00:00.000Z');
   await program.run('credits', 'grant', 'acme', '--usd', '2');
   // Its ordinal is 4: the seals between are not counted.
-  expect(await sealed(revision(2), seal(2, 3, 5, '11-30'))).toContain(
-    'Of the 5 events of this month’s books 5 are sealed',
-  );
+  expect(await sealed(revision(2), seal(2, 3, 5, '11-30'))).toContain('Sealed of this month’s books: 5 of 5 events');
   const broken = await sealed(revision(3), seal(3, 9, 12, '11-30'));
-  expect(broken).toContain('books 5 are sealed');
+  expect(broken).toContain('books: 5 of 5 events');
   expect(broken).toContain('The seals have a gap');
 });
 

@@ -51,7 +51,7 @@ it("gateway limit set sets a member's limit, hard or soft, with thresholds, whic
   const shown = await run('account', 'show', ORG);
   const rows = shown.split('\n').map((line) =>
     line
-      .split('│')
+      .split(/ {2,}/)
       .map((cell) => cell.trim())
       .filter((cell) => cell !== ''),
   );

@@ -106,10 +106,9 @@ it('account list says which accounts are suspended, and which are set aside', as
   const rows = async () => (await program.json('account', 'list')) as never as object[];
   expect(await rows()).toMatchObject([{ accountId: ORG, isSuspended: false, setAside: null }]);
   await program.run('account', 'suspend', ORG, '--reason', 'card disputed');
-  expect(await program.run('account', 'list')).toMatch(/│ suspended +│/);
+  expect(await program.run('account', 'list')).toMatch(/ {2}suspended {2}/);
   await program.run('projections', 'park', ORG, '--reason', 'looks wrong');
-  const shown = await program.run('account', 'list');
-  for (const state of ['suspended', 'set aside (parked)']) expect(shown).toContain(`│ ${state} `);
+  expect(await program.run('account', 'list')).toContain('  suspended, set aside (parked)  ');
   expect(await rows()).toMatchObject([{ isSuspended: true, setAside: { cause: 'parked', why: 'looks wrong' } }]);
   await program.run('account', 'reinstate', ORG, '--reason', 'paid');
   expect(await rows()).toMatchObject([{ isSuspended: false }]);

@@ -51,6 +51,7 @@ describe('at a terminal of 80 columns', () => {
     ['ledger', 'keys'],
     ['projections', 'status'],
   ])('gateway %s %s keeps to them, and cuts nothing off', async (...command) => {
+    Object.assign(program.context, { columns: 1_000 });
     const wide = await program.run(...command);
     Object.assign(program.context, { columns: COLUMNS });
     const narrow = await program.run(...command);

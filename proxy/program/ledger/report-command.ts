@@ -1,40 +1,51 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { UnreadableEventError } from '../../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { SEALS_STREAM } from '../../../contracts/ids.ts';
-import { groupedUsd } from '../../../contracts/money.ts';
+import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
+import { monthOfInstant } from '../../../ledger/account/month.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import type { Books } from '../../../ledger/report/books.ts';
 import { correctedBy, soldIn, spentBy } from '../../../ledger/report/movements.ts';
 import { receivedIn } from '../../../ledger/report/payments-book.ts';
 import { monthArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
-import { facts, show, writeData } from '../show.ts';
+import { facts, show, type Terminal, table, wrapped, writeData } from '../show.ts';
 import { logWithProgress, warnOfHidden } from './log-with-progress.ts';
 import { outInWords } from './out-in-words.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
 
+const FORMATS = ['table', 'json', 'html'] as const;
+
 interface ReportOptions {
   readonly month: string;
+  readonly format?: (typeof FORMATS)[number];
   readonly out?: string;
   readonly offline?: string;
 }
 
-/** `gateway ledger report`: the books of a month, as a page for people or as numbers. */
+/** `gateway ledger report`: the books of a month, as a page or in figures. */
 export function addReportCommand(ledger: Command, context: CommandContext): void {
   ledger
     .command('report')
     .description(
-      "the books of a month as one HTML page that loads nothing and prints on A4: credits sold, spent, expired and outstanding, revenue by model, exceptions; to a file, or to the terminal's pipe",
+      'the books of a month: credits sold, spent and expired, revenue by model; with --out, or --format html, also what is outstanding, accounts, payments, exceptions and checks, as one HTML page that loads nothing and prints on A4',
     )
     .requiredOption('--month <YYYY-MM>', 'a calendar month (UTC), by when its events were written down', monthArgument)
-    .option('--out <file>', 'a new file for the page, for its owner alone; - is the answer itself', pathArgument, '-')
+    .addOption(
+      new Option('--format <format>', 'which form; html where there is --out, table otherwise').choices(FORMATS),
+    )
+    .option('--out <file>', 'a new file for the page, for its owner alone; - is the answer itself', pathArgument)
     .addOption(offlineOption())
     .addHelpText(
       'after',
       '\nExamples:\n  gateway ledger report --month 2027-01 --out books.html\n  gateway ledger report --month 2027-01 --json | jq .closing',
     )
-    .action(async ({ month, out = '-', offline }: ReportOptions, command: Command) => {
+    .action(async ({ month, format: asked, out: named, offline }: ReportOptions, command: Command) => {
+      const format = asked ?? (named === undefined ? 'table' : 'html');
+      if (named !== undefined && format !== 'html')
+        throw new CommandError(`--out: of the page alone, and not of --format ${format}`, EXIT.usage);
+      const out = named === '-' ? undefined : named;
       const make = (): Promise<Made> =>
         withLedger(offline, { context, command }, async (log) => {
           await warnOfHidden(log, context);
@@ -43,9 +54,10 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
           if (!(error instanceof UnbookableError || error instanceof UnreadableEventError)) throw error;
           throw new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.faults);
         });
-      const { books, page } = await (out === '-' ? make() : written(out, make));
-      if (out === '-' && globalOptions(command).json !== true) writeData(context, page);
-      else show(context, command, { json: jsonOf(books), text: () => textOf(books, out) });
+      const { books, page, madeAt } = await (out === undefined ? make() : written(out, make));
+      const isJson = globalOptions(command).json === true || format === 'json';
+      if (format === 'html' && out === undefined && !isJson) writeData(context, page);
+      else show(context, command, { json: jsonOf(books), isJson, text: () => textOf(books, { madeAt, out, context }) });
       context.whenUnread?.(null);
       const differing = books.checks.filter(({ one, other }) => one !== other);
       if (differing.length > 0)
@@ -59,6 +71,7 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
 interface Made {
   readonly books: Books;
   readonly page: string;
+  readonly madeAt: string;
 }
 
 /** What makes the page is loaded where one is made, and by no other command. */
@@ -71,7 +84,8 @@ async function makeBooks(log: ReadableLog, month: string, nowMs: number): Promis
   const reading = new MonthBooks(month, seals);
   for await (const recorded of log.readAll()) reading.take(recorded);
   const books = reading.result();
-  return { books, page: bookPage(books, new Date(nowMs).toISOString()) };
+  const madeAt = new Date(nowMs).toISOString();
+  return { books, page: bookPage(books, madeAt), madeAt };
 }
 
 async function written(out: string, make: () => Promise<Made>): Promise<Made> {
@@ -102,21 +116,42 @@ const jsonOf = ({ notes, payments, seals, ...books }: Books): unknown => ({
   unpricedLeftOut: notes.unpricedLeftOut,
 });
 
-/** Lines of which those between the balances add up to the second. */
-function textOf({ opening, closing, moved, models, payments }: Books, out: string): string {
+interface ShownBooks extends Pick<Made, 'madeAt'> {
+  /** The page's file; undefined where there is none. */
+  readonly out: string | undefined;
+  readonly context: Terminal;
+}
+
+/** Lines of which those between the balances add up to the second; and what each model has earned. */
+function textOf(books: Books, { madeAt, out, context }: ShownBooks): string {
+  const { month, opening, closing, moved, models, payments } = books;
   const { trial, promotion, adjustment } = moved.granted;
   const given = trial.amount + promotion.amount + adjustment.amount;
-  return facts([
-    ['opening balance', `${groupedUsd(opening)} USD`],
-    ['sold', `${groupedUsd(soldIn(moved))} USD`],
-    ['given', `${groupedUsd(given)} USD`],
-    ['reinstated', `${groupedUsd(moved.reinstated)} USD`],
-    ['spent', `${groupedUsd(-spentBy(moved))} USD`],
-    ['expired', `${groupedUsd(-moved.expired)} USD`],
-    ['corrected', `${groupedUsd(correctedBy(moved))} USD`],
-    ['closing balance', `${groupedUsd(closing)} USD`],
-    ['payments', `${groupedUsd(receivedIn(payments))} USD received`],
-    ['models', String(models.length)],
-    ['written to', out],
+  const isOver = monthOfInstant(madeAt) > month;
+  const figures = facts(
+    [
+      ['opening balance', `${groupedUsd(opening)} USD`],
+      ['sold', `${groupedUsd(soldIn(moved))} USD`],
+      ['given', `${groupedUsd(given)} USD`],
+      ['reinstated', `${groupedUsd(moved.reinstated)} USD`],
+      ['spent', `${groupedUsd(-spentBy(moved))} USD`],
+      ['expired', `${groupedUsd(-moved.expired)} USD`],
+      ['corrected', `${groupedUsd(correctedBy(moved))} USD`],
+      ['closing balance', `${groupedUsd(closing)} USD`],
+      ['payments', `${groupedUsd(receivedIn(payments))} USD received`],
+      ['the whole page', out ?? '--format html, or --out FILE'],
+    ],
+    context,
+  );
+  const rows = models.map(({ model, lane, requests, spent, earned }) => [
+    ...[model, lane, groupedCount(requests), groupedUsd(spent), groupedUsd(earned)],
   ]);
+  return [
+    wrapped(
+      `Books of ${month}, by when each event was written down (UTC)${isOver ? '' : '; the month is not over: until now'}`,
+      context,
+    ),
+    figures,
+    ...(rows.length === 0 ? [] : [table(['model', 'lane', 'requests', 'spent (USD)', 'earned (USD)'], rows, context)]),
+  ].join('\n\n');
 }
