@@ -5,8 +5,9 @@ import { nearName } from './near-name.ts';
 const ANY = '*';
 
 /**
- * The setting that was meant by one that there is not: one of that name in another place, the nearest to where it stands; else one
- * there whose name is nearly that. As its path ("listen.port"); null where there is none.
+ * The setting that was meant by one that there is not: those there whose names say more (a secret's `…Env` and `…File`); else one of
+ * that name in another place, the nearest to where it stands; else one there whose name is nearly that. As its path ("listen.port",
+ * or "a.keyEnv or a.keyFile"); null where there is none.
  */
 export function nearSetting(schema: z.ZodType, place: readonly string[], name: string): string | null {
   const paths = settingsIn(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }), []);
@@ -18,10 +19,10 @@ export function nearSetting(schema: z.ZodType, place: readonly string[], name: s
   const beside = nearest.filter((path) => path.length === place.length + 1 && shared(path) === place.length);
   // Of another kind of the same section.
   if (beside.some((path) => path.at(-1) === name)) return null;
-  const slip = nearName(
-    name,
-    beside.flatMap((path) => path.at(-1) ?? []),
-  );
+  const names = beside.flatMap((path) => path.at(-1) ?? []);
+  const fuller = names.filter((one) => one.startsWith(name) && /^[A-Z]/.test(one.slice(name.length)));
+  if (fuller.length > 0) return [...new Set(fuller)].map((one) => [...place, one].join('.')).join(' or ');
+  const slip = nearName(name, names);
   const found = nearest.find((path) => path.at(-1) === name) ?? beside.find((path) => path.at(-1) === slip);
   return (
     found?.map((part, at) => (part === ANY ? (isPart(part, place[at]) ? place[at] : 'NAME') : part)).join('.') ?? null

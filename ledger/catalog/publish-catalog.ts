@@ -7,13 +7,20 @@ import {
   catalogModelField,
 } from '../../contracts/catalog.ts';
 import { encodeEvents, type Recording } from '../../contracts/event-codec.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
+import type { EventLog, ReadableLog } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
 import { CATALOG_STREAM } from '../../contracts/ids.ts';
 import { type CatalogPlan, catalogPlanField, type FilePlan } from '../../contracts/plan.ts';
 import { areSameUses, FAST_MULTIPLIER, type RateCard, type Rates, rateCard } from '../../contracts/rate-card.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
-import { type CatalogState, cardsOf, loadCatalog } from './catalog-state.ts';
+import {
+  type CatalogState,
+  cardsOf,
+  EMPTY_CATALOG,
+  evolveCatalog,
+  loadCatalog,
+  readPublications,
+} from './catalog-state.ts';
 
 type PublishResult =
   | {
@@ -35,6 +42,18 @@ export async function publishCatalog(log: EventLog, file: CatalogFile, recording
   if (result.type === 'conflict') return { type: 'conflict' };
   const newCards = catalog.models.flatMap(cardsOf).filter((card) => !state.cards.has(card.hash));
   return { type: 'published', catalog, newCards };
+}
+
+/** As which version, the newest of them, a file was in force; null where it never was. */
+export async function publishedAs(log: Pick<ReadableLog, 'readStream'>, file: CatalogFile): Promise<number | null> {
+  let state = EMPTY_CATALOG;
+  let version: number | null = null;
+  for await (const { data, revision } of readPublications(log)) {
+    state = evolveCatalog(state, data, revision);
+    // Of its time: a card that came later has another version.
+    if (decideCatalog(state, file, '') === null) version = state.version;
+  }
+  return version;
 }
 
 /** The next version of the catalog; null where the file changes nothing. A model whose prices change gets a new card. */

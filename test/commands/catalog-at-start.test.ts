@@ -66,14 +66,14 @@ describe('a configured catalog that cannot be used', () => {
 
 /** What starts say, one after another, of one ledger. */
 async function starts() {
-  const { log, context, close } = await programInProcess();
+  const { log, context, run, close } = await programInProcess();
   onTestFinished(close);
   const start = (config: string | null) => {
     const configuration = readConfiguration({ file: config, environment: {}, callsProviders: true });
     const startedWith = { config, data: undefined };
     return catalogAtStart(context, log, { configured: readConfiguredCatalog(configuration), startedWith });
   };
-  return { log, start };
+  return { log, run, start };
 }
 
 describe('a start', () => {
@@ -87,6 +87,22 @@ describe('a start', () => {
     const message = `catalog version 1 of the ledger is in force; ${catalog} differs from it; to publish it: ${publish}`;
     expect(await start(config)).toEqual({ version: 1, file: catalog, publish, message });
     expect((await loadCatalog(log)).version).toBe(1);
+  });
+
+  it('says of a file that is older than what is in force that it is, and advises nobody to publish it', async () => {
+    const { run, start } = await starts();
+    const { config, catalog } = scene('catalog.json');
+    const write = (input: string): void => writeFileSync(catalog, JSON.stringify(catalogOf(input)));
+    for (const input of ['3.00', '4.00', '3.00', '4.00']) {
+      write(input);
+      await run('catalog', 'publish', catalog);
+    }
+    write('3.00');
+    const publish = `gateway catalog publish ${catalog} --config ${config}`;
+    const message = `catalog version 4 of the ledger is in force; ${catalog} is older, as version 3 was: bring the file up to date; to go back to what it says: ${publish}`;
+    expect(await start(config)).toEqual({ version: 4, file: catalog, publish, message });
+    write('4.00');
+    expect(await start(config)).toBe(null);
   });
 
   it.each(UNUSABLE)(
@@ -147,7 +163,7 @@ it('a gateway whose configuration names no catalog sells nothing until one is pu
   const { message, ...field } = catalog;
   await expect.poll(logged).toContainEqual(expect.objectContaining({ level: 40, catalog: field, msg: message }));
   const configuration = readConfiguration({ file: config, environment: {}, callsProviders: false });
-  const words = { begun: null, demo: null, catalog: catalog };
+  const words = { begun: null, demo: null, catalog, startedWith: { config, data: undefined } };
   expect(banner(ready.url, configuration, words)).toContain(`\ndata: ${data}\n${catalog.message}\n`);
   const get = async (path: string) => (await fetch(`${ready.url}${path}`)).json();
   expect(await get('/pricing')).toMatchObject({ models: [] });

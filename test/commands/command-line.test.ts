@@ -52,6 +52,19 @@ describe('without a running gateway', () => {
     expect(await atShell('account', 'show', 'acct_ada')).toEqual({ ...shown, stderr: '' });
   });
 
+  it.each([
+    [
+      '0',
+      /^opened acct_t0 \(personal, t@example\.com\) without trial credits: until some are there, free models alone/,
+    ],
+    ['2', /^opened acct_t2 \(personal, t@example\.com\) with 2\.000000 USD of trial credits for 30 days\n/],
+  ])('opens an account with %s USD of trial credits, and says what that is', async (usd, says) => {
+    const id = `acct_t${usd}`;
+    const opening = ['account', 'open', '--email', 't@example.com', '--id', id, '--trial-usd', usd];
+    expect((await run(...opening)).stdout).toMatch(says);
+    expect((await json('account', 'show', id)).grants).toHaveLength(usd === '0' ? 0 : 1);
+  });
+
   it('gives back what a wrong clock has destroyed, by an event of its own, and no more than that', async () => {
     await json('account', 'open', '--email', 'eve@example.com', '--id', 'acct_eve', '--trial-usd', '5');
     const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });

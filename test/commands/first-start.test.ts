@@ -161,12 +161,22 @@ describe('the demo account', () => {
     // The process that had it may have ended before anybody saw it.
     const second = await open();
     expect(second).toEqual({ accountId: 'acct_demo', key: null });
-    expect(banner('http://there', configuration, { begun: null, demo: second, catalog: null })).toMatch(
+    const words = { begun: null, demo: second, catalog: null, startedWith: { config: null, data: undefined } };
+    expect(banner('http://there', configuration, words)).toMatch(
       /\nNothing has been asked yet with the key of the demo account.* for another:\n\n {2}npm run gateway -- key issue acct_demo\n/,
     );
-    expect(
-      JSON.parse(readyLine('http://there', configuration, { begun: null, demo: second, catalog: null })),
-    ).toMatchObject(second ?? {});
+    // Where the folder was said commands have to be told it, too.
+    for (const demo of [first, second]) {
+      const said = banner('http://there', configuration, {
+        ...words,
+        demo,
+        startedWith: { config: null, data: '/a b' },
+      });
+      const commands = said.match(/^ {2}npm run gateway .*$/gm) ?? [];
+      expect(commands).toHaveLength(demo === first ? 2 : 1);
+      expect(commands.filter((command) => !command.endsWith(" acct_demo --data '/a b'"))).toEqual([]);
+    }
+    expect(JSON.parse(readyLine('http://there', configuration, words))).toMatchObject(second ?? {});
     expect(await ask(first?.key)).toBe(200);
     await gateway.process.settlement.idle();
     expect(await open()).toBeNull();

@@ -45,7 +45,8 @@ describe('a fault', () => {
   });
 
   test('of a setting that there is not names the nearest of that name, or one beside it that is nearly called so', () => {
-    const listed = z.strictObject({ name: z.string().optional(), price: z.string().optional() });
+    const word = z.string().optional();
+    const listed = z.strictObject({ name: word, price: word, keyEnv: word, keyFile: word, keynote: word });
     const schema = z.strictObject({
       deep: z.strictObject({ port: z.int() }).optional(),
       far: z.strictObject({ deep: z.strictObject({ port: z.int(), host: z.string() }).optional() }).optional(),
@@ -68,6 +69,9 @@ describe('a fault', () => {
     expect(near({ far: { port: 1 } })).toEqual(['far: has no setting named "port" (is far.deep.port meant?)']);
     expect(near({ by: { x: { nmae: '' } } })).toEqual(['by.x: has no setting named "nmae" (is by.x.name meant?)']);
     expect(near({ all: [{ pric: '' }] })).toEqual(['all.0: has no setting named "pric" (is all.0.price meant?)']);
+    expect(near({ by: { x: { key: 'k' } } })).toEqual([
+      'by.x: has no setting named "key" (is by.x.keyEnv or by.x.keyFile meant?)',
+    ]);
     expect(near({ price: '' })).toEqual(['has no setting named "price" (is by.NAME.price meant?)']);
     for (const none of [{ nothing: 1 }, { kind: { kind: 'a', user: 'x' } }])
       expect(near(none)).toEqual([expect.stringMatching(/has no setting named "\w+"$/)]);

@@ -58,12 +58,16 @@ interface OpenOptions {
 export function addAccountCommands(account: Command, context: CommandContext): void {
   account
     .command('open')
-    .description('open an account with trial credits, valid for 30 days')
+    .description('open an account, with trial credits that are valid for 30 days')
     .requiredOption('--email <address>', "the owner's e-mail", emailArgument)
     .addOption(new Option('--kind <kind>', 'what it is').choices(['personal', 'organization']).default('personal'))
     .option('--id <account>', 'an id of your own; made up otherwise', accountArgument)
     .option('--product <name>', "which product it is of; the configuration's otherwise", productArgument)
-    .option('--trial-usd <amount>', "trial credits in USD instead of the configuration's; 0 for none", usdArgument)
+    .option(
+      '--trial-usd <amount>',
+      "trial credits in USD instead of the configuration's; 0: it has no credits until some are bought or granted",
+      usdArgument,
+    )
     .addHelpText(
       'after',
       '\nExamples:\n  gateway account open --email ada@example.com\n  gateway account open --email ops@example.com --kind organization --id acct_example',
@@ -122,10 +126,15 @@ async function openAccount(options: OpenOptions, command: Command, context: Comm
     });
     showWritten(context, command, recordedAt, {
       json: { accountId: opened, kind, email, product, trialMicroUsd: trial },
-      text: `opened ${opened} (${kind}, ${email}) with ${groupedUsd(trial)} USD of trial credits for 30 days\n\nnext: gateway key issue ${opened}`,
+      text: `opened ${opened} (${kind}, ${email}) ${trialInWords(opened, trial)}\n\nnext: gateway key issue ${opened}`,
     });
   });
 }
+
+const trialInWords = (id: AccountId, trial: MicroUsd): string =>
+  trial === 0n
+    ? `without trial credits: until some are there, free models alone answer (gateway credits purchase ${id} --usd 20, or credits grant)`
+    : `with ${groupedUsd(trial)} USD of trial credits for 30 days`;
 
 async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
   await withReadLog(context, command, async (log, { data, expiry: { lateMs } }) => {

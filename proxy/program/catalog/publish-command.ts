@@ -6,9 +6,13 @@ export interface StartedWith {
   readonly data: string | undefined;
 }
 
-/** What publishes a catalog file into the ledger of a gateway that was started so, wherever it is typed, as a shell takes it. */
-export function publishCommand(file: string, { config, data }: StartedWith): string {
-  const words = ['gateway', 'catalog', 'publish', file];
+/** What publishes a catalog file into the ledger of a gateway that was started so. */
+export const publishCommand = (file: string, startedWith: StartedWith): string =>
+  commandFor(startedWith, 'gateway', 'catalog', 'publish', file);
+
+/** A command for the ledger of a gateway that was started so, wherever it is typed, as a shell takes it. */
+export function commandFor({ config, data }: StartedWith, ...command: readonly string[]): string {
+  const words = [...command];
   if (config !== null) words.push('--config', resolve(config));
   if (data !== undefined) words.push('--data', resolve(data));
   return words.map(asShellWord).join(' ');

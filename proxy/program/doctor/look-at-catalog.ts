@@ -1,5 +1,6 @@
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
+import { counted } from '../../../contracts/money.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { knownProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { callableModels } from '../../admission/model-lifecycle.ts';
@@ -21,7 +22,7 @@ export async function lookAtCatalog(log: EventLog, { context, command, configura
   if (configured.type === 'unusable' && state.version === 0) return fault(configured.error.message);
   if (state.version === 0 && configured.type !== 'none') return ok('none is in force: the next start publishes one');
   const startedWith = { config: configurationFile(context, command), data: globalOptions(command).data };
-  const notice = catalogNotice(state, { configured, startedWith });
+  const notice = await catalogNotice(log, state, { configured, startedWith });
   if (notice !== null && state.version === 0) return warn(notice.message);
   const { names } = knownProviders(configuration);
   const without = callableModels(state, context.clock()).filter(
@@ -30,5 +31,5 @@ export async function lookAtCatalog(log: EventLog, { context, command, configura
   const unserved = describeUnserved(state, without);
   if (unserved !== null) return fault(unserved, 'mend `providers`, or publish a catalog without them');
   if (notice !== null) return warn(notice.message);
-  return ok(`version ${state.version} with ${state.models.size} models is in force, each has a provider`);
+  return ok(`version ${state.version} with ${counted(state.models.size, 'model')} is in force, each has a provider`);
 }

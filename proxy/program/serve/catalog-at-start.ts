@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import type { CatalogFile } from '../../../contracts/catalog.ts';
 import { type Configuration, ConfigurationError } from '../../../contracts/configuration.ts';
-import type { EventLog } from '../../../contracts/event-log.ts';
+import type { EventLog, ReadableLog } from '../../../contracts/event-log.ts';
+import { counted } from '../../../contracts/money.ts';
 import { type CatalogState, loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { configuredProviders } from '../../../ledger/catalog/gateway-providers.ts';
-import { decideCatalog, publishCatalog } from '../../../ledger/catalog/publish-catalog.ts';
+import { decideCatalog, publishCatalog, publishedAs } from '../../../ledger/catalog/publish-catalog.ts';
 import { readCatalogFile } from '../../../ledger/catalog/read-catalog-file.ts';
 import { publishCommand, type StartedWith } from '../catalog/publish-command.ts';
 import { type CommandContext, recordingOf } from '../command-context.ts';
@@ -67,12 +68,12 @@ export async function catalogAtStart(
       if (state.version === 0) await publishCatalog(log, configured.content, recordingOf(context));
       return null;
     case 'none':
-      return catalogNotice(state, start);
+      return catalogNotice(log, state, start);
     case 'unusable':
       if (state.version === 0) throw configured.error;
-      return catalogNotice(state, start);
+      return catalogNotice(log, state, start);
     case 'read': {
-      if (state.version > 0) return catalogNotice(state, start);
+      if (state.version > 0) return catalogNotice(log, state, start);
       const { type } = await publishCatalog(log, configured.content, recordingOf(context));
       // Another proxy of the fleet was first, perhaps with another file.
       return type === 'conflict' ? catalogAtStart(context, log, start) : null;
@@ -81,7 +82,11 @@ export async function catalogAtStart(
 }
 
 /** How the catalog in force is not the one that is configured; null where it is. Publishes nothing. */
-export function catalogNotice(state: CatalogState, { configured, startedWith }: CatalogStart): CatalogNotice | null {
+export async function catalogNotice(
+  log: Pick<ReadableLog, 'readStream'>,
+  state: CatalogState,
+  { configured, startedWith }: CatalogStart,
+): Promise<CatalogNotice | null> {
   switch (configured.type) {
     case 'example':
       return null;
@@ -94,7 +99,13 @@ export function catalogNotice(state: CatalogState, { configured, startedWith }: 
     case 'read': {
       const { file, content } = configured;
       if (decideCatalog(state, content, '') === null) return null;
-      return differing(state, file, startedWith, 'differs from it; to publish it');
+      const older = await publishedAs(log, content);
+      // Whoever follows an advice to publish it would sell at the prices of before.
+      const amiss =
+        older === null
+          ? 'differs from it; to publish it'
+          : `is older, as version ${older} was: bring the file up to date; to go back to what it says`;
+      return differing(state, file, startedWith, amiss);
     }
   }
 }
@@ -128,5 +139,5 @@ function onOneLine({ faults }: ConfigurationError): string {
   const [first = ''] = faults;
   const [line = ''] = first.split('\n');
   const others = faults.length - 1;
-  return others > 0 ? `${line} (${others} more ${others === 1 ? 'fault' : 'faults'})` : line;
+  return others > 0 ? `${line} (${counted(others, 'more fault')})` : line;
 }

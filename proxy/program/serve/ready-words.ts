@@ -1,5 +1,6 @@
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { formatUsd } from '../../../contracts/money.ts';
+import { commandFor, type StartedWith } from '../catalog/publish-command.ts';
 import type { CatalogNotice } from './catalog-at-start.ts';
 import type { DemoAccount } from './first-run.ts';
 
@@ -11,8 +12,16 @@ interface FirstWords {
   readonly catalog: CatalogNotice | null;
 }
 
+/** For people, who are told which command is next. */
+interface BannerWords extends FirstWords {
+  readonly startedWith: StartedWith;
+}
+
 /** What a start says once requests are admitted. */
-export function banner(url: string, configuration: Configuration, { begun, demo, catalog }: FirstWords): string {
+export function banner(url: string, configuration: Configuration, words: BannerWords): string {
+  const { begun, demo, catalog, startedWith } = words;
+  const next = (...command: readonly string[]): string =>
+    `npm run ${commandFor(startedWith, 'gateway', '--', ...command)}`;
   const begins = begun === null ? '' : `a new ledger was begun: ${begun}\n`;
   const sold = catalog === null ? '' : `${catalog.message}\n`;
   const where = `model gateway ready at ${url}\ndata: ${configuration.data}\n${begins}${sold}`;
@@ -21,7 +30,7 @@ export function banner(url: string, configuration: Configuration, { begun, demo,
     return `${where}
 Nothing has been asked yet with the key of the demo account, ${demo.accountId}. It is not shown again; for another:
 
-  npm run gateway -- key issue ${demo.accountId}
+  ${next('key', 'issue', demo.accountId)}
 
 `;
   return `${where}
@@ -45,8 +54,8 @@ Or with an SDK (npm install @anthropic-ai/sdk):
 
 svc-mock is free; the other models of the example catalog answer from the same mock and are billed like real ones:
 
-  npm run gateway -- account show ${demo.accountId}
-  npm run gateway -- ledger events ${demo.accountId}
+  ${next('account', 'show', demo.accountId)}
+  ${next('ledger', 'events', demo.accountId)}
 
 A real upstream: put its address and the name of its key's environment variable under \`providers\` of a configuration
 file, name it under \`upstreams\` of a catalog file, and start with --config (README, "A real upstream").

@@ -50,6 +50,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   // Where a gateway has run there is nothing to begin, and whoever runs on the folder is told before whoever has the port.
   if (!existsSync(journalFolder(configuration.data))) await proveListenable(listenedPlaces(configuration));
   const configured = readConfiguredCatalog(configuration);
+  const startedWith = { config: file, data };
   if (configured.type === 'unusable' && ledgerToBegin(configuration) !== null) throw configured.error;
   let begun = beginLedger(configuration);
   makeDataFolder(configuration.data);
@@ -84,7 +85,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       onLedgerWhole: async ({ isNew }) => {
         begun ??= isNew ? ledgerPlace(configuration) : null;
         if (begun !== null) logger.info({ ledger: begun }, 'a new ledger was begun');
-        catalog = await catalogAtStart(context, log, { configured, startedWith: { config: file, data } });
+        catalog = await catalogAtStart(context, log, { configured, startedWith });
         if (catalog !== null) tellOf(catalog, logger);
       },
       onUnusable,
@@ -101,7 +102,8 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       const { trialUsd: trial, product } = configuration;
       const demo =
         configuration.file === null ? await openDemoAccount(context, log, { gateway, trial, product }) : null;
-      context.write((json === true ? readyLine : banner)(gateway.url, configuration, { begun, demo, catalog }));
+      const words = { begun, demo, catalog, startedWith };
+      context.write((json === true ? readyLine : banner)(gateway.url, configuration, words));
     };
     await Promise.race([told(), stopped]).catch(async (error: unknown) => {
       // What was being opened while the gateway was stopped is gone on with by the next start.

@@ -164,7 +164,8 @@ describe('the credential of a provider', () => {
 
   test('has no place in the file, and a fault does not repeat it', () => {
     const faults = faultsOf(() => read({ providers: { main: { ...provider, apiKey: SECRET } } }));
-    expect(faults).toEqual(['providers.main: has no setting named "apiKey"']);
+    const meant = 'providers.main.apiKeyEnv or providers.main.apiKeyFile';
+    expect(faults).toEqual([`providers.main: has no setting named "apiKey" (is ${meant} meant?)`]);
   });
 });
 
