@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { USUAL_THRESHOLDS } from '../contracts/limit-events.ts';
-import { formatUsd, PICO_PER_MICRO } from '../contracts/money.ts';
+import { counted, formatUsd, PICO_PER_MICRO } from '../contracts/money.ts';
 import { onOneLine } from '../contracts/printable.ts';
 import type { CatalogToDoAgain } from './catalog-to-do-again.ts';
 import type { AccountToDoAgain, ToDoAgain } from './to-do-again.ts';
@@ -70,7 +70,7 @@ const settlesLines = ({ accountId: id, settlesByItself: settles }: AccountToDoAg
   settles === null
     ? []
     : [
-        `nothing to do for ${settles.requests} requests of ${id} in the journal: they are settled at the next start, ` +
+        `nothing to do for ${counted(settles.requests, 'request')} of ${id} in the journal, settled at the next start: ` +
           `${usd(settles.amount)} USD, which the amounts above have already`,
       ];
 

@@ -156,7 +156,7 @@ export function checkRows(database: DatabaseSync, tables: readonly ViewTable[]):
     const found = database.prepare(lookingAt(table)).get();
     if (found?.is_of_one_moment !== 1)
       throw new Error(`its rows of ${table.name} are not of one moment: it was put together from two files`);
-    if (found.lost !== 0) throw new Error(`${found.lost} rows of ${table.name} are not found by their keys`);
+    if (found.lost !== 0) throw new Error(`rows of ${table.name} that are not found by their keys: ${found.lost}`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { counted } from '../../contracts/money.ts';
 import { LEDGER_FILE } from '../event-log/ledger-place.ts';
 import { checkWhole } from '../event-log/sqlite/check-whole.ts';
 import { SQLITE_LIMITS } from '../event-log/sqlite/limits.ts';
@@ -41,7 +42,9 @@ async function checkContents(folder: string, { requests }: Pick<BackupManifest, 
   if (existsSync(join(folder, LEDGER_FILE))) checkWhole(join(folder, LEDGER_FILE), SQLITE_LIMITS.busyMs);
   const found = requestsIn(folder);
   if (found !== requests)
-    throw new BackupFault(`the journal in ${folder} has ${found} requests, and its manifest says ${requests}`);
+    throw new BackupFault(
+      `the journal in ${folder} has ${counted(found, 'request')}, and its manifest says ${requests}`,
+    );
 }
 
 /** Which ledger the copy in a folder is of. @throws EventLogError, UnreadableEventError */

@@ -1,5 +1,6 @@
 import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { LEDGER_STREAM, type Position, type StreamName } from '../../contracts/ids.ts';
+import { counted } from '../../contracts/money.ts';
 import { lastEvent } from '../last-event.ts';
 import { CopyError } from './copy-error.ts';
 
@@ -80,7 +81,7 @@ export class ComparedTarget implements ReadableLog {
     for (const field of ['stream', 'revision', 'id', 'type', 'data', 'metadata'] as const)
       if (due[field] !== found[field])
         throw new CopyError(
-          `the target is no copy of the source: behind ${this.events} events that are the same, where the source has ` +
+          `the target is no copy of the source: behind ${counted(this.events, 'event')} in which they agree, where the source has ` +
             `${due.stream} revision ${due.revision}, the target has ${found.stream} revision ${found.revision}, with another ${field}`,
         );
     this.place = { source: due.position, target: found.position };

@@ -1,5 +1,6 @@
 import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import type { StreamName } from '../../contracts/ids.ts';
+import { counted } from '../../contracts/money.ts';
 import { verifySeals } from '../seals/verify-seals.ts';
 import { ComparedTarget, type SamePlace } from './compare-logs.ts';
 import { CopyError } from './copy-error.ts';
@@ -27,7 +28,7 @@ export async function verifyCopy(
   const { place, events } = compared;
   if (verdict === 'damaged')
     throw new CopyError(
-      `the target has the same ${events} events as the source, and they are not those that were sealed ` +
+      `the target is the same as the source in ${counted(events, 'event')}, and not as it was sealed ` +
         `(${faults[0]?.problem}): gateway ledger verify --seals says more. Such a ledger is not moved`,
     );
   return { place, events, seals, relays: compared.relays };

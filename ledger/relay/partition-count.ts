@@ -1,5 +1,6 @@
 import { Partitioners } from 'kafkajs';
 import { accountOfStream } from '../../contracts/ids.ts';
+import { counted } from '../../contracts/money.ts';
 import type { TopicLook } from '../feed/topic-look.ts';
 import { isEmptyTopic } from '../feed/topic-offsets.ts';
 import type { TailEvent } from '../feed/topic-tail.ts';
@@ -27,7 +28,7 @@ export function assertPartitionCount(
 const wrongCount = (topic: string, found: number, configured: number): PublishError =>
   new PublishError(
     'mismatch',
-    `the topic ${topic} has ${found} partitions, the configuration says ${configured}: kafka.partitions must be ${found}, ` +
+    `the topic ${topic} has ${counted(found, 'partition')}, the configuration says ${configured}: kafka.partitions must be ${found}, ` +
       'or kafka.topic another name, which is then filled from the beginning',
   );
 
@@ -35,7 +36,7 @@ const wrongCount = (topic: string, found: number, configured: number): PublishEr
 export const changedCount = (topic: string, found: number, configured: number): PublishError =>
   new PublishError(
     'mismatch',
-    `the topic ${topic} has ${found} partitions, the configuration says ${configured}, and it has messages: where partitions ` +
+    `the topic ${topic} has ${counted(found, 'partition')}, the configuration says ${configured}, and it has messages: where partitions ` +
       `were added each account’s events would stand in two of them, so ${A_NEW_ONE}. Where it is kafka.partitions that was ` +
       'changed, put it back',
   );

@@ -1,3 +1,4 @@
+import { counted } from '../../contracts/money.ts';
 import { hexOf, type MerkleTree } from './merkle.ts';
 import { rangeOf, type SealFault } from './seal-chain.ts';
 import { type LedgerSealed, sealText } from './seal-signature.ts';
@@ -61,9 +62,15 @@ function problemOf(
 ): readonly ['tail' | 'fork', string] | null {
   const sealed = newest === null ? 'has no seals' : `its newest seal is ${newest.seal}`;
   if (holds === null)
-    return ['tail', `the anchor is of ${seal.treeSize} events, the log has ${events}, and ${sealed}: its tail is cut`];
+    return [
+      'tail',
+      `the anchor is of ${counted(seal.treeSize, 'event')}, the log has ${events}, and ${sealed}: its tail is cut`,
+    ];
   if (!holds)
-    return ['fork', `the log's first ${seal.treeSize} events are not those of the anchor: they were written anew`];
+    return [
+      'fork',
+      `the anchor is of ${counted(seal.treeSize, 'event')}, and the log has others in their place: they were written anew`,
+    ];
   if (isInLog === false) return ['fork', 'the log has another seal of this number than the anchor'];
   if (isInLog === null) return ['tail', `the anchor's events are there, but not its seal (${sealed}): seals are cut`];
   return null;

@@ -1,5 +1,6 @@
 import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { type Position, SEALS_STREAM } from '../../contracts/ids.ts';
+import { counted } from '../../contracts/money.ts';
 import { LeafHasher } from './leaf.ts';
 import { type Digest, hexOf, MerkleTree } from './merkle.ts';
 import type { LedgerSealed } from './seal-signature.ts';
@@ -54,12 +55,10 @@ interface Misplaced {
 function problemOf({ index, event, belongs, instead }: Misplaced): string {
   if (event === undefined) return 'the log ends before it';
   if (belongs === -1 && instead === -1) return 'it is not as it was sealed';
-  if (instead === -1) return `${eventsOf(belongs - index)} before it ${belongs - index === 1 ? 'is' : 'are'} gone`;
-  if (belongs === -1) return `${eventsOf(instead - index)} from here on stood in no seal`;
+  if (instead === -1) return `gone before it: ${counted(belongs - index, 'event')}`;
+  if (belongs === -1) return `${counted(instead - index, 'event')} from here on stood in no seal`;
   return `it was sealed ${belongs - index} later, and what was sealed here stands ${instead - index} later`;
 }
-
-const eventsOf = (count: number): string => (count === 1 ? 'one event' : `${count} events`);
 
 const placeOf = (event: RecordedEvent | undefined): DamagedEvent['found'] =>
   event === undefined ? null : { stream: event.stream, revision: event.revision, id: event.id, type: event.type };

@@ -3,6 +3,7 @@ import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { EVENT_SCHEMAS } from '../../contracts/events.ts';
 import { type EventId, eventId, revision, SEALS_STREAM, type StreamName } from '../../contracts/ids.ts';
+import { counted } from '../../contracts/money.ts';
 import { LeafHasher } from './leaf.ts';
 import {
   consistencyRanges,
@@ -64,7 +65,9 @@ export async function prove(log: ReadableLog, question: ProofQuestion): Promise<
   const since = typeof question.since === 'number' ? await sealNumber(log, question.since) : question.since;
   if (since === null && question.since !== null) return { problem: `there is no seal ${question.since}` };
   if (since !== null && since.treeSize > seal.treeSize)
-    return { problem: `seal ${since.seal} is of ${since.treeSize} events, and the newest of ${seal.treeSize}` };
+    return {
+      problem: `seal ${since.seal} is of ${counted(since.treeSize, 'event')}, and the newest of ${seal.treeSize}`,
+    };
   return hash(log, { seal, ordinal, since });
 }
 

@@ -1,5 +1,6 @@
 import { HiddenStreamError, type ReadableLog, type RecordedEvent } from '../../contracts/event-log.ts';
 import { type Position, SEALS_STREAM } from '../../contracts/ids.ts';
+import { counted } from '../../contracts/money.ts';
 import { AnchorCheck } from './anchors.ts';
 import { LeafHasher } from './leaf.ts';
 import { type DamagedEvent, locateDamage, type SealedLeaves } from './locate-damage.ts';
@@ -117,7 +118,7 @@ async function nextOf(seals: AsyncGenerator<SealInLog, void>, anchors: AnchorChe
 
 const cutTail = (seal: LedgerSealed, events: number): SealFault => ({
   ...{ kind: 'tail', seal: seal.seal, range: rangeOf(seal) },
-  problem: `the log ends after ${events} events, and its seals are of at least ${seal.treeSize}: its tail is cut`,
+  problem: `the log ends after ${counted(events, 'event')}, and its seals are of at least ${seal.treeSize}: its tail is cut`,
 });
 
 /** A range that does not hold: the log after this position is to be looked at. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { CreditsDebited, DomainEvent, EventData, EventType, UsageRecorded } from '../../contracts/events.ts';
 import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
-import { groupedCount, groupedUsd } from '../../contracts/money.ts';
+import { counted, groupedCount, groupedUsd } from '../../contracts/money.ts';
 import { nameOfActor, SYSTEM } from '../../contracts/permissions.ts';
 import { TOKEN_CLASSES, type TokenClass } from '../../contracts/usage.ts';
 
@@ -206,7 +206,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   ProxyClaimed: ({ proxy, epoch }) => `a gateway has taken the name ${proxy} (claim ${epoch})`,
   LedgerIdentified: ({ ledgerId, generation }) => `this is ledger ${ledgerId}, generation ${generation}`,
   LossAccepted: ({ generation, lost, lostLeftOut, reason, actor }) =>
-    `${actor} gave up what was lost of ${groupedCount(lost.length + lostLeftOut)} streams; generation ${generation} begins: ${reason}`,
+    `${actor} gave up what was lost of ${counted(lost.length + lostLeftOut, 'stream')}; generation ${generation} begins: ${reason}`,
   LedgerMoved: ({ to, movedAt, actor }) => `${actor} moved the ledger to ${to} at ${toTheSecond(movedAt)}`,
   LedgerSealed: ({ seal, first, count, keyId }) =>
     `seal ${groupedCount(seal)} over the events ${groupedCount(first)} to ${groupedCount(first + count - 1)}, signed by the key ${keyId}`,

@@ -1,5 +1,6 @@
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { NO_STREAM, type Position } from '../../contracts/ids.ts';
+import { counted } from '../../contracts/money.ts';
 import { accountOfText } from '../../ledger/account/stored-account.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { BalanceView } from '../balance-view.ts';
@@ -97,11 +98,12 @@ function* faultsIn(rows: LiveRows, { accounts: found, counts }: RowsFound, ends:
     }
     // Set aside at the first event of theirs: no row is to be there.
     for (const id of aside) if (found.get(id)?.revisions[view] === undefined) known--;
-    if (counts[view] !== known) yield `${name}: it has ${counts[view]} rows, for ${known} accounts`;
+    if (counts[view] !== known)
+      yield `${name}: it has ${counted(counts[view] ?? 0, 'row')}, for ${counted(known, 'account')}`;
   }
   const publications = countOf(rows, new CatalogView().tables[0]);
   if (publications !== ends.catalog + 1)
-    yield `the catalog has ${publications} rows, for ${ends.catalog + 1} publications`;
+    yield `the catalog has ${counted(publications, 'row')}, for ${counted(ends.catalog + 1, 'publication')}`;
 }
 
 const REVISIONS: readonly ViewTable[] = [new BalanceView().revisions, new MonthlyView().revisions];

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { refusal } from '../../contracts/errors.ts';
+import { counted } from '../../contracts/money.ts';
 import { refuse } from '../answer.ts';
 import type { RequestCounts } from '../request-counts.ts';
 import { SourceBound } from './source-bound.ts';
@@ -43,7 +44,10 @@ export function boundConnections(
     const client = request.headers['x-forwarded-for'] === undefined ? null : clientBehind(request, proxies);
     if (client !== null && !requests.take(client)) {
       counts.refusedByBound('requestsOfAddress');
-      refuse(reply, refusal('rate_limited', `more than ${perAddress} requests from this address are under way`));
+      refuse(
+        reply,
+        refusal('rate_limited', `more than ${counted(perAddress, 'request')} from this address are under way`),
+      );
       return;
     }
     if (client !== null) reply.raw.once('close', () => requests.give(client));

@@ -1,4 +1,5 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
+import { counted } from '../../contracts/money.ts';
 import type { RateLimitSet } from '../../contracts/rate-limits.ts';
 import type { Obstacle } from './caller-use.ts';
 
@@ -28,9 +29,5 @@ export function refuseByRate(
   const here = proxies === 1 ? '' : ` on this one of ${proxies} proxies`;
   const what = `the ${whose}'s limit of ${limits[limit]} ${WORDS[limit]}${here} is reached`;
   const when = waitMs === 0 ? 'there is room when one of them has ended; ' : '';
-  return refusal(
-    'rate_limited',
-    `${what}: ${when}try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}`,
-    seconds,
-  );
+  return refusal('rate_limited', `${what}: ${when}try again in ${counted(seconds, 'second')}`, seconds);
 }

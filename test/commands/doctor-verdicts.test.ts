@@ -243,6 +243,6 @@ it('requests that a gateway has under way are nothing to be told of', async () =
   await journal.durable();
   expect((await doctor(config)).of('journal')).toMatchObject({
     state: 'ok',
-    says: expect.stringMatching(/^1 requests under way, 0 ended/),
+    says: expect.stringMatching(/^1 request under way, 0 ended/),
   });
 });

@@ -103,7 +103,7 @@ it('a ledger is described with its version, its newest event, its catalog and it
   expect(of('clock')).toMatchObject({ state: 'ok' });
   expect(of('catalog')).toMatchObject({
     state: 'ok',
-    says: 'version 1 with 1 models is in force, each has a provider',
+    says: 'version 1 with 1 model is in force, each has a provider',
   });
   expect(of('data folder')).toMatchObject({ state: 'ok' });
   expect(everything(data)).toEqual(before);
@@ -231,7 +231,7 @@ it('without a gateway it says what waits for the next start: requests, events th
   journal.begin(requestId(`req_${'0'.repeat(32)}`), '{}');
   await journal.close();
   const { of } = await doctor(config);
-  expect(of('journal')).toMatchObject({ state: 'warn', says: expect.stringMatching(/^1 requests under way, 0 ended/) });
+  expect(of('journal')).toMatchObject({ state: 'warn', says: expect.stringMatching(/^1 request under way, 0 ended/) });
   expect(of('views')).toMatchObject({ state: 'warn', says: expect.stringMatching(/; \d events behind/) });
   expect(of('seals')).toMatchObject({ state: 'warn', advice: 'a gateway that runs seals it' });
 });

@@ -80,7 +80,7 @@ describe('gateway ledger copy', () => {
     expect(await open(of.inFile, 'ada')).toMatchObject({ exitCode: 0 });
     expect(await copyTo(of, '--copy-only')).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringMatching(/^\d+ events are the same in EventStoreDB at 127\.0\.0\.1:\d+.*"gateway-"/),
+      stdout: expect.stringMatching(/^the same in EventStoreDB at 127\.0\.0\.1:\d+.*"gateway-"/),
     });
     // What is there is right, and what is to come is not there yet.
     const refused = await open(of.inStore, 'eve');

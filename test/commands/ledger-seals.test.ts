@@ -49,7 +49,7 @@ describe('gateway ledger verify --seals', () => {
   test('says how much is sealed, by which key, and that nothing from outside vouches for it', async () => {
     expect((await run(rows, 'verify', '--seals')).split('\n')).toEqual([
       `seals     2, the newest of 2026-11-05T10:20:31.001Z by key ${keyId}`,
-      'events    13',
+      "events    13, without the seals' own",
       'sealed    10',
       'unsealed  3',
       'verdict   consistent, not anchored',

@@ -63,7 +63,7 @@ it('a parked account alone is refused, its events wait, also over a restart, and
   await first.gateway.process.settlement.idle();
   await first.gateway.process.projections.whenWritten();
   expect((await runHere('projections', 'diff', '--all', '--data', data)).stdout).toMatch(
-    /1 accounts that are hidden or parked/,
+    /hidden or parked: 1 account$/m,
   );
   const { setAside } = await runHereForJson('projections', 'status', '--data', data);
   expect(setAside).toEqual([{ accountId: 'acct_test', cause: 'parked', revision: expect.any(Number), why: REASON[1] }]);

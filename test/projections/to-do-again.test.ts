@@ -255,7 +255,7 @@ describe('requests that the journal still holds', () => {
     expect(found && describeToDoAgain(found)).toEqual(
       expect.arrayContaining([
         'balance of acme: it was -0.00001 USD, it will be 0.00005 USD (+0.00006)',
-        'nothing to do for 2 requests of acme in the journal: they are settled at the next start, 0.00004 USD, which the amounts above have already',
+        'nothing to do for 2 requests of acme in the journal, settled at the next start: 0.00004 USD, which the amounts above have already',
         `exception ${requestOf(2)} of acme: dropped, 0.00005 USD left out, the ledger has it open once the journal is settled, at the next start`,
       ]),
     );

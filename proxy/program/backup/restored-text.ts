@@ -1,4 +1,4 @@
-import { groupedCount } from '../../../contracts/money.ts';
+import { counted, groupedCount } from '../../../contracts/money.ts';
 import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
 import type { LedgerComparison } from '../../../ledger/identity/compare-ledger.ts';
 import { describeLost } from '../../../ledger/identity/ledger-lost.ts';
@@ -76,4 +76,4 @@ function refilledLines({ fromCopies, fromTopic, requests }: Refilled): string[] 
 const sealsLine = ({ verdict, sealed, events }: SealVerdict): string =>
   verdict === 'nothing is sealed'
     ? 'nothing of it is sealed'
-    : `its seals say: ${verdict}; ${groupedCount(sealed)} of ${groupedCount(events)} events are sealed`;
+    : `its seals say: ${verdict}; sealed: ${groupedCount(sealed)} of ${counted(events, 'event')}, without the seals' own`;

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { counted } from '../../../contracts/money.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { describeCheaperBetas } from '../../../ledger/catalog/cheaper-betas.ts';
 import { plansOnSale } from '../../../ledger/catalog/known-plans.ts';
@@ -51,7 +52,7 @@ export function addCatalogCommands(catalog: Command, context: CommandContext): v
         const cards = newCards.map(({ id, version }) => `  ${id}: rate card version ${version}`).join('\n');
         showWritten(context, command, recording.recordedAt, {
           json: { version, hash, published: true, models: models.length, plans: plans.length, newRateCards: newCards },
-          text: `published catalog version ${version} with ${models.length} models${plans.length === 0 ? '' : ` and ${plans.length} plans`}${cards === '' ? '' : `; new prices:\n${cards}`}`,
+          text: `published catalog version ${version} with ${counted(models.length, 'model')}${plans.length === 0 ? '' : ` and ${counted(plans.length, 'plan')}`}${cards === '' ? '' : `; new prices:\n${cards}`}`,
         });
       });
     });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { groupedCount } from '../../../contracts/money.ts';
+import { counted, groupedCount } from '../../../contracts/money.ts';
 import { lookBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
@@ -15,7 +15,7 @@ export const lookAtJournal = ({ configuration: { data, journal }, isServed, time
       const { recovered: held, bytes, damaged } = lookBesideGateway(folder);
       const ended = held.filter(({ finished }) => finished !== null).length;
       const says =
-        `${groupedCount(held.length - ended)} requests under way, ${groupedCount(ended)} ended and not settled; ` +
+        `${counted(held.length - ended, 'request')} under way, ${groupedCount(ended)} ended and not settled; ` +
         `${groupedCount(bytes)} of ${groupedCount(journal.maxBytes)} bytes`;
       if (bytes >= journal.maxBytes) return fault(`${says}: requests are refused`, BACK);
       if (bytes >= journal.maxBytes / 2) return warn(says, BACK);

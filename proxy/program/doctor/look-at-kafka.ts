@@ -1,3 +1,4 @@
+import { counted } from '../../../contracts/money.ts';
 import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
 
 /** Whether brokers answer, and whether the topic keeps what it is given. */
@@ -21,7 +22,7 @@ export async function lookAtKafka({ configuration: { kafka }, timeMs }: Examined
           const look = await lookAtTopic(client, topic, signal);
           const refused = refusalOf(topic, look, kafka.doubtfulTopic);
           if (refused !== null) return fault(refused);
-          const says = `the topic ${topic} has ${look.partitions.size} partitions`;
+          const says = `the topic ${topic} has ${counted(look.partitions.size, 'partition')}`;
           const doubts = doubtsOf(look);
           return doubts.length === 0 ? ok(says) : warn(`${says}, and can lose messages: ${doubts.join('; ')}`);
         } catch (error) {

@@ -10,7 +10,7 @@ import { freeBytesToUpcast } from '../../../projections/rebuild/room-to-rebuild.
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { describeDamage } from '../ledger/proven-ledger.ts';
-import { howFar, lagInWords } from '../projections/views-lag.ts';
+import { howFar, lagInEvents } from '../projections/views-lag.ts';
 import { type Examined, type Found, fault, ok, warn } from './finding.ts';
 
 /** How far the views' file lags behind the log, and whether its rows are those of this program's own fold. */
@@ -45,7 +45,7 @@ async function lookAtLag(log: EventLog, { context, configuration, isServed }: Ex
     return isServed ? ok('nothing of them is written yet') : warn('they hold nothing yet', 'the next start makes them');
   if (lag.events === 0) return ok(`up to position ${through}, the newest`);
   const agoMs = lag.sinceMs === null ? 0 : Math.max(0, context.clock() - lag.sinceMs);
-  const says = `up to position ${through}; ${lagInWords(lag)} events behind, the first of them ${lengthOf(agoMs)} old`;
+  const says = `up to position ${through}; ${lagInEvents(lag)} behind, the first of them ${lengthOf(agoMs)} old`;
   // As old as that, a gateway admits nothing by them.
   if (isServed && agoMs > projections.maxAgeMs)
     return fault(says, 'look at the log of the gateway: its views do not follow');

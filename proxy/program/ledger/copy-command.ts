@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { LEDGER_STREAM } from '../../../contracts/ids.ts';
-import { groupedCount } from '../../../contracts/money.ts';
+import { counted } from '../../../contracts/money.ts';
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { type CopiedLedger, type CopySource, copyLedger } from '../../../ledger/copy/move-ledger.ts';
 import { LEDGER_FILE, ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
@@ -206,7 +206,7 @@ const progressOf = (progress: Progress, head: number) => {
 };
 
 function textOf({ ledgerId, events, seals, hasMoved }: CopiedLedger, to: string): string {
-  const compared = `${groupedCount(events)} events are the same in ${to}, and their ${groupedCount(seals)} seals hold`;
+  const compared = `the same in ${to}: ${counted(events, 'event')}, those of ${counted(seals, 'seal')} among them; the seals hold`;
   if (!hasMoved)
     return [
       compared,

@@ -4,7 +4,7 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import { decodeEvent } from '../../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream, LEDGER_STREAM, type RequestId } from '../../../contracts/ids.ts';
-import { groupedCount } from '../../../contracts/money.ts';
+import { counted, groupedCount } from '../../../contracts/money.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { type Explanation, RequestExplainer } from '../../../ledger/statement/explanation.ts';
@@ -130,7 +130,7 @@ const WARNINGS_MAX = 3;
 function warnOfUnreadable(id: AccountId, { unreadable }: Explanation, { warn }: CommandContext): void {
   for (const why of unreadable.slice(0, WARNINGS_MAX)) warn(`warning: ${id}: ${why}\n`);
   const more = unreadable.length - WARNINGS_MAX;
-  if (more > 0) warn(`warning: ${id}: ${groupedCount(more)} more events cannot be read: gateway ledger replay ${id}\n`);
+  if (more > 0) warn(`warning: ${id}: ${counted(more, 'more event')} cannot be read: gateway ledger replay ${id}\n`);
 }
 
 function jsonOf(explained: Explained): unknown {

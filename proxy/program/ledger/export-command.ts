@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { UnreadableEventError } from '../../../contracts/event-codec.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream } from '../../../contracts/ids.ts';
-import { groupedCount } from '../../../contracts/money.ts';
+import { counted, groupedCount } from '../../../contracts/money.ts';
 import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { lastPosition, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
 import { beancountForm } from '../../../ledger/export/beancount-form.ts';
@@ -121,7 +121,10 @@ async function writeExport(
     if (out === undefined) return await writeTo(context, await chunksOf(options, pages));
     const written =
       format === 'ndjson' ? await toFolder(out, pages) : await toFile(out, await chunksOf(options, pages));
-    const what = `${groupedCount(written)} ${format === 'ndjson' ? 'events' : 'entries'}`;
+    const what =
+      format === 'ndjson'
+        ? `${counted(written, 'event')}, and the seals beside them`
+        : `entries: ${groupedCount(written)}`;
     show(context, command, { json: { out, format, written }, text: `${out}: ${what}` });
   } catch (error) {
     throw inWords(error, out);

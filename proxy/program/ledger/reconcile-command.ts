@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog, ReadableLog } from '../../../contracts/event-log.ts';
 import type { EventData } from '../../../contracts/events.ts';
-import { groupedCount, groupedUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
+import { counted, groupedCount, groupedUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
 import { knownProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { whyNot } from '../../../ledger/named-file.ts';
 import { listArgument, pathArgument } from '../command-arguments.ts';
@@ -122,7 +122,7 @@ function textOf(result: Reconciled, recorded: keyof typeof RECORDED, context: Co
     paintedFacts(
       [
         ['provider', provider],
-        ['report', `${groupedCount(report.rows)} rows, SHA-256 ${report.sha256}`],
+        ['report', `${counted(report.rows, 'row')}, SHA-256 ${report.sha256}`],
         [
           'left out',
           `${groupedCount(report.outside)} outside the time, ${groupedCount(report.withoutTokens)} not about tokens`,
@@ -139,9 +139,9 @@ function textOf(result: Reconciled, recorded: keyof typeof RECORDED, context: Co
     ),
     '',
     linesTable(lines, context),
-    ...(linesLeftOut === 0 ? [] : [`${groupedCount(linesLeftOut)} more lines`]),
+    ...(linesLeftOut === 0 ? [] : [counted(linesLeftOut, 'more line')]),
     ...(shown.length === 0 ? [] : ['', differencesTable(shown, context)]),
-    ...(unshown === 0 ? [] : [`${groupedCount(unshown)} more differences, of fewer tokens`]),
+    ...(unshown === 0 ? [] : [`${counted(unshown, 'more difference')}, of fewer tokens`]),
   ].join('\n');
 }
 

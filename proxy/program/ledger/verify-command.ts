@@ -98,7 +98,7 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
       });
       progress.end();
       const summary = { ...verified, faults };
-      context.write(isJson ? `${JSON.stringify({ summary })}\n` : `${summaryOf(summary)}\n`);
+      context.write(isJson ? `${JSON.stringify({ summary })}\n` : `${summaryOf(summary, accounts.length === 0)}\n`);
       if (faults > 0) throw new CommandError(`faults found: ${faults}`, EXIT.faults);
     });
 }
@@ -115,8 +115,10 @@ const lineOf = (fault: Fault): string =>
 /** More than a debit of all classes and uses, as it is and as it should be. */
 const FAULT_CHARS = 4_000;
 
-const summaryOf = (found: Verified & { readonly faults: number }): string =>
-  `${counted(found.events, 'event')} of ${counted(found.accounts, 'account')}: ` +
+/** @param isAll of the whole ledger: its seals are events, too, which `--seals` does not count among what they seal */
+const summaryOf = (found: Verified & { readonly faults: number }, isAll: boolean): string =>
+  `${counted(found.events, 'event')}, those of the catalog${isAll ? ', the seals' : ''} and the ledger itself among them, ` +
+  `of ${counted(found.accounts, 'account')}: ` +
   (found.faults === 0 ? 'no fault' : counted(found.faults, 'fault')) +
   (found.movedTo === undefined
     ? ''

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import { EventLogError, type ReadableLog } from '../../../contracts/event-log.ts';
-import { groupedCount as count } from '../../../contracts/money.ts';
+import { groupedCount as count, counted } from '../../../contracts/money.ts';
 import { brief, onOneLine } from '../../../contracts/printable.ts';
 import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { structureFaults } from '../../../ledger/event-log/sqlite/structure-faults.ts';
@@ -140,7 +140,8 @@ function textOf({
   anchored,
   consistentOnly,
 }: SealVerdict): string {
-  const further = furtherRanges === 0 ? [] : [`${count(furtherRanges)} further sealed ranges do not hold`];
+  const further =
+    furtherRanges === 0 ? [] : [`not as they were sealed, beside these: ${counted(furtherRanges, 'range')}`];
   const found = event?.found ?? null;
   const place =
     found === null ? 'nothing' : brief(`${found.stream} revision ${found.revision}, ${found.type} ${found.id}`);
@@ -150,7 +151,7 @@ function textOf({
     ...(newest === null
       ? []
       : [['seals', `${count(seals)}, the newest of ${newest.sealedAt} by key ${newest.keyId}`] as const]),
-    ...[['events', count(events)] as const, ['sealed', count(sealed)] as const],
+    ...[['events', `${count(events)}, without the seals' own`] as const, ['sealed', count(sealed)] as const],
     ...(anchored === 0 ? [] : [['anchored', count(anchored)] as const]),
     [
       'unsealed',

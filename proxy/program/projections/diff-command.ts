@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { counted, groupedCount } from '../../../contracts/money.ts';
+import { counted } from '../../../contracts/money.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { compareWithFold } from '../../../projections/rebuild/compare-with-fold.ts';
 import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
@@ -60,5 +60,5 @@ interface Summary {
 
 const summaryOf = ({ events, rows, notCompared, differences }: Summary): string =>
   `${counted(rows, 'row')} of ${counted(events, 'event')}: ` +
-  (differences === 0 ? 'no difference' : `${groupedCount(differences)} differences`) +
-  (notCompared === 0 ? '' : `; ${groupedCount(notCompared)} accounts that are hidden or parked were not compared`);
+  (differences === 0 ? 'no difference' : counted(differences, 'difference')) +
+  (notCompared === 0 ? '' : `; not compared, for they are hidden or parked: ${counted(notCompared, 'account')}`);

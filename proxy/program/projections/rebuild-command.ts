@@ -86,7 +86,7 @@ async function rebuild(
         `${counted(events, 'event')} folded${BEGAN[leftBefore]}: ${totalsInWords(verified)}`,
         compared === null
           ? 'there are no live views of these versions: nothing was compared'
-          : `${groupedCount(compared.compared)} rows of accounts compared with the live ones, ${groupedCount(compared.movedOn)} went on meanwhile: ${groupedCount(differences)} differences`,
+          : `${counted(compared.compared, 'row')} of accounts compared with the live ones, ${groupedCount(compared.movedOn)} went on meanwhile: ${counted(differences, 'difference')}`,
         switched === null
           ? `nothing was switched: ${path}`
           : `switched ${switched}; ${whatBecameOf(damage, isUpcast ? 'those of the earlier version are kept for its program' : '`gateway projections rollback` goes back')}`,

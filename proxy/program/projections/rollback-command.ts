@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
-import { groupedCount } from '../../../contracts/money.ts';
+import { counted, groupedCount } from '../../../contracts/money.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { damageOfRows } from '../../../projections/damaged-rows.ts';
 import { damageOf, readUndamaged } from '../../../projections/damaged-views.ts';
@@ -54,8 +54,7 @@ async function rollback(
   const { from, to, events, switched, damage } = await orNoRoom({ path: previous, givesBack: false }, () =>
     rolledBack(context, log, configuration),
   );
-  const read =
-    events === null ? 'what has come since is read by the next start' : `${groupedCount(events)} events read`;
+  const read = events === null ? 'what has come since is read by the next start' : `${counted(events, 'event')} read`;
   show(context, command, {
     json: { from, to, events, switched },
     text: [

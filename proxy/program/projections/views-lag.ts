@@ -1,6 +1,6 @@
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import type { Position } from '../../../contracts/ids.ts';
-import { groupedCount } from '../../../contracts/money.ts';
+import { counted, groupedCount } from '../../../contracts/money.ts';
 import type { FoldedThrough } from '../../../projections/known-views.ts';
 import { LOG_SOURCE, reachedIn } from '../../../projections/log-view-source.ts';
 import { topicViewsReached } from '../../../projections/topic-views-reached.ts';
@@ -53,3 +53,7 @@ async function lagBehind(log: ReadableLog, after: Position | null): Promise<View
 
 export const lagInWords = ({ events }: Pick<ViewsLag, 'events'>): string =>
   events > COUNTED_MAX ? `more than ${groupedCount(COUNTED_MAX)}` : groupedCount(events);
+
+/** The same in a sentence: "1 event". */
+export const lagInEvents = (lag: Pick<ViewsLag, 'events'>): string =>
+  lag.events > COUNTED_MAX ? `more than ${counted(COUNTED_MAX, 'event')}` : counted(lag.events, 'event');

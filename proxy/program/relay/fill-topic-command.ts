@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { TOPIC_NAME } from '../../../contracts/kafka-configuration.ts';
+import { counted } from '../../../contracts/money.ts';
 import { wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
 import { assertLedgerThere } from '../ledger-file.ts';
@@ -46,7 +47,7 @@ export function addFillCommand(relay: Command, context: CommandContext): void {
 
 const next = (topic: string, partitions: number): string =>
   [
-    `the topic ${topic} has all that the ledger had, in ${partitions} partitions`,
+    `the topic ${topic} has all that the ledger had, in ${counted(partitions, 'partition')}`,
     `next: kafka.topic: ${topic} and kafka.partitions: ${partitions} in the configuration of every relay and gateway, and start`,
     'them again, the relays first: one goes on where this has ended. Readers begin the new topic at its beginning, with the',
     'revisions that they have kept and none of the offsets. Until then what is new stands in the old topic alone.',

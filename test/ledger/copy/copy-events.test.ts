@@ -107,7 +107,7 @@ describe('a target that is no copy', () => {
     const other = await logOf(a, b);
     await other.append(a, 0 as never, [{ ...proposed(2), data: '{"number":3}' }]);
     await expect(verifyCopy(source, other, () => undefined)).rejects.toThrow(
-      /behind 2 events that are the same, .* with another data/,
+      /behind 2 events in which they agree, .* with another data/,
     );
     const turned = new MemoryEventLog();
     await turned.append(b, NO_STREAM, [proposed(1)]);
@@ -132,7 +132,7 @@ describe('a target that is no copy', () => {
     const whole = sealedLog(rows);
     expect(await verifyCopy(whole, whole, () => undefined)).toMatchObject({ events: 7, seals: 2 });
     const changed = sealedLog(rows.map((row) => (row.id === proposed(1).id ? { ...row, data: '{"number":9}' } : row)));
-    await expect(verifyCopy(changed, changed, () => undefined)).rejects.toThrow(/not those that were sealed/);
+    await expect(verifyCopy(changed, changed, () => undefined)).rejects.toThrow(/not as it was sealed/);
   });
 
   it('is not made of streams that no ledger has', async () => {

@@ -225,9 +225,9 @@ describe('damage of a copy of a real ledger is found, and the event named by lea
       CHANGED,
       AS_SEALED,
     ],
-    ['an event removed', good.toSpliced(at(CHANGED), 1), CHANGED, 'one event before it is gone'],
-    ['two removed', good.toSpliced(at(CHANGED), 2), CHANGED, '2 events before it are gone'],
-    ['an event inserted', good.toSpliced(at(CHANGED), 0, extra), CHANGED, 'one event from here on stood in no seal'],
+    ['an event removed', good.toSpliced(at(CHANGED), 1), CHANGED, 'gone before it: 1 event'],
+    ['two removed', good.toSpliced(at(CHANGED), 2), CHANGED, 'gone before it: 2 events'],
+    ['an event inserted', good.toSpliced(at(CHANGED), 0, extra), CHANGED, '1 event from here on stood in no seal'],
     [
       'two swapped',
       good.with(at(CHANGED), eventOf(22)).with(at(22), eventOf(CHANGED)),

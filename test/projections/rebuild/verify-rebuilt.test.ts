@@ -106,7 +106,7 @@ test('each account has to be as far as its stream goes, in both views, and nothi
     `${BALANCE_TABLE}: it has ${COUNT + 1} rows, for ${COUNT} accounts`,
     expect.stringMatching(/^monthly_v2_revision b23: it is at revision -1, its stream ends at \d+$/),
     `monthly_v2_revision: it has ${COUNT - 1} rows, for ${COUNT} accounts`,
-    'the catalog has 1 rows, for 0 publications',
+    'the catalog has 1 row, for 0 publications',
   ]);
 });
 
@@ -141,7 +141,7 @@ test('what was counted while they were made is not read once more, and finds the
   );
   const read = await passing(verifyRebuilt(changed, log));
   expect(read.faults.map((fault) => fault.split(':')[0]).toSorted()).toEqual(
-    [`${BALANCE_TABLE} b21`, 'balance b21', 'monthly b65', 'the catalog has 1 rows, for 0 publications'].toSorted(),
+    [`${BALANCE_TABLE} b21`, 'balance b21', 'monthly b65', 'the catalog has 1 row, for 0 publications'].toSorted(),
   );
   const [readStream, headPosition] = [log.readStream.bind(log), log.headPosition.bind(log)];
   const unread = { readStream, headPosition, readAll: () => expect.fail('it was read once more') };

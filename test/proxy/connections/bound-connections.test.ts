@@ -79,7 +79,7 @@ describe('requests through a trusted proxy', () => {
     const me = async (...headers: string[]): Promise<string> => {
       const answer = await sendRaw(gateway.url, ME(gateway.key, ...headers));
       if (statusesOf(answer)[0] === '429')
-        expect(messageOf(lastBodyOf(answer), 429)).toBe('more than 1 requests from this address are under way');
+        expect(messageOf(lastBodyOf(answer), 429)).toBe('more than 1 request from this address are under way');
       return statusesOf(answer)[0] ?? '';
     };
     return { gateway, gate, hold, me };
