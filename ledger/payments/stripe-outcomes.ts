@@ -11,7 +11,7 @@ export function centsOf(price: MicroUsd): number | null {
   return price % CENT === 0n && cents >= LEAST_CENTS && cents <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(cents) : null;
 }
 
-/** A payment as it is now. What nobody decides any more is the caller's to cancel. */
+/** A payment as it is now. What nobody decides any more is the caller's to cancel. @throws UnfitAnswerError */
 export function outcomeOfIntent(intent: Intent): PaymentOutcome {
   const { status, last_payment_error: error } = intent;
   switch (status) {
@@ -92,7 +92,8 @@ const TERMINAL: ReadonlySet<string> = new Set([
   'resource_missing',
 ]);
 
-const paid = ({ id, amount_received: amount, created, latest_charge: charge }: Intent): PaymentOutcome => ({
-  ...{ type: 'paid', paymentId: id, amount },
-  paidAtMs: charge?.created ?? created,
-});
+/** When it was made is when its charge was: it may have been begun long before, and its credits are of that month. @throws UnfitAnswerError */
+function paid({ id, amount_received: amount, latest_charge: charge }: Intent): PaymentOutcome {
+  if (!charge) throw new UnfitAnswerError('Stripe says of a payment that it was made, and names no charge of it');
+  return { type: 'paid', paymentId: id, amount, paidAtMs: charge.created };
+}

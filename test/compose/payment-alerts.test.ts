@@ -132,12 +132,7 @@ describe.skipIf(!hasPromtool)('alerts of compose.yaml about payments', () => {
     const { server, page, begin, deliver, names } = await scene();
     await begin('one');
     const before = await page();
-    const paid = { amount: 2_000, amount_received: 2_000, currency: 'usd', latest_charge: null, status: 'succeeded' };
-    server.put(
-      'payment_intents',
-      { ...paid, metadata: { ...(await names()), attempt: 'lost' } },
-      'payment_intent.succeeded',
-    );
+    server.putPaid({ ...(await names()), attempt: 'lost' }, 'payment_intent.succeeded');
     expect(await deliver()).toBe(409);
     expectFiring(['WebhooksRefused'], before, await page());
   });

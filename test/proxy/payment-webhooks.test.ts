@@ -307,8 +307,7 @@ describe('a message', () => {
   ])('about money of %s is refused and told again, and the log says it', async (_, metadata) => {
     const { server, begin, tell, types, NAMES, logLines } = await scene();
     await begin();
-    const paid = { amount: 2_000, amount_received: 2_000, currency: 'usd', latest_charge: null, status: 'succeeded' };
-    server.put('payment_intents', { ...paid, metadata: { ...NAMES, ...metadata } }, 'payment_intent.succeeded');
+    server.putPaid({ ...NAMES, ...metadata }, 'payment_intent.succeeded');
     expect(await tell('payment_intent.succeeded')).toBe(409);
     expect(await types()).toEqual(['PurchaseStarted']);
     expect(logLines.join('')).toContain('what the payment provider tells of an account is refused');

@@ -106,6 +106,7 @@ describe('a payment that is there', () => {
     ['of another amount', { amount: 2_001 }, /another amount/],
     ['of another currency', { currency: 'eur' }, /currency \(invalid_value\)/],
     ['that was not asked for', { id: 'pi_99' }, /another of its payment_intent/],
+    ['that was made, by no charge, as when is not known', {}, /was made, and names no charge of it$/],
   ])('%s pays nothing, ends nothing, and is ended by nobody', async (_, of, why) => {
     const { server, ask, withdraw } = await stripeScene();
     await ask({}, 'pm_slow');
@@ -122,8 +123,7 @@ describe('a payment that is there', () => {
   it('of another account pays no attempt where Stripe says that it was made by its key', async () => {
     const { server, ask } = await stripeScene();
     const other = { ...OF_ANOTHER, account: 'others' };
-    const paid = { amount: 2_000, amount_received: 2_000, currency: 'usd', latest_charge: null, status: 'succeeded' };
-    const { id } = server.put('payment_intents', { ...paid, metadata: other });
+    const { id } = server.putPaid(other);
     server.altered = (answer, asked) => (isMaking(asked) ? { id, object: 'payment_intent' } : answer);
     expect((await errorOf(ask())).message).toMatch(/not of reload_1 of acme/);
   });

@@ -111,7 +111,9 @@ it.each(['refunds', 'disputes'])('%s of one payment without an end are not liste
     const has_more = path.startsWith(`/v1/${endless}`);
     const list = { object: 'list', url: `/v1/${endless}`, has_more, data: has_more ? Array(100).fill(part) : [] };
     const isList = /^\/v1\/(refunds|disputes)/.test(path);
-    response.end(JSON.stringify(isList ? list : { ...intent, metadata, created: 1, latest_charge: null }));
+    response.end(
+      JSON.stringify(isList ? list : { ...intent, metadata, created: 1, latest_charge: { id: 'ch_1', created: 1 } }),
+    );
   });
   const provider = endedLater(providerOf(url));
   await expect(provider.factsOf({ kind: 'payment_intent', id: 'pi_1' })).rejects.toThrow('lists more than 1000');

@@ -84,10 +84,7 @@ it('what is withdrawn and refused is over where nothing is there, and as it is w
   const { server, withdraw } = await stripeScene();
   server.faults.push('forbidden');
   expect(await withdraw()).toEqual(REFUSED);
-  const paid = server.put('payment_intents', {
-    ...{ metadata: NAMES, status: 'succeeded', last_payment_error: null, latest_charge: null, currency: 'usd' },
-    ...{ amount: 2_000, amount_received: 2_000 },
-  });
+  const paid = server.putPaid(NAMES);
   server.faults.push('forbidden');
   expect(await withdraw()).toMatchObject({ type: 'paid', paymentId: paymentId(paid.id) });
   expect(server.made(INTENTS).length).toBe(2);
