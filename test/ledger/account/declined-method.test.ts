@@ -17,6 +17,7 @@ const charged = (at: number, plan = 'starter'): AccountCommand => ({
   provider: 'stripe',
 });
 const MID = ms(AT) + 10 * DAY;
+const HOUR = DAY / 24;
 const dearer = (at: number): AccountCommand => charged(at, 'team');
 const reload = (consentedAtMs: number | null, cap = 50_000_000): CommandOf<'ConfigureAutoReload'> => ({
   ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000), by: 'owner@example.com' },
@@ -119,6 +120,31 @@ describe('a plan', () => {
     const paid = { paymentId: paymentId('pi_r1'), amount: price, paidAtMs: MID + 1, nowMs: MID + 1 };
     one.does({ type: 'RecordPayment', attemptId: id, provider: 'stripe', ...paid }, dearer(MID + 2));
     expect([one.claims.at(-1)?.kind, methodNow(one), one.faults]).toEqual(['upgrade', 'pm', []]);
+  });
+
+  it('is charged again, or not, by when a payment was made, whenever that is told', () => {
+    const id = attemptId('r1');
+    const one = onStarter().does(
+      save('pm'),
+      { ...reload(MID - 2 * HOUR), threshold: usd(30_000_000), target: usd(40_000_000) },
+      { type: 'StartAutoReload', provider: 'stripe', nowMs: MID - 2 * HOUR, attemptId: id },
+      dearer(MID),
+    );
+    one.declined(MID, true);
+    const amount = attemptOf(one.state.billing.payments, id)?.price ?? usd(0);
+    const told = (madeMs: number, nowMs: number): Life => {
+      const paid = { paymentId: paymentId('pi_r1'), amount, paidAtMs: madeMs, nowMs };
+      return new Life(...one.events).does({ type: 'RecordPayment', attemptId: id, provider: 'stripe', ...paid });
+    };
+    const before = told(MID - HOUR, MID + HOUR);
+    given(...before.events).refuses(dearer(MID + 2 * HOUR), 'payment_method_declined', /and would be again/);
+    const since = told(MID + HOUR, MID + DAY).does(dearer(MID + DAY));
+    expect([since.claims.at(-1)?.kind, methodNow(since), before.faults, since.faults]).toEqual([
+      'upgrade',
+      'pm',
+      [],
+      [],
+    ]);
   });
 });
 

@@ -122,7 +122,7 @@ export class PlainPayments {
     if (command.provider !== attempt.provider || command.amount !== attempt.price || isGranted) return 'refused';
     attempt.state = 'paid';
     attempt.payment = command.paymentId;
-    attempt.paidMs = command.nowMs;
+    attempt.paidMs = Math.min(command.nowMs, Math.max(attempt.startedMs, command.paidAtMs));
     // Whoever had paused it has to go on with it by hand.
     const paused = this.#reload?.paused ?? null;
     const isReload = attempt.kind === 'reload';

@@ -8,7 +8,8 @@ import { endedBy } from './payment-moves.ts';
 import type { RealAccount } from './real-account.ts';
 import { type Move, move, oneOf } from './step.ts';
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const catalog = catalogOf(STARTER, TEAM, BIG, OPEN_SOURCE);
 const SAID = { reason: 'x', by: 'owner@example.com' } as const;
 /** An operator's word is an answer, also where it is none yet. */
@@ -161,7 +162,7 @@ export const planMoves = [
         const attemptId = openOf(account)?.attemptId;
         if (attemptId === undefined) return;
         yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal, nowMs: account.nowMs };
-        account.nowMs += hours * 3_600_000 + 1;
+        account.nowMs += hours * HOUR_MS + 1;
       }
     },
   ),
@@ -183,6 +184,27 @@ export const planMoves = [
         : { type: 'RecordPaymentFailure', attemptId: next.attemptId, code: 'x', isTerminal, nowMs: account.nowMs };
       account.nowMs += DAY_MS;
       yield ask(plan, account);
+    },
+  ),
+  move(
+    2,
+    'be declined for good beside a dearer plan that was paid before, or since, is told of that then, and ask again',
+    { isSince: fc.boolean() },
+    function* ({ isSince }, account) {
+      const { plan } = account.open.billing;
+      if (plan === null || plan.period === null || openOf(account) !== undefined) return;
+      yield save(account);
+      yield ask(BIG.id, account);
+      const dearer = openOf(account);
+      account.nowMs = Math.max(account.nowMs, plan.period.endMs);
+      yield look(account, 'stripe');
+      const renewal = ofPlans(account).findLast((one) => one.kind === 'renewal' && one.state === 'open');
+      if (dearer?.kind !== 'upgrade' || renewal === undefined) return;
+      const { attemptId, startedAtMs } = renewal;
+      yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal: true, nowMs: account.nowMs };
+      account.nowMs += 3 * HOUR_MS;
+      yield { ...paymentOf(dearer, account), paidAtMs: startedAtMs + (isSince ? HOUR_MS : -HOUR_MS) };
+      yield ask(plan.plan, account);
     },
   ),
   move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', ...SAID, nowMs }]),
