@@ -2,6 +2,7 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { CommandOf } from './commands.ts';
+import { isLastDecline } from './declined-method.ts';
 import type { PaymentAttempt, ReloadState } from './payments-state.ts';
 import { isOfMethodBefore, isOfUnknownMethod, isOpen } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
@@ -36,7 +37,8 @@ export function afterDecline(
   // What is saved by now has not been asked for anything yet.
   if (isTriedAgain && isOfMethodBefore(billing.payments, attempt)) return { nextAttemptAt: instant(nowMs), pause: [] };
   const waits = isReload ? (pausesNext(reload) ? undefined : waitAfter(reload)) : waitOfRenewal(attempt, billing);
-  if (waits !== undefined && !isTerminal) return { nextAttemptAt: instant(nowMs + waits), pause: [] };
+  const isLast = isTerminal || isLastDecline(billing.payments, attempt, nowMs);
+  if (waits !== undefined && !isLast) return { nextAttemptAt: instant(nowMs + waits), pause: [] };
   return { nextAttemptAt: null, pause: isReload ? pauseOf(reload, code, nowMs) : [] };
 }
 

@@ -2,6 +2,7 @@ import type { OpenAccount } from './account-state.ts';
 import { type CommandRefusal, commandRefused } from './commands.ts';
 import { grantOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
+import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { saveMethodLine } from './save-method-line.ts';
 
@@ -9,7 +10,7 @@ import { saveMethodLine } from './save-method-line.ts';
 const DECLINES_MAX = 15;
 const WINDOW_MS = 30 * DAY_MS;
 
-/** What is asked for, and charged to a saved method that was declined so, is not begun; what begins by itself has bounds of its own. */
+/** What is asked for, and charged to a saved method that was declined so, is not begun; what begins by itself is tried again by bounds of its own, and no more after so many. */
 export function refuseDeclined(state: OpenAccount, atMs: number): CommandRefusal | null {
   const { method } = state.billing.payments;
   const why = method === null ? null : whyDeclined(state, method.paymentMethodId, atMs);
@@ -22,8 +23,8 @@ export function refuseDeclined(state: OpenAccount, atMs: number): CommandRefusal
 
 /** In words; null where it may be charged: also where it was declined for good, and has paid since that was begun. */
 function whyDeclined({ grants, billing }: OpenAccount, id: string, atMs: number): string | null {
-  const charged = [...valuesOf(billing.payments.attempts)].filter(({ paymentMethodId }) => paymentMethodId === id);
-  const declines = charged.filter(({ state }) => state === 'failed');
+  const charged = chargedTo(billing.payments, id);
+  const declines = charged.filter(isDeclined);
   const bought = new Set(
     charged.flatMap(({ state, paymentId }) =>
       state === 'paid' && paymentId !== null ? [grantOfPayment(paymentId)] : [],
@@ -35,6 +36,23 @@ function whyDeclined({ grants, billing }: OpenAccount, id: string, atMs: number)
   if (declines.some(({ decline, startedAtMs }) => decline === 'for good' && !hasPaidSince(startedAtMs)))
     return 'was declined, and would be again';
   // Also what may have been another's, that was saved meanwhile: cards in turns would be charged without an end.
-  const ofLate = declines.filter(({ startedAtMs }) => startedAtMs > atMs - WINDOW_MS);
+  const ofLate = declines.filter((one) => isOfLate(one, atMs));
   return ofLate.length < DECLINES_MAX ? null : `was declined ${ofLate.length} times in 30 days`;
 }
+
+/** Whether an attempt that is declined now is one too often: by itself no other is begun with its method then, also where that has paid between. */
+export function isLastDecline(payments: PaymentsState, attempt: PaymentAttempt, atMs: number): boolean {
+  const { attemptId, paymentMethodId: id } = attempt;
+  if (id === null || id === '') return false;
+  const declines = chargedTo(payments, id).filter((one) => isDeclined(one) || one.attemptId === attemptId);
+  return declines.filter((one) => isOfLate(one, atMs)).length >= DECLINES_MAX;
+}
+
+const chargedTo = ({ attempts }: PaymentsState, id: string): PaymentAttempt[] =>
+  valuesOf(attempts)
+    .filter(({ paymentMethodId }) => paymentMethodId === id)
+    .toArray();
+
+const isDeclined = ({ state }: PaymentAttempt): boolean => state === 'failed';
+
+const isOfLate = ({ startedAtMs }: PaymentAttempt, atMs: number): boolean => startedAtMs > atMs - WINDOW_MS;

@@ -33,6 +33,7 @@ export function takeAttempt(
   attempts.set(attemptId, {
     ...begun,
     method,
+    isDeclined: false,
     paidBy: null,
     refunds: new Map(),
     returned: new Map(),

@@ -97,6 +97,7 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   takeOutcome(books, failed, { isOver: true });
   const { attemptId, code, isTerminal, failedAt, nextAttemptAt } = failed;
   const attempt = books.attempts.get(attemptId);
+  if (attempt !== undefined) attempt.isDeclined = true;
   const reload = attempt?.kind === 'reload' ? books.reload : null;
   const { plan } = books;
   const period = attempt?.kind === 'renewal' ? attempt.period : null;
@@ -112,7 +113,9 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   const inVain = reload === null ? (renewals?.attempts ?? 0) - 1 : reload.declines + reload.unanswered;
   const isAsBefore = nextAttemptAt === null && inVain > 2;
   const noes = renewals?.noes.filter((its) => !isOfBefore(its)).length;
-  const isLast = isTerminal || isAsBefore || (reload?.declines ?? noes ?? 3) > 2;
+  // Programs of before went on with a method however often it was declined.
+  const isTooOften = (): boolean => nextAttemptAt === null && isDeclinedOften(books, attempt?.method ?? '', failedAt);
+  const isLast = isTerminal || isAsBefore || (reload?.declines ?? noes ?? 3) > 2 || isTooOften();
   const waits = reload === null ? RENEWAL_WAITS_MS[Math.min(inVain, 2)] : waitOf(reload);
   const waitMs = isLast ? undefined : waits;
   if (due !== null) due.isDeclined = true;
@@ -127,6 +130,15 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   const told = reload.isPaused ? null : 'failed for good, and auto-reload is not paused';
   const what = { name: attemptId, told };
   books.following = { type: 'AutoReloadPaused', fields: { reason: code }, commandId: metadata?.commandId, ...what };
+}
+
+/** Within 30 days, by which networks of cards count: what was paid after all is no decline. @param its '' is none */
+function isDeclinedOften({ attempts }: AccountBooks, its: string, at: string): boolean {
+  const sinceMs = instantMs(at) - 30 * 24 * HOUR_MS;
+  let declines = 0;
+  for (const { method, isDeclined, paidBy, startedAt } of attempts.values())
+    if (method === its && isDeclined && paidBy === null && instantMs(startedAt) > sinceMs) declines += 1;
+  return its !== '' && declines > 14;
 }
 
 /** Whether it is another than the one that is saved. @param its '' is none */

@@ -156,6 +156,8 @@ export interface OwnAttempt {
   readonly startedAt: string;
   /** The one that was saved as it was begun, where it is of its provider; '' where none was. */
   readonly method: string;
+  /** Its provider has said no. */
+  isDeclined: boolean;
   readonly refunds: Map<string, bigint>;
   /** Refunds and disputes, with how each ended. */
   readonly returned: Map<string, string>;

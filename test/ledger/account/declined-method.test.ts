@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { methodFor } from '../../../ledger/account/method-for.ts';
 import { attemptOf } from '../../../ledger/account/payments.ts';
@@ -84,6 +84,19 @@ describe('a plan', () => {
     one.declined(dayAfter, true);
     given(...one.events).refuses(dearer(dayAfter + 1), 'payment_method_declined', /and would be again/);
     expect(one.faults).toEqual([]);
+  });
+
+  it('is tried again by itself no more after the fifteenth decline of a card in 30 days', () => {
+    for (const [asked, again] of [
+      [13, true],
+      [14, false],
+    ] as const) {
+      const one = onStarter().does(save('pm'));
+      for (let time = 0; time < asked; time++) one.does(dearer(MID + time)).declined(MID + time);
+      one.does(online(ms(END))).declined(ms(END));
+      const nextAttemptAt = again ? instant(ms(END) + DAY) : null;
+      expect([one.events.at(-1), one.faults]).toMatchObject([{ type: 'PaymentFailed', data: { nextAttemptAt } }, []]);
+    }
   });
 
   it('is charged to a method that was replaced while it, or the other one, was declined for good: which of them is not known', () => {
@@ -186,5 +199,76 @@ describe('auto-reload', () => {
       .does(reload(ms(END) + 1, 30_000_000));
     expect(plan.events.at(-1)).toMatchObject(paused('payment_method_declined', ms(END) + 1));
     expect(plan.faults).toEqual([]);
+  });
+
+  /** Each day three declines, and what they were for is paid then, and spent. */
+  const days = (count: number, first = ms(END)): Life => {
+    const one = life().does(save('pm'), reload(first, 900_000_000));
+    for (let day = 0; day < count; day++) {
+      const at = first + day * DAY;
+      for (const hours of [0, 1, 3, 7]) {
+        const id = attemptId(`r${day}_${hours}`);
+        one.does({ ...begin(at + hours * HOUR), attemptId: id });
+        if (one.events.at(-1)?.type !== 'AutoReloadStarted') return one;
+        if (hours < 7) {
+          one.does({ ...FAILED, attemptId: id, nowMs: at + hours * HOUR });
+          continue;
+        }
+        const [nowMs, payment] = [at + hours * HOUR, paymentId(`pi_${id}`)];
+        const amount = attemptOf(one.state.billing.payments, id)?.price ?? usd(0);
+        const paid = { provider: 'stripe', paymentId: payment, amount, paidAtMs: nowMs, nowMs };
+        const grant = grantId(`payment_${payment}`);
+        one.does(
+          { type: 'RecordPayment', attemptId: id, ...paid },
+          { ...SPENT, revocationId: id, grantId: grant, nowMs },
+        );
+      }
+    }
+    return one;
+  };
+  const FAILED = { type: 'RecordPaymentFailure', code: 'insufficient_funds', isTerminal: false } as const;
+  const SPENT = {
+    type: 'RevokeGrant',
+    amount: null,
+    cause: 'administration',
+    paymentId: null,
+    reason: 'as if it were spent',
+    actor: 'operator',
+  } as const;
+  const failures = ({ events }: Life) => events.flatMap(({ type, data }) => (type === 'PaymentFailed' ? [data] : []));
+
+  it('is paused by the fifteenth decline of a card in 30 days, though what was declined is paid each time', () => {
+    const one = days(30);
+    expect(failures(one).length).toBe(15);
+    expect(failures(one).at(-1)).toMatchObject({ nextAttemptAt: null });
+    expect(one.events.slice(-2)).toMatchObject([
+      { type: 'AutoReloadPaused', data: { reason: 'insufficient_funds' } },
+      { type: 'AutoReloadSkipped', data: { reason: 'paused' } },
+    ]);
+    expect(one.faults).toEqual([]);
+    const now = ms(END) + 5 * DAY;
+    given(...one.events).refuses(reload(now, 900_000_000), 'payment_method_declined', /declined 15 times in 30 days/);
+    one.does(save('pm_new'), { ...begin(now), attemptId: attemptId('anew') });
+    expect([one.events.at(-1)?.type, one.faults]).toEqual(['AutoReloadStarted', []]);
+  });
+
+  it('is audited as programs of before have gone on, and not where it was paused before the fifteenth', () => {
+    const one = days(5);
+    const at = one.events.findLastIndex(({ type }) => type === 'PaymentFailed');
+    const last = one.events[at];
+    if (last?.type !== 'PaymentFailed') throw new Error('nothing is declined');
+    const goesOn = {
+      ...last,
+      data: { ...last.data, nextAttemptAt: instant(Date.parse(last.data.failedAt) + 4 * HOUR) },
+    };
+    expect(new Life(...one.events.slice(0, at), goesOn).faults).toEqual([]);
+    const early = days(4);
+    const before = early.events.findLastIndex(({ type }) => type === 'PaymentFailed');
+    const failed = early.events[before];
+    if (failed?.type !== 'PaymentFailed') throw new Error('nothing is declined');
+    const never = { ...failed, data: { ...failed.data, nextAttemptAt: null } };
+    expect(new Life(...early.events.slice(0, before), never).faults).toContainEqual(
+      expect.stringMatching(/when another may be begun/),
+    );
   });
 });

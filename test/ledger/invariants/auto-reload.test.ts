@@ -16,13 +16,22 @@ interface Begun {
   readonly card: string | null;
   readonly isReload: boolean;
   isOpen: boolean;
+  /** And not paid after all. */
+  isDeclined: boolean;
   /** Neither failed nor given up, or paid all the same. */
   counts: boolean;
 }
 
+/** What its card has said no to in 30 days. */
+const ofMonthOf = ({ card }: Begun, attempts: ReadonlyMap<string, Begun>, atMs: number): number =>
+  [...attempts.values()].filter(
+    (one) =>
+      card !== null && one.card === card && one.isDeclined && Date.parse(one.startedAt) > atMs - 30 * 24 * HOUR_MS,
+  ).length;
+
 // The cap binds what is begun: money that comes after an attempt was given up is never lost.
 it('invariant 19: auto-reload: one attempt at a time, what is pending counted, within the cap; a grant for each payment; declines bounded', () => {
-  let [started, ofOther] = [0, 0];
+  let [started, ofOther, tired] = [0, 0, 0];
   inAnyHistory(
     250,
     (account) => {
@@ -69,12 +78,14 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
             card: isReload && method?.provider === data.provider ? method.paymentMethodId : null,
             isReload,
             isOpen: true,
+            isDeclined: false,
             counts: true,
           });
         }
         if (type === 'PaymentFailed' || type === 'PaymentAbandoned') {
           expect(attempt?.isOpen).toBe(true);
-          if (attempt !== undefined) Object.assign(attempt, { isOpen: false, counts: false });
+          if (attempt !== undefined)
+            Object.assign(attempt, { isOpen: false, counts: false, isDeclined: type === 'PaymentFailed' });
         }
         // One that was given up counts as long as its terms stand.
         const isOfTerms = terms.consentedAt !== null && (attempt?.startedAt ?? '') >= terms.consentedAt;
@@ -93,7 +104,9 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
             type === 'PaymentAbandoned' && (attempt.provider === 'manual' || data.endedBy === 'operator');
           const isNo = type === 'PaymentFailed' || (isByOperator && !isOfOther);
           if (isNo) declines += 1;
-          isOver = isNo && (declines > 3 || (type === 'PaymentFailed' && data.isTerminal));
+          const isTired = type === 'PaymentFailed' && ofMonthOf(attempt, attempts, atMs) > 14;
+          if (isTired && declines < 4) tired += 1;
+          isOver = isNo && (declines > 3 || isTired || (type === 'PaymentFailed' && data.isTerminal));
           notBeforeMs = isOver ? 0 : atMs + HOUR_MS * Math.min(4, 2 ** (vain - 1));
           if (type === 'PaymentFailed')
             expect(data.nextAttemptAt).toBe(isOver ? null : new Date(notBeforeMs).toISOString());
@@ -102,7 +115,7 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
           expect(paid.has(data.paymentId)).toBe(false);
           expect(data.amount).toBe(attempt?.price);
           paid.set(data.paymentId, attempt?.amount ?? 0n);
-          if (attempt !== undefined) Object.assign(attempt, { isOpen: false, counts: true });
+          if (attempt !== undefined) Object.assign(attempt, { isOpen: false, counts: true, isDeclined: false });
           if (attempt?.isReload === true) [declines, vain, notBeforeMs, isOver] = [0, 0, 0, false];
         }
         if (type === 'CreditsGranted' && data.grantId.startsWith('payment_'))
@@ -125,6 +138,7 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
   );
   expect(started).toBeGreaterThan(50);
   expect(ofOther).toBeGreaterThan(0);
+  expect(tired).toBeGreaterThan(0);
 });
 
 interface Claimed {

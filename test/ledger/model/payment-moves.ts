@@ -108,6 +108,32 @@ export const paymentMoves = [
       }
     },
   ),
+  move(
+    1,
+    'decline a card on and on, under terms that change',
+    { rounds: fc.integer({ min: 4, max: 6 }), hours: fc.constantFrom(1, 5, 50) },
+    function* ({ rounds, hours }, account) {
+      const paymentMethodId = `pm_${account.next()}`;
+      const card = { provider: 'stripe', customerId: 'cus', paymentMethodId, brand: 'visa', last4: '4242' };
+      yield { type: 'SavePaymentMethod', ...card, consentedAtMs: account.nowMs, ...BY };
+      for (let round = 0; round < rounds; round++) {
+        const { balance } = account.open;
+        const threshold = microUsd((balance < 0n ? 0n : balance) + 1_000n);
+        const terms = {
+          threshold,
+          target: microUsd(threshold + 500_000n),
+          monthlyCap: microUsd(10n ** 12n + BigInt(round)),
+        };
+        yield { type: 'ConfigureAutoReload', ...terms, consentedAtMs: account.nowMs, ...BY };
+        for (let time = 0; time < 3; time++) {
+          const id = attemptId(`reload${account.next()}`);
+          yield { type: 'StartAutoReload', attemptId: id, provider: 'stripe', nowMs: account.nowMs };
+          yield { type: 'RecordPaymentFailure', attemptId: id, code: 'x', isTerminal: false, nowMs: account.nowMs };
+          account.nowMs += hours * 3_600_000;
+        }
+      }
+    },
+  ),
   move(1, 'require action', { which }, (of, account) => {
     const id = attemptOf(account, of.which)?.attemptId ?? unknown;
     const waiting = { attemptId: id, paymentId: paymentId(`pi_${id}`) };

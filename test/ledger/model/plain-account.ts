@@ -234,8 +234,10 @@ export class PlainAccount extends PlainMoney {
     if (command.type === 'SavePaymentMethod') this.plans.tryNow();
     if (command.type !== 'RecordPaymentFailure' && command.type !== 'AbandonPayment') return verdict;
     const attempt = this.payments.attempts.find(command.attemptId);
-    const isToBeTried = command.type === 'RecordPaymentFailure' && !command.isTerminal;
-    if (attempt !== undefined) this.plans.ended(attempt, isToBeTried ? command.nowMs : null);
+    if (attempt === undefined) return verdict;
+    const isTired = this.payments.attempts.isTired(attempt.card, command.nowMs);
+    const isToBeTried = command.type === 'RecordPaymentFailure' && !command.isTerminal && !isTired;
+    this.plans.ended(attempt, isToBeTried ? command.nowMs : null);
     return verdict;
   }
 

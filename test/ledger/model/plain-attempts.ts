@@ -62,9 +62,14 @@ export class PlainAttempts {
     const noes = tries.filter(({ state }) => state === 'failed');
     const lastPaidMs = Math.max(-1, ...tries.map(({ paidMs }) => paidMs));
     return (
-      noes.some(({ no, startedMs }) => no === 'for good' && startedMs >= lastPaidMs) ||
-      noes.filter(({ startedMs }) => startedMs > nowMs - MONTH_MS).length > 14
+      noes.some(({ no, startedMs }) => no === 'for good' && startedMs >= lastPaidMs) || this.isTired(this.card, nowMs)
     );
+  }
+
+  /** Whether it has said no fifteen times in a month. */
+  isTired(of: string | null, nowMs: number): boolean {
+    const noes = this.all.filter(({ card, state }) => card === of && state === 'failed');
+    return of !== null && noes.filter(({ startedMs }) => startedMs > nowMs - MONTH_MS).length > 14;
   }
 
   /** Of whichever card it was: only where no other was saved is that known. */

@@ -195,7 +195,8 @@ export class PlainPayments {
   #fail(attempt: PlainAttempt, { code: why, isTerminal: isForGood, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
     this.attempts.fail(attempt, isForGood);
     if (attempt.kind !== 'reload') return 'done';
-    if (!this.attempts.isOfOldCard(attempt)) this.#inVain(nowMs, { why, isForGood, isAnswer: true });
+    const isLast = isForGood || this.attempts.isTired(attempt.card, nowMs);
+    if (!this.attempts.isOfOldCard(attempt)) this.#inVain(nowMs, { why, isForGood: isLast, isAnswer: true });
     else if (this.#reload !== null) this.#reload.notBeforeMs = 0;
     return 'done';
   }

@@ -207,6 +207,29 @@ export const planMoves = [
       yield ask(plan.plan, account);
     },
   ),
+  move(
+    2,
+    'decline a dearer plan on and on, and then the renewal',
+    { times: fc.integer({ min: 12, max: 16 }) },
+    function* ({ times }, account) {
+      const { plan } = account.open.billing;
+      if (plan === null || plan.period === null || openOf(account) !== undefined) return;
+      const { endMs } = plan.period;
+      account.nowMs = Math.max(account.nowMs, endMs - DAY_MS);
+      yield save(account);
+      for (let time = 0; time < times; time++) {
+        yield ask(BIG.id, account);
+        yield* declinedOnce(account);
+        account.nowMs += 1;
+      }
+      account.nowMs = Math.max(account.nowMs, endMs);
+      for (let time = 0; time < 2; time++) {
+        yield look(account, 'stripe');
+        yield* declinedOnce(account);
+        account.nowMs += 5 * DAY_MS;
+      }
+    },
+  ),
   move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', ...SAID, nowMs }]),
 ];
 
@@ -226,6 +249,12 @@ export const firstPlan = fc.constantFrom(STARTER.id, TEAM.id).map(
 const ofPlans = ({ attempts }: RealAccount): PaymentAttempt[] => attempts.filter(({ period }) => period !== null);
 const openOf = ({ open }: RealAccount): PaymentAttempt | undefined =>
   openAttempts(open.billing.payments).find(({ period }) => period !== null);
+
+function* declinedOnce(account: RealAccount): Iterable<CommandOf<'RecordPaymentFailure'>> {
+  const attemptId = openOf(account)?.attemptId;
+  if (attemptId === undefined) return;
+  yield { type: 'RecordPaymentFailure', attemptId, code: 'x', isTerminal: false, nowMs: account.nowMs };
+}
 
 function save(account: RealAccount): CommandOf<'SavePaymentMethod'> {
   const card = { customerId: 'cus', paymentMethodId: `pm_${account.next()}`, brand: 'visa', last4: '4242' };
