@@ -1,5 +1,7 @@
 import type { OpenAccount } from './account-state.ts';
-import { duePlan, newestRenewal } from './plans.ts';
+import { grantOfPayment } from './grant-id.ts';
+import { allAttempts } from './payments.ts';
+import { duePlan, newestRenewal, renewalsOf } from './plans.ts';
 import { isAnswered } from './reload.ts';
 
 /** In words, of a plan whose period, or first one, is to be paid. */
@@ -32,6 +34,29 @@ export function unpaidPlan(
     says: `${what} was declined (${declined}), ${again}${grace}`,
     next: 'save another payment method, ask for the plan again, or buy credits',
   };
+}
+
+/**
+ * Whether a plan that has ended unpaid was paid by then all the same, as its provider has told since: its credits, which are as bought,
+ * begin before its end.
+ */
+export function wasPaidInTime({
+  grants,
+  billing: { endedPlan, payments },
+}: Pick<OpenAccount, 'grants' | 'billing'>): boolean {
+  if (endedPlan?.reason !== 'unpaid') return false;
+  const { atMs } = endedPlan;
+  const last = allAttempts(payments).findLast(({ kind, startedAtMs }) => kind === 'renewal' && startedAtMs <= atMs);
+  const period = last?.period ?? null;
+  if (period === null) return false;
+  const bought = new Set(
+    renewalsOf(payments, period.startMs).flatMap((one) =>
+      one.state === 'paid' && one.period?.plan === period.plan && one.paymentId !== null
+        ? [grantOfPayment(one.paymentId)]
+        : [],
+    ),
+  );
+  return grants.some(({ grantId, effectiveAtMs }) => effectiveAtMs < atMs && bought.has(grantId));
 }
 
 const instant = (ms: number): string => new Date(ms).toISOString();

@@ -11,7 +11,7 @@ import { monthOf } from '../../ledger/account/month.ts';
 import { overdraftOf } from '../../ledger/account/plans.ts';
 import { memberLimitOf } from '../../ledger/account/spend-limits.ts';
 import { accountAsTold } from '../../ledger/account/told-words.ts';
-import { unpaidPlan } from '../../ledger/account/unpaid-plan.ts';
+import { unpaidPlan, wasPaidInTime } from '../../ledger/account/unpaid-plan.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
 import type { Holds } from '../holds.ts';
@@ -147,12 +147,13 @@ interface Over {
   readonly told: string;
 }
 
-/** Where nothing is left, the last that an account has had: a plan that was not paid, or its trial, which the clock has ended or which is used up. */
+/** Where nothing is left, the last that an account has had: a plan that was not paid, also as far as was told since, or its trial, which the clock has ended or which is used up. */
 function whatIsOver(account: OpenAccount, nowMs: number): Over | null {
   const { grants, billing } = account;
   const { endedPlan } = billing;
   if (grants.some((grant) => grant.remaining > 0n && !isExpired(grant, nowMs))) return null;
-  if (endedPlan?.reason === 'unpaid' && !grants.some(({ effectiveAtMs }) => effectiveAtMs >= endedPlan.atMs)) {
+  const isLast = (endMs: number): boolean => !grants.some(({ effectiveAtMs }) => effectiveAtMs >= endMs);
+  if (endedPlan?.reason === 'unpaid' && isLast(endedPlan.atMs) && !wasPaidInTime(account)) {
     const at = new Date(endedPlan.atMs).toISOString();
     const how = hasHadPlan(account) ? `ended at ${at} because it was not paid in time` : `was not paid by ${at}`;
     return { code: 'plan_ended', told: `the plan ${endedPlan.plan} ${how}, and no credits are left` };

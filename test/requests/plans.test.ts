@@ -148,6 +148,22 @@ it('a renewal that was declined says so, why, until when it may be paid, and wha
   expect((await send(account, 500)).status).toBe(200);
 });
 
+it('a plan that has ended, and was paid by then, as is told after its end, did not end unpaid: what is used up is the balance', async () => {
+  const account = await onPlan('dear');
+  const claim = attemptId(`renewal_${new Date(nowMs).toISOString()}`);
+  const paid = { attemptId: claim, provider: 'manual', paymentId: paymentId('p1'), amount: microUsd(5_000_000n) };
+  nowMs = NOW + 7 * DAY;
+  await gateway.command({ type: 'StartRenewal', ...renewing() }, account.accountId);
+  const ENDED = /^the plan dear (?:was not paid by|ended at) 2026-06-07T23:59:59\.000Z/;
+  expect(refusalOf(await send(account, 500), 402)).toMatch(ENDED);
+  nowMs += DAY;
+  await gateway.command({ type: 'RecordPayment', ...paid, paidAtMs: NOW + DAY, nowMs }, account.accountId);
+  expect((await send(account, 500)).status).toBe(200);
+  const used = { ...TAKEN, revocationId: 'used', grantId: grantId('payment_p1') };
+  await gateway.command({ type: 'RevokeGrant', ...used, nowMs }, account.accountId);
+  expect(refusalOf(await send(account, 500), 402)).toMatch(/^the balance does not cover this request: /);
+});
+
 const MORE = {
   ...{ grantId: grantId('more'), source: 'purchase' as const, amount: microUsd(1_000_000n) },
   ...{ costBasis: microUsd(1_000_000n), priority: 100 },

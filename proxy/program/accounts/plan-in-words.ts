@@ -2,7 +2,7 @@ import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { hasHadPlan } from '../../../ledger/account/has-paid.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
-import { unpaidPlan } from '../../../ledger/account/unpaid-plan.ts';
+import { unpaidPlan, wasPaidInTime } from '../../../ledger/account/unpaid-plan.ts';
 
 /** An account's plan, with its period and what comes then. */
 export function planInWords(account: OpenAccount, nowMs: number): string {
@@ -11,7 +11,8 @@ export function planInWords(account: OpenAccount, nowMs: number): string {
   const inForce = planSaid(account);
   if (plan === null) {
     if (endedPlan === null) return inForce;
-    const why = endedPlan.reason === 'unpaid' ? 'was not paid in time' : 'was cancelled';
+    const unpaid = wasPaidInTime(account) ? 'was paid, which was told only after its end' : 'was not paid in time';
+    const why = endedPlan.reason === 'unpaid' ? unpaid : 'was cancelled';
     return `${inForce}; ${endedPlan.plan} ${hasHadPlan(account) ? 'ended' : 'never began, given up'} ${instant(endedPlan.atMs)}: it ${why}`;
   }
   const { period, next } = plan;

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { attemptId } from '../../../../contracts/ids.ts';
+import { attemptId, paymentId } from '../../../../contracts/ids.ts';
+import type { AccountCommand } from '../../../../ledger/account/commands.ts';
 import { planInWords } from '../../../../proxy/program/accounts/plan-in-words.ts';
 import { given } from '../../../fixtures/ledger/decider-specification.ts';
 import { ms, openAccount, opened } from '../../../fixtures/ledger/example-account.ts';
@@ -26,4 +27,25 @@ it('a plan whose renewal was declined is shown with why, when it is tried again,
   const endMs = ms('2026-11-03T00:00:00.000Z');
   expect(shown(endMs - 1)).toBe(`${why}, ${end}: ${next}`);
   expect(shown(endMs)).toBe(`${why}, the time to pay it was over at 2026-11-03T00:00:00.000Z: ${next}`);
+});
+
+it.each([
+  ['before its end is one whose payment was told after it', -DAY_MS, 'it was paid, which was told only after its end'],
+  ['after it was not paid in time', DAY_MS, 'it was not paid in time'],
+])('a plan that was paid %s', (_, afterEndMs, why) => {
+  const life = [opened, ...subscribed('team', '2026-09-20T00:00:00.000Z')];
+  const does = (command: AccountCommand): void => void life.push(...given(...life).decided(command));
+  const [dueMs, endMs] = [ms('2026-10-20T00:00:00.000Z'), ms('2026-11-03T00:00:00.000Z')];
+  const looks = { type: 'StartRenewal', provider: 'stripe', catalog: catalogOf(TEAM) } as const;
+  does({ ...looks, nowMs: dueMs });
+  const renewal = attemptId('renewal_2026-10-20T00:00:00.000Z');
+  does({ type: 'RecordPaymentFailure', attemptId: renewal, code: 'do_not_honor', isTerminal: true, nowMs: dueMs });
+  does({ ...looks, nowMs: endMs });
+  const ended = 'none; team ended 2026-11-03T00:00:00.000Z: it was not paid in time';
+  expect(planInWords(openAccount(life), endMs)).toBe(ended);
+  // On Stripe's own site somebody has tried another card.
+  const paid = { provider: 'stripe', paymentId: paymentId('pi_late'), amount: TEAM.price };
+  const nowMs = endMs + 2 * DAY_MS;
+  does({ type: 'RecordPayment', attemptId: renewal, ...paid, paidAtMs: endMs + afterEndMs, nowMs });
+  expect(planInWords(openAccount(life), nowMs)).toBe(`none; team ended 2026-11-03T00:00:00.000Z: ${why}`);
 });
