@@ -1,39 +1,18 @@
 import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { OWN_FORMS } from '../../contracts/event-forms.ts';
-import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
-import { recordingBy } from '../../ledger/recording-by.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
-import { endedLater } from '../fixtures/ended-later.ts';
-import { programInProcess } from '../fixtures/processes/program-in-process.ts';
-import { SECRET_KEY, StripeServer } from '../fixtures/stripe/stripe-server.ts';
+import { SECRET_KEY } from '../fixtures/stripe/stripe-server.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { doctor } from './doctored.ts';
-
-/** The program on a ledger whose payments Stripe takes, with an account. */
-async function site({ environment = { STRIPE_KEY: SECRET_KEY } as Record<string, string>, forms = OWN_FORMS } = {}) {
-  const server = endedLater(await StripeServer.start());
-  const program = endedLater(await programInProcess());
-  const stripe = { secretKeyEnv: 'STRIPE_KEY', successUrl: 'https://app.example/paid', baseUrl: server.url };
-  const configure = (provider: string, product = 'gateway'): void =>
-    writeFileSync(
-      program.file,
-      JSON.stringify({ product, data: dirname(program.file), payments: { provider, stripe } }),
-    );
-  configure('stripe');
-  Object.assign(program.context.environment, environment);
-  await identifyLedger(program.log, Date.now(), recordingBy('gateway', Date.now()), forms);
-  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
-  return { server, program, configure };
-}
+import { stripeProgram } from './stripe-program.ts';
 
 const EXAMPLE = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
 const PURCHASE = ['credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'p1'];
 const ASK = ['payment', 'ask', 'acct_ada', 'p1'];
 
 it('gateway credits purchase says at which page of Stripe it is paid, once, and payment ask grants what was paid', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   expect(await program.run(...PURCHASE)).toMatch(
     /^acct_ada: 20\.000000 USD of credits for 20\.000000 USD \(p1\): to be paid at https:\/\/checkout\.stripe\.com\/c\/pay\/cs_1\n/,
   );
@@ -46,7 +25,7 @@ it('gateway credits purchase says at which page of Stripe it is paid, once, and 
 });
 
 it('a dispute of more than was paid, as by another rate of exchange, takes all credits of that payment and no others', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   await program.run('credits', 'grant', 'acct_ada', '--usd', '5', '--source', 'promotion');
   await program.run(...PURCHASE);
   server.pay('cs_1');
@@ -58,7 +37,7 @@ it('a dispute of more than was paid, as by another rate of exchange, takes all c
 });
 
 it('a purchase of what Stripe never charges is refused before anything is written', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   for (const [option, ...args] of [
     ['--usd', '--usd', '0.30'],
     ['--price-usd', '--usd', '20', '--price-usd', '20.001'],
@@ -70,7 +49,7 @@ it('a purchase of what Stripe never charges is refused before anything is writte
 });
 
 it('one of an account of another product is neither asked for nor made by the provider of this one', async () => {
-  const { server, program, configure } = await site();
+  const { server, program, configure } = await stripeProgram();
   await program.run(...PURCHASE);
   const asked = server.asked.length;
   configure('stripe', 'other');
@@ -85,7 +64,7 @@ it('one of an account of another product is neither asked for nor made by the pr
 });
 
 it('a purchase whose page has expired is over, and another may begin', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   await program.run(...PURCHASE);
   server.expire('cs_1');
   expect(await program.run(...ASK)).toMatch(/^acct_ada: p1 nothing was paid: the Checkout session expired\n/);
@@ -93,7 +72,7 @@ it('a purchase whose page has expired is over, and another may begin', async () 
 });
 
 it('a purchase that Stripe was not reached about stays open under its key, and says so without a word of Stripe', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   server.isAway = true;
   const failed = await program.run(...PURCHASE).catch((error: unknown) => error);
   expect(failed).toMatchObject({
@@ -107,7 +86,7 @@ it('a purchase that Stripe was not reached about stays open under its key, and s
 });
 
 it('is refused before it is claimed without the key, whose name is told alone', async () => {
-  const { server, program } = await site({ environment: {} });
+  const { server, program } = await stripeProgram({ environment: {} });
   await expect(program.run(...PURCHASE)).rejects.toThrow(
     'payments.stripe.secretKeyEnv: the environment variable STRIPE_KEY is not set',
   );
@@ -116,7 +95,7 @@ it('is refused before it is claimed without the key, whose name is told alone', 
 });
 
 it('what Stripe alone knows is not confirmed by hand, nor asked of another provider', async () => {
-  const { program, configure } = await site();
+  const { program, configure } = await stripeProgram();
   await program.run(...PURCHASE);
   await expect(program.run('payment', 'confirm', 'acct_ada')).rejects.toThrow(/p1 is of stripe, which alone knows/);
   configure('manual');
@@ -128,7 +107,7 @@ it('what Stripe alone knows is not confirmed by hand, nor asked of another provi
 const DECLINE = ['payment', 'decline', 'acct_ada', '--reason', 'typed wrong'];
 
 it('gateway payment decline of a purchase ends its page at Stripe, and another may begin; what was paid by then is written down', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   await program.run(...PURCHASE);
   await expect(program.run('credits', 'purchase', 'acct_ada', '--usd', '5')).rejects.toThrow(/gateway payment decline/);
   expect(await program.run(...DECLINE)).toMatch(
@@ -146,7 +125,7 @@ it('gateway payment decline of a purchase ends its page at Stripe, and another m
 });
 
 it('an owner ends an own purchase, at Stripe first; what was paid by then wins, and what Stripe cannot be asked about stays open', async () => {
-  const { server, program, configure } = await site();
+  const { server, program, configure } = await stripeProgram();
   const as = ['--as', 'ada@example.com'];
   await program.run(...PURCHASE, ...as);
   server.isAway = true;
@@ -170,53 +149,8 @@ it('an owner ends an own purchase, at Stripe first; what was paid by then wins, 
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '5000000' });
 });
 
-it('what begins by itself, or is of a plan, is ended by no owner, nor at Stripe by one', async () => {
-  const { server, program } = await site();
-  await program.run('catalog', 'publish', EXAMPLE);
-  await program.run('account', 'plan', 'acct_ada', 'starter');
-  const asked = server.asked.length;
-  await expect(program.run(...DECLINE, '--as', 'ada@example.com')).rejects.toThrow(
-    /owner may not record that a payment will not be made/,
-  );
-  expect(server.asked.length).toBe(asked);
-  // An operator's word is a decline, which stands in the event.
-  expect(await program.run(...DECLINE)).toMatch(/ nothing was paid: typed wrong\nwritten at/);
-  expect(await program.run('ledger', 'events', 'acct_ada', '--json')).toMatch(
-    /"PaymentAbandoned".*"endedBy":"operator"/,
-  );
-  expect(await program.run('account', 'show', 'acct_ada')).toContain('ask for the plan again, or buy credits');
-});
-
-it('that an operator has ended it at Stripe stands in the event also where that is written by whoever hears of it first', async () => {
-  const { server, program } = await site();
-  await program.run('catalog', 'publish', EXAMPLE);
-  await program.run('account', 'plan', 'acct_ada', 'starter');
-  // It is ended there, and the answer that says so is of no use.
-  server.altered = (answer, { path }) => (path.endsWith('/cancel') ? {} : answer);
-  await expect(program.run(...DECLINE)).rejects.toThrow(/acct_ada/);
-  server.altered = null;
-  expect(await program.run('payment', 'ask', 'acct_ada')).toMatch(/cancelled at Stripe/);
-  expect(await program.run('ledger', 'events', 'acct_ada', '--json')).toMatch(
-    /"PaymentAbandoned".*"endedBy":"operator"/,
-  );
-  expect(await program.run('account', 'show', 'acct_ada')).toContain('ask for the plan again, or buy credits');
-});
-
-it('where it cannot be written yet who has ended it, Stripe ends nothing', async () => {
-  const { server, program } = await site({ forms: { ...OWN_FORMS, PaymentAbandoned: 1 } });
-  await program.run('catalog', 'publish', EXAMPLE);
-  await program.run('account', 'plan', 'acct_ada', 'starter');
-  const asked = server.asked.length;
-  await expect(program.run(...DECLINE)).rejects.toThrow(
-    /^PaymentAbandoned version 2 cannot be written before every proxy reads it/,
-  );
-  expect(server.asked.length).toBe(asked);
-  await program.run(...PURCHASE);
-  expect(await program.run(...DECLINE, 'p1')).toMatch(/ nothing was paid: typed wrong\nwritten at/);
-});
-
 it('a payment of a provider that is configured no more is declined here alone, and counts where it is paid there all the same', async () => {
-  const { server, program, configure } = await site();
+  const { server, program, configure } = await stripeProgram();
   await program.run(...PURCHASE);
   configure('manual');
   const asked = server.asked.length;
@@ -233,7 +167,7 @@ it('a payment of a provider that is configured no more is declined here alone, a
 });
 
 it('of a payment of a provider that is configured no more an operator writes down what went back, and nothing is taken twice', async () => {
-  const { server, program, configure } = await site();
+  const { server, program, configure } = await stripeProgram();
   await program.run(...PURCHASE);
   server.pay('cs_1');
   await program.run(...ASK);
@@ -268,7 +202,7 @@ it('of a payment of a provider that is configured no more an operator writes dow
 });
 
 it('a purchase that Stripe refuses for good is over, with the reason', async () => {
-  const { program } = await site();
+  const { program } = await stripeProgram();
   expect(await program.run('credits', 'purchase', 'acct_ada', '--usd', '2000000', '--id', 'p1')).toMatch(
     /nothing was paid: Stripe has refused: StripeInvalidRequestError, amount_too_large, 400, \w+\nwritten at/,
   );
@@ -276,7 +210,7 @@ it('a purchase that Stripe refuses for good is over, with the reason', async () 
 });
 
 it('gateway payment save-method says where its owner agrees, then saves the card; a removed one is forgotten by Stripe, too', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   const save = ['payment', 'save-method', 'acct_ada'];
   expect(await program.run(...save)).toMatch(
     /^acct_ada: its owner agrees at https:\S+cs_1\n\nnext, when that is done: gateway payment save-method acct_ada --id cs_1\n$/,
@@ -304,7 +238,7 @@ it('gateway payment save-method says where its owner agrees, then saves the card
 });
 
 it('gateway account plan says that a first plan waits for a card, and is paid once one is saved', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   await program.run('catalog', 'publish', EXAMPLE);
   const plan = ['account', 'plan', 'acct_ada', 'starter'];
   expect(await program.run(...plan)).toMatch(
@@ -318,7 +252,7 @@ it('gateway account plan says that a first plan waits for a card, and is paid on
 });
 
 it('a card is removed although Stripe is away, which is told', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   await program.run('payment', 'save-method', 'acct_ada');
   server.consent('cs_1');
   await program.run('payment', 'save-method', 'acct_ada', '--id', 'cs_1');
@@ -328,7 +262,7 @@ it('a card is removed although Stripe is away, which is told', async () => {
 });
 
 it('gateway payment ask of a payment that was made finds what went back of it while nobody heard', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   await program.run(...PURCHASE);
   server.pay('cs_1');
   await program.run(...ASK);
@@ -344,7 +278,7 @@ it('gateway payment ask of a payment that was made finds what went back of it wh
 });
 
 it('what Stripe answers otherwise than it has to, or not at all, is told in one line, and nothing is written', async () => {
-  const { server, program } = await site();
+  const { server, program } = await stripeProgram();
   await program.run(...PURCHASE);
   server.pay('cs_1');
   const { id } = await program.json('payment', 'save-method', 'acct_ada');

@@ -1,9 +1,13 @@
 import type { Command } from 'commander';
+import type { AccountId } from '../../../contracts/ids.ts';
 import { formatUsd, groupedUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
+import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { isWithdrawn } from '../../../ledger/account/method-for.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isOpen } from '../../../ledger/account/payments-state.ts';
+import { isAnswered } from '../../../ledger/account/reload.ts';
 import { assertAdopted } from '../../../ledger/forms/in-adopted-forms.ts';
 import { takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { assertMayDo, runAccountCommand } from '../accounts/run-account-command.ts';
@@ -11,7 +15,6 @@ import { type CommandContext, CommandError, EXIT, withEventLog } from '../comman
 import { showWritten } from '../show.ts';
 import {
   attemptNamed,
-  findAttempt,
   type NamedAttempt,
   outcomeAsTold,
   providerFor,
@@ -65,7 +68,7 @@ export async function declinePayment(
       const facts = [{ type: 'attempt', attemptId, outcome } as const];
       ({ recordedAt } = await recordAs(context, log, { accountId, provider: attempt.provider, facts }));
     }
-    await refuseIfPaid(context, provided, { accountId, attemptId });
+    await refuseIfOtherwise(context, provided, { accountId, attemptId, isWritten: recordedAt !== null });
     showWritten(context, command, recordedAt, {
       json: { accountId, attemptId, outcome: shown },
       text: `${accountId}: ${attemptId} (${groupedUsd(credits)} USD of credits) ${sayOutcome(context, accountId, { attempt, outcome: shown })}${isUnasked ? notAsked(attempt) : ''}`,
@@ -76,13 +79,37 @@ export async function declinePayment(
 const notAsked = ({ provider }: PaymentAttempt): string =>
   `\n\n${provider} was not asked, as the configuration names another provider: end it there, too; what is paid there all the same counts once ${provider} is configured and asked`;
 
-/** What was paid is not declined any more. @throws CommandError */
-async function refuseIfPaid(context: CommandContext, provided: ProvidedLog, named: NamedAttempt): Promise<void> {
-  const { attemptId, state, paymentId: paid, price } = await findAttempt(context, provided, named, 'EndPurchase');
-  if (state !== 'paid') return;
+interface Declined extends NamedAttempt {
+  /** Now, and not before. */
+  readonly isWritten: boolean;
+}
+
+/** What was paid is not declined any more, nor what was given up before by nobody: another of that is begun by itself. @throws CommandError */
+async function refuseIfOtherwise(
+  context: CommandContext,
+  provided: ProvidedLog,
+  { isWritten, ...named }: Declined,
+): Promise<void> {
   const { accountId: id } = named;
+  const { billing } = await readPayer(context, provided, id, 'EndPurchase');
+  const attempt = attemptNamed(billing.payments, named);
+  const { attemptId, kind, state, paymentId: paid, price } = attempt;
+  if (state === 'paid')
+    throw new CommandError(
+      `${id}: ${attemptId} was paid (${paid}); once the money went back: gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(price)} --reason "…"`,
+      EXIT.refused,
+    );
+  const isOver = state !== 'abandoned' || isAnswered(attempt) || isWithdrawn(billing, attempt);
+  const none = kind === 'purchase' || kind === 'upgrade' ? null : BEGINS_NO_MORE[kind];
+  if (isWritten || isOver || none === null) return;
   throw new CommandError(
-    `${id}: ${attemptId} was paid (${paid}); once the money went back: gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(price)} --reason "…"`,
+    `${id}: ${attemptId} was given up before, with nothing charged, and not by an operator as far as the ledger says: another is begun by itself, unless ${none(id)}`,
     EXIT.refused,
   );
 }
+
+/** In words, with the command. */
+const BEGINS_NO_MORE = {
+  reload: (id: AccountId) => `auto-reload is off (gateway credits auto-reload ${id} --off)`,
+  renewal: (id: AccountId) => `the plan ends (gateway account plan ${id} ${NO_PLAN})`,
+} as const;
