@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { USUAL_THRESHOLDS } from '../contracts/limit-events.ts';
-import { counted, formatUsd, PICO_PER_MICRO } from '../contracts/money.ts';
+import { counted, groupedUsd, PICO_PER_MICRO } from '../contracts/money.ts';
 import { onOneLine } from '../contracts/printable.ts';
 import type { CatalogToDoAgain } from './catalog-to-do-again.ts';
 import type { AccountToDoAgain, ToDoAgain } from './to-do-again.ts';
@@ -61,7 +61,7 @@ function moneyLines({ accountId: id, balance, debt, spentThisMonth, settlesByIts
   return told.flatMap(([what, of]) => {
     if (of === null) return [];
     const by = BigInt(of.is) - BigInt(of.was);
-    return [`${what}: it was ${usd(of.was)} USD, ${word} ${usd(of.is)} USD (${by > 0n ? '+' : ''}${formatUsd(by)})`];
+    return [`${what}: it was ${usd(of.was)} USD, ${word} ${usd(of.is)} USD (${by > 0n ? '+' : ''}${groupedUsd(by)})`];
   });
 }
 
@@ -143,7 +143,7 @@ const exceptionLines = ({ accountId: id, exceptions }: AccountToDoAgain): string
   exceptions.map(({ requestId, was, is, leftOut, late }) => {
     const amounts = [
       ...(leftOut === null ? [] : [`${usd(leftOut)} USD left out`]),
-      ...(late === null ? [] : [`${formatUsd(BigInt(late) / PICO_PER_MICRO)} USD came late`]),
+      ...(late === null ? [] : [`${groupedUsd(BigInt(late) / PICO_PER_MICRO)} USD came late`]),
     ];
     return [`exception ${requestId} of ${id}: ${was}`, ...amounts, HAS_EXCEPTION[is]].join(', ');
   });
@@ -154,6 +154,6 @@ const HAS_EXCEPTION = {
   lost: 'the ledger has nothing of it',
 };
 
-const usd = (microUsdText: string): string => formatUsd(BigInt(microUsdText));
+const usd = (microUsdText: string): string => groupedUsd(BigInt(microUsdText));
 
 const until = (ms: number | null): string => (ms === null ? 'without end' : `until ${new Date(ms).toISOString()}`);

@@ -1,6 +1,6 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import type { GrantId } from '../../contracts/ids.ts';
-import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
 import type { Revocation } from './billing-state.ts';
 import { comingBack } from './coming-back.ts';
@@ -44,13 +44,13 @@ export function revokeGrant(command: CommandOf<'RevokeGrant'>, state: OpenAccoun
   if (amount <= 0n)
     return commandRefused(
       'invalid_amount',
-      `amount: must be more than 0; ${formatUsd(left)} USD are left of grant ${grantId}`,
+      `amount: must be more than 0; ${groupedUsd(left)} USD are left of grant ${grantId}`,
     );
   const most = MAY_OWE.has(cause) ? revocable : left;
   if (amount > most)
     return commandRefused(
       'invalid_amount',
-      `amount: ${formatUsd(most)} USD can be revoked of grant ${grantId}, and ${formatUsd(held)} are left of it`,
+      `amount: ${groupedUsd(most)} USD can be revoked of grant ${grantId}, and ${groupedUsd(held)} are left of it`,
     );
   const taken = amount < held ? amount : held;
   const uncovered = microUsd(amount - taken);
@@ -83,9 +83,9 @@ export function restoreGrant(command: CommandOf<'RestoreGrant'>, state: OpenAcco
   if (amount <= 0n || amount > all)
     return commandRefused(
       'invalid_amount',
-      `amount: of ${formatUsd(revocation.amount)} USD that were revoked ${formatUsd(microUsd(own))} have not come back` +
+      `amount: of ${groupedUsd(revocation.amount)} USD that were revoked ${groupedUsd(microUsd(own))} have not come back` +
         (all < own
-          ? `, and ${formatUsd(microUsd(all))} of it are still paid for: the money of the rest went back`
+          ? `, and ${groupedUsd(microUsd(all))} of it are still paid for: the money of the rest went back`
           : ''),
     );
   const uncovered = microUsd(amount < left.uncovered ? amount : left.uncovered);
@@ -132,7 +132,7 @@ export function reverseDebit(command: CommandOf<'ReverseDebit'>, state: OpenAcco
     return commandRefused('account_changed', `what request ${requestId} was debited has changed meanwhile: try again`);
   const amount = command.amount ?? microUsd(all);
   if (amount <= 0n || amount > all)
-    return commandRefused('invalid_amount', `amount: ${formatUsd(all)} USD of request ${requestId} can be reversed`);
+    return commandRefused('invalid_amount', `amount: ${groupedUsd(all)} USD of request ${requestId} can be reversed`);
   const { uncovered, shares } = lastOf(left, amount);
   const back = comingBack(state, { uncovered, paidBy: [], shares, revokedOf: null }, nowMs);
   if ('code' in back) return back;

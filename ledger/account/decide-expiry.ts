@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import { formatUsd, microUsd } from '../../contracts/money.ts';
+import { formatUsd, groupedUsd, microUsd } from '../../contracts/money.ts';
 import { type Grant, NOTHING, type OpenAccount } from './account-state.ts';
 import { writeOff } from './coming-back.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
@@ -46,7 +46,7 @@ export function reinstateCredits(
   if (amount > expired)
     return commandRefused(
       'invalid_amount',
-      `amount: of grant ${grantId} only ${formatUsd(expired)} USD have expired, not ${formatUsd(amount)}`,
+      `amount: of grant ${grantId} only ${groupedUsd(expired)} USD have expired, not ${groupedUsd(amount)}`,
     );
   const expiresAtMs = command.expiresAtMs ?? endOf(grant);
   if (expiresAtMs < endOf(grant))
@@ -74,13 +74,12 @@ function refusedAsUnexpired(
   const { grantId, remaining } = grant;
   if (remaining === 0n || !isExpired(grant, nowMs))
     return commandRefused('nothing_expired', `nothing of grant ${grantId} has expired`);
-  const usd = formatUsd(remaining);
   const endMs = endOf(grant);
   return commandRefused(
     'not_written_off',
-    `grant ${grantId} is over since ${instant(endMs)}: its ${usd} USD cannot be spent, and are written down as expired at ` +
+    `grant ${grantId} is over since ${instant(endMs)}: its ${groupedUsd(remaining)} USD cannot be spent, and are written down as expired at ` +
       `${instant(endMs + lateMs)} at the earliest; only then can they be reinstated (with --expires). Until then: grant them ` +
-      `anew (gateway credits grant ${accountId} --usd ${usd} --source adjustment), and do not reinstate them later`,
+      `anew (gateway credits grant ${accountId} --usd ${formatUsd(remaining)} --source adjustment), and do not reinstate them later`,
   );
 }
 

@@ -1,5 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import { formatUsd } from '../../contracts/money.ts';
+import { groupedUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import { afterDecline, afterGivenUp } from './after-decline.ts';
@@ -36,7 +36,7 @@ export function startPurchase(command: CommandOf<'StartPurchase'>, state: OpenAc
   if (open !== undefined)
     return commandRefused(
       'attempt_open',
-      `purchase ${open.attemptId} of ${formatUsd(open.credits)} USD is open: another may begin once it is paid, has failed, or was declined (gateway payment decline ${state.accountId} ${open.attemptId} --reason "…")`,
+      `purchase ${open.attemptId} of ${groupedUsd(open.credits)} USD is open: another may begin once it is paid, has failed, or was declined (gateway payment decline ${state.accountId} ${open.attemptId} --reason "…")`,
     );
   const noRoom = refuseWithoutRoom(state, { grantId: LONGEST_GRANT_OF_PAYMENT, amount });
   if (noRoom !== null) return noRoom;
@@ -61,7 +61,7 @@ export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAc
   if (provider !== attempt.provider || amount !== attempt.price)
     return commandRefused(
       'payment_differs',
-      `attempt ${attemptId} is about ${formatUsd(attempt.price)} USD at ${attempt.provider}, and ${paymentId} is ${formatUsd(amount)} USD at ${provider}: refund that`,
+      `attempt ${attemptId} is about ${groupedUsd(attempt.price)} USD at ${attempt.provider}, and ${paymentId} is ${groupedUsd(amount)} USD at ${provider}: refund that`,
     );
   const other = paidBy(state.billing.payments, paymentId);
   if (other !== undefined)

@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import type { PaymentId } from '../../contracts/ids.ts';
-import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
@@ -87,7 +87,7 @@ function boundedBy(
   const [refunded, disputed] = [refundedOf(billing, attempt), disputedOf(attempt)];
   const most = reason === undefined ? left : price - refunded - disputed;
   if (amount > 0n && amount <= most) return null;
-  const usd = (micro: bigint): string => formatUsd(microUsd(micro));
+  const usd = (micro: bigint): string => groupedUsd(microUsd(micro));
   return commandRefused(
     'invalid_amount',
     `amount: of ${paymentId} ${usd(price)} USD were paid, ${usd(refunded)} USD went back before, and ${usd(disputed)} USD are disputed or lost: more than 0 can go back, and at most ${usd(most > 0n ? most : 0n)} USD`,
@@ -196,7 +196,7 @@ function revoke(
 }
 
 const sameAmount = (known: MicroUsd, amount: MicroUsd, id: string): Decision =>
-  known === amount ? [] : commandRefused('id_reused', `${id} is about ${formatUsd(known)} USD, and was told before`);
+  known === amount ? [] : commandRefused('id_reused', `${id} is about ${groupedUsd(known)} USD, and was told before`);
 
 /** By money of another kind or payment that went back, or by credits that were revoked without any. */
 const isTaken = ({ billing: { payments, revocations } }: OpenAccount, id: string): boolean =>

@@ -1,5 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import { formatUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { CENT, LEAST_CHARGE } from '../../contracts/plan.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
@@ -19,7 +19,7 @@ export function configureAutoReload(
   if (target < threshold + LEAST_CHARGE)
     return commandRefused(
       'invalid_amount',
-      `target: must be at least ${formatUsd(microUsd(LEAST_CHARGE))} USD above the threshold`,
+      `target: must be at least ${groupedUsd(microUsd(LEAST_CHARGE))} USD above the threshold`,
     );
   if (monthlyCap < target - threshold)
     return commandRefused('invalid_amount', 'monthlyCap: would be less than a single reload');

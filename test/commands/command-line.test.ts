@@ -86,7 +86,7 @@ describe('without a running gateway', () => {
     const tooMuch = await run(...reinstate('--usd', '5.01', ...why));
     expect([tooMuch.exitCode, tooMuch.stderr]).toEqual([
       3,
-      'gateway: acct_eve: --usd: of grant grant_trial only 5.00 USD have expired, not 5.01\n',
+      'gateway: acct_eve: --usd: of grant grant_trial only 5.000000 USD have expired, not 5.010000\n',
     ]);
     const tooEarly = await run(...reinstate('--expires', '2026-01-01', ...why));
     expect(tooEarly.stderr).toMatch(/^gateway: acct_eve: --expires: grant grant_trial has until \S+ already\n$/);

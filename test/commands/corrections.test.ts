@@ -33,7 +33,7 @@ it('a request is reversed in parts and once, and stands so in explanation, state
   expect(await program.run(...reverse, ...WHY)).toMatch(/^reversed 0\.000300 USD of req_\w+ \(acct_ada, reversal_req_/);
   expect(await program.run(...reverse, ...WHY)).toMatch(/reversal_req_\w+ was made before/);
   await expect(program.run(...reverse, '--usd', '0.0001', '--id', 'x', ...WHY)).rejects.toMatchObject({
-    message: expect.stringContaining('--usd: 0.00 USD of request'),
+    message: expect.stringContaining('--usd: 0.000000 USD of request'),
   });
   const why = `grace reversed what was debited for ${requestOf(1)}`;
   await publishCards(program.log);

@@ -24,7 +24,7 @@ it('gateway credits purchase begins a payment once, and payment confirm grants i
     recordedAt: null,
   });
   await expect(program.run('credits', 'purchase', 'acct_ada', '--usd', '5')).rejects.toMatchObject(
-    refused(/^acct_ada: purchase invoice-1 of 20\.00 USD is open/),
+    refused(/^acct_ada: purchase invoice-1 of 20\.000000 USD is open/),
   );
   expect(await list()).toMatchObject([
     { accountId: 'acct_ada', attemptId: 'invoice-1', state: 'open', priceMicroUsd: '18000000' },
@@ -98,7 +98,7 @@ it('gateway payment refund and dispute take the credits of money that went back,
   );
   expect(await program.run(...refund)).toMatch(/the balance is 15\.000000 USD\nnothing was written/);
   const dispute = ['acct_ada', 'transfer 42', '--id', 'case 7'];
-  const most = refused(/^acct_ada: --usd: .* at most 15\.00 USD$/);
+  const most = refused(/^acct_ada: --usd: .* at most 15\.000000 USD$/);
   const bank = ['--reason', 'by the bank', '--actor', 'eve'];
   await expect(program.run('payment', 'dispute', ...dispute, '--usd', '20', ...bank)).rejects.toMatchObject(most);
   const disputed = await program.json('payment', 'dispute', ...dispute, '--usd', '15', ...bank);
@@ -173,7 +173,7 @@ it('gateway credits auto-reload is turned on with consent and off, and payment s
   const terms = ['--threshold-usd', '5', '--target-usd', '20', '--monthly-cap-usd', '100'];
   await expect(program.run(...reload, ...terms)).rejects.toMatchObject({ exitCode: EXIT.usage });
   await expect(program.run(...reload, ...terms.with(3, '5'), '--consent')).rejects.toMatchObject(
-    refused(/--target-usd: must be at least 0\.50 USD above/),
+    refused(/--target-usd: must be at least 0\.500000 USD above/),
   );
   expect(await program.run(...reload, ...terms, '--consent')).toMatch(
     /auto-reload is on, at 5\.000000 USD up to 20\.000000 USD, at most 100\.000000 USD a month; no payment method is saved, and nothing is bought before one is\n\nnext: gateway payment save-method acct_ada --id "…" --brand "…" --last4 "…"\nwritten at /,

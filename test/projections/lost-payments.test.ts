@@ -78,10 +78,10 @@ async function toDo(
 const kept = lived([organization], KEPT);
 const known = lived(kept, LOST);
 const PAYMENTS = [
-  'payment p2 of acme: purchase at manual, 20.00 USD of credits for 18.00 USD, paid (T_p2); the ledger has it open',
-  'payment p3 of acme: purchase at manual, 20.00 USD of credits for 18.00 USD, open; the ledger has nothing of it',
-  'refund re_1 of T_p1 of acme: 5.00 USD, refunded',
-  'dispute dp_1 of T_p2 of acme: 18.00 USD, lost',
+  'payment p2 of acme: purchase at manual, 20.000000 USD of credits for 18.000000 USD, paid (T_p2); the ledger has it open',
+  'payment p3 of acme: purchase at manual, 20.000000 USD of credits for 18.000000 USD, open; the ledger has nothing of it',
+  'refund re_1 of T_p1 of acme: 5.000000 USD, refunded',
+  'dispute dp_1 of T_p2 of acme: 18.000000 USD, lost',
 ];
 
 it('lost members, payments, refunds, disputes, the saved method and auto-reload are told, each as it was', async () => {
@@ -91,7 +91,7 @@ it('lost members, payments, refunds, disputes, the saved method and auto-reload 
     'member eve@example.com of acme: member, the ledger does not have them',
     ...PAYMENTS,
     'payment method of acme: visa …4242 at stripe',
-    'auto-reload of acme: at 5.00 USD up to 20.00 USD, at most 50.00 USD a month',
+    'auto-reload of acme: at 5.000000 USD up to 20.000000 USD, at most 50.000000 USD a month',
   ]);
 });
 
@@ -154,6 +154,6 @@ it('a month whose statement is lost is told with what it was closed with', async
   };
   expect(await toDo([...life, closed], [...life, closed])).toEqual([]);
   expect(await toDo(life, [...life, closed])).toEqual([
-    'statement of acme for 2026-11: it was closed with 1.00 USD, and will be anew',
+    'statement of acme for 2026-11: it was closed with 1.000000 USD, and will be anew',
   ]);
 });

@@ -91,19 +91,19 @@ it('what views know and the ledger has lost is named, as far as an operator has 
     { accountId: 'acct_eve', account: { email: 'eve@example.com' }, grants: [], keys: [], limits: [] },
   ]);
   expect(found && describeToDoAgain(found)).toEqual([
-    'balance of acct_ada: it was 17.50 USD, it is 5.00 USD (-12.50)',
-    'grant paid of acct_ada: purchase, 12.50 USD, 12.50 of it left, until 2099-01-01T00:00:00.000Z',
+    'balance of acct_ada: it was 17.500000 USD, it is 5.000000 USD (-12.500000)',
+    'grant paid of acct_ada: purchase, 12.500000 USD, 12.500000 of it left, until 2099-01-01T00:00:00.000Z',
     expect.stringMatching(
       new RegExp(`^key ${laptop} of acct_ada \\("laptop", ….{4}\\), for all models, without end: issue another one$`),
     ),
     'limit of acct_ada: none',
-    `limit of ${kept} of acct_ada: 3.00 USD a month`,
-    `limit of ${laptop} of acct_ada: 7.00 USD a month`,
-    'limit of ada@example.com of acct_ada: 9.00 USD a month, soft, told at 60, 90%',
+    `limit of ${kept} of acct_ada: 3.000000 USD a month`,
+    `limit of ${laptop} of acct_ada: 7.000000 USD a month`,
+    'limit of ada@example.com of acct_ada: 9.000000 USD a month, soft, told at 60, 90%',
     `limit of ${lifted} of acct_ada: none`,
     expect.stringMatching(/^account acct_bob \(personal, bob@example\.com, plan /),
-    'balance of acct_bob: it was 1.00 USD, it is 0.00 USD (-1.00)',
-    expect.stringMatching(/^grant grant_trial of acct_bob: trial, 1\.00 USD, 1\.00 of it left, until /),
+    'balance of acct_bob: it was 1.000000 USD, it is 0.000000 USD (-1.000000)',
+    expect.stringMatching(/^grant grant_trial of acct_bob: trial, 1\.000000 USD, 1\.000000 of it left, until /),
     expect.stringMatching(/^account acct_eve \(/),
   ]);
 });
@@ -208,13 +208,13 @@ it('money, prices, exceptions and suspensions that are lost are told, with what 
     'reinstatement of acct_bob: the ledger has it suspended',
     expect.stringMatching(/^account acct_eve \(/),
     'suspension of acct_eve: "fraud"',
-    'balance of acct_eve: it was 0.000007 USD, it is 0.00 USD (-0.000007)',
+    'balance of acct_eve: it was 0.000007 USD, it is 0.000000 USD (-0.000007)',
     'grant e of acct_eve: purchase, 0.000007 USD, 0.000007 of it left, without end',
-    'balance of acme: it was -0.00001 USD, it is 0.00009 USD (+0.0001)',
-    'debt of acme: it was 0.00001 USD, it is 0.00 USD (-0.00001)',
-    'spent by acme in 2026-11: it was 0.00011 USD, it is 0.00001 USD (-0.0001)',
+    'balance of acme: it was -0.000010 USD, it is 0.000090 USD (+0.000100)',
+    'debt of acme: it was 0.000010 USD, it is 0.000000 USD (-0.000010)',
+    'spent by acme in 2026-11: it was 0.000110 USD, it is 0.000010 USD (-0.000100)',
     'key key_b of acme ("limited", …wxyz), for svc-mock, until 2026-12-01T00:00:00.000Z: issue another one',
-    `exception ${requestOf(3)} of acme: open, 0.00005 USD left out, the ledger has nothing of it`,
+    `exception ${requestOf(3)} of acme: open, 0.000050 USD left out, the ledger has nothing of it`,
     `exception ${requestOf(2)} of acme: dropped, the ledger has nothing of it`,
   ]);
 });
@@ -254,9 +254,9 @@ describe('requests that the journal still holds', () => {
     });
     expect(found && describeToDoAgain(found)).toEqual(
       expect.arrayContaining([
-        'balance of acme: it was -0.00001 USD, it will be 0.00005 USD (+0.00006)',
-        'nothing to do for 2 requests of acme in the journal, settled at the next start: 0.00004 USD, which the amounts above have already',
-        `exception ${requestOf(2)} of acme: dropped, 0.00005 USD left out, the ledger has it open once the journal is settled, at the next start`,
+        'balance of acme: it was -0.000010 USD, it will be 0.000050 USD (+0.000060)',
+        'nothing to do for 2 requests of acme in the journal, settled at the next start: 0.000040 USD, which the amounts above have already',
+        `exception ${requestOf(2)} of acme: dropped, 0.000050 USD left out, the ledger has it open once the journal is settled, at the next start`,
       ]),
     );
   });

@@ -1,5 +1,5 @@
 import type { Configuration } from '../../../contracts/configuration.ts';
-import { formatUsd } from '../../../contracts/money.ts';
+import { groupedUsd } from '../../../contracts/money.ts';
 import { commandFor, type StartedWith } from '../catalog/publish-command.ts';
 import type { CatalogNotice } from './catalog-at-start.ts';
 import type { DemoAccount } from './first-run.ts';
@@ -34,7 +34,7 @@ Nothing has been asked yet with the key of the demo account, ${demo.accountId}. 
 
 `;
   return `${where}
-A demo account, ${demo.accountId}, is open with ${formatUsd(configuration.trialUsd)} USD of trial credits for 30 days.
+A demo account, ${demo.accountId}, is open with ${groupedUsd(configuration.trialUsd)} USD of trial credits for 30 days.
 Its key is shown this once:
 
   ${demo.key}

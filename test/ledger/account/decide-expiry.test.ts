@@ -114,7 +114,7 @@ describe('credits that were written down as expired', () => {
         reinstate({ nowMs }),
         'not_written_off',
         new RegExp(
-          `^grant soon is over since ${END}: its 2\\.50 USD cannot be spent, and are written down as expired at ` +
+          `^grant soon is over since ${END}: its 2\\.500000 USD cannot be spent, and are written down as expired at ` +
             `${new Date(ms(END) + LATE_MS).toISOString()} at the earliest;.*gateway credits grant \\S+ --usd 2\\.50 `,
         ),
       );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
-import { formatUsd } from '../../../contracts/money.ts';
+import { groupedUsd } from '../../../contracts/money.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { keyIssued, lifeWith, ms, openAccount, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
@@ -227,7 +227,7 @@ describe('what is written down by hand goes back once', () => {
       ] as const) {
         const life = lived(begun, ...before.map(byHand));
         const tooMuch = byHand(dispute(most + 1));
-        given(...life).refuses(tooMuch, 'invalid_amount', new RegExp(`at most ${formatUsd(usd(most))} USD$`));
+        given(...life).refuses(tooMuch, 'invalid_amount', new RegExp(`at most ${groupedUsd(usd(most))} USD$`));
         balanceOf(lived(life, byHand(dispute(most))));
         given(...lived(life, byHand(dispute(most)))).decides(byHand(dispute(most)));
       }
@@ -244,7 +244,7 @@ describe('what is written down by hand goes back once', () => {
     given(...lost).refuses(
       byHand(refund(1)),
       'invalid_amount',
-      /0\.00002 USD are disputed or lost: .* at most 0\.00 USD$/,
+      /0\.000020 USD are disputed or lost: .* at most 0\.000000 USD$/,
     );
     expect(balanceOf(lived(begun, ...[dispute(20), close('won'), refund(20)].map(byHand)))).toBe(0n);
   });

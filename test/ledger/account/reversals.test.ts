@@ -79,7 +79,7 @@ describe('a debit that is reversed', () => {
       expect(backIn(events), id).toEqual([back]);
       life = [...life, ...events];
     }
-    given(...life).refuses(reverse(life, { reversalId: 'x5' }), 'invalid_amount', /^amount: 0\.00 USD of request/);
+    given(...life).refuses(reverse(life, { reversalId: 'x5' }), 'invalid_amount', /^amount: 0\.000000 USD of request/);
     given(...life).decides(reverse(life, { reversalId: 'x3', amount: usd(4) }));
     given(...life).refuses(reverse(life, { reversalId: 'x3', amount: usd(5) }), 'id_reused', /an id of its own$/);
   });

@@ -41,7 +41,7 @@ describe('a revocation', () => {
       const revoked = given(...spent).decided(revoke({ cause, amount: usd(10) }));
       expect(revoked).toMatchObject([{ data: { taken: 3n, uncovered: 7n, balanceAfter: -7n } }]);
       expect(openAccount([...spent, ...revoked])).toMatchObject({ balance: -7n, uncovered: 7n });
-      given(...spent).refuses(revoke({ cause, amount: usd(11) }), 'invalid_amount', /0\.00001 USD can be revoked/);
+      given(...spent).refuses(revoke({ cause, amount: usd(11) }), 'invalid_amount', /0\.000010 USD can be revoked/);
       given(...spent, ...revoked).refuses(revoke({ cause, amount: usd(1), revocationId: 'r2' }), 'invalid_amount');
     }
     for (const cause of ['fraud', 'administration'] as const)
@@ -53,7 +53,7 @@ describe('a revocation', () => {
     const late = { nowMs: ms(END) + LIMITS.expiryLateMs };
     const expired = given(...over).decided({ type: 'ExpireCredits', lateMs: LIMITS.expiryLateMs, ...late });
     for (const life of [over, [...over, ...expired]]) {
-      given(...life).refuses(revoke(late), 'invalid_amount', /^amount: must be more than 0; 0\.00 USD are left/);
+      given(...life).refuses(revoke(late), 'invalid_amount', /^amount: must be more than 0; 0\.000000 USD are left/);
       expect(given(...life).decided(revoke({ ...late, ...refund, amount: usd(10) }))).toMatchObject([
         { data: { taken: 0n, uncovered: 10n } },
       ]);
@@ -83,7 +83,7 @@ describe('what was revoked', () => {
       expect([after.balance, after.uncovered, after.grants]).toEqual([before.balance, before.uncovered, before.grants]);
       const again = given(...spent, ...revoked, ...restored);
       again.decides(restore());
-      again.refuses(restore({ restorationId: 'b2' }), 'invalid_amount', /0\.00 have not come back$/);
+      again.refuses(restore({ restorationId: 'b2' }), 'invalid_amount', /0\.000000 have not come back$/);
       again.refuses(restore({ amount: usd(1) }), 'id_reused');
     }
   });
