@@ -1,22 +1,27 @@
-import { cpSync, mkdirSync, statfsSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { accountStream, eventId } from '../../contracts/ids.ts';
+import { LIMITS } from '../../contracts/limits.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { sealKeyFile } from '../../ledger/seals/seal-keys.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
-import { asking, post } from '../fixtures/gateway/call.ts';
+import { asking, type Callable, post } from '../fixtures/gateway/call.ts';
+import { inOwnProcess, type OwnProcess, type OwnProcessOptions } from '../fixtures/gateway/own-process.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../fixtures/gateway/start-gateway.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { toVersion6 } from '../fixtures/ledger/older-views.ts';
 import { newId } from '../fixtures/ledger/shared-log.ts';
 import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
+import { killAtOnce } from '../fixtures/processes/child-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { json, reset } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
@@ -33,22 +38,55 @@ async function start(options: TestGatewayOptions = {}): Promise<TestGateway> {
   return endedLater(await startTestGateway({ upstreamUrl: upstream.url, ...options, settings }));
 }
 
-/** Once all that stands in the ledger is sealed, as it is by itself a minute later. */
-async function page(one: TestGateway): Promise<Page> {
+/** The same in a process of its own. */
+async function startAlone(options: TestGatewayOptions = {}, how: OwnProcessOptions = {}): Promise<OwnProcess> {
+  const settings = { ...METRICS, ...options.settings };
+  const begun = await startTestGateway({ upstreamUrl: upstream.url, ...options, settings });
+  await begun.stop();
+  return inOwnProcess(begun, how);
+}
+
+const moduleAt = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const KILLED_REBUILD = moduleAt('killed-rebuild-preload.ts');
+
+/** A process whose clocks go by what is written: by how much the wall clock jumps, and what goes by for all of them. */
+function movedClock() {
+  const file = join(temporaryFolder(), 'clock');
+  const move = ({ jumpedMs = 0, passedMs = 0 }) => writeFileSync(file, `${jumpedMs} ${passedMs}`);
+  move({});
+  const preload = moduleAt('../fixtures/processes/moved-clock-preload.ts');
+  return { move, how: { preload, environment: { MOVED_CLOCK_FILE: file } } };
+}
+
+type Served = TestGateway | OwnProcess;
+const scraped = (one: Served): Promise<Page> => scrape('program' in one ? one.metricsUrl : one.gateway.metricsUrl);
+
+/**
+ * Once all that stands in the ledger is sealed, as it is by itself a minute later, and a machine that is busy with other
+ * tests has given the gateway its turns.
+ */
+async function page(one: Served): Promise<Page> {
   let page: Page = null;
   const look = async (): Promise<boolean> => {
-    page = await scrape(one.gateway.metricsUrl);
-    return isSealed(page);
+    page = await scraped(one);
+    return isSealed(page) && isCalm(page);
   };
   await expect.poll(look).toBe(true);
   return page;
 }
 const isSealed = (page: Page): boolean => /^gateway_events_unsealed 0$/m.test(page ?? '');
+const isCalm = (page: Page): boolean => sampleOf('gateway_event_loop_delay_seconds', page) <= LOOP_CALM_S;
+const LOOP_CALM_S = LIMITS.loopDelayCalmMs / 1_000;
+const sampleOf = (name: string, page: Page): number =>
+  Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(page ?? '')?.[1] ?? Number.NaN);
 
-const ask = (one: TestGateway, model = 'svc-mock') => post(one, '/v1/messages', asking(model));
-async function askOften(one: TestGateway, times: number, model?: string): Promise<void> {
+const ask = (one: Callable, model = 'svc-mock') => post(one, '/v1/messages', asking(model));
+async function askOften(one: Callable, times: number, model?: string): Promise<void> {
   for (let time = 0; time < times; time++) await ask(one, model);
 }
+
+/** Longer than what it has its turns for between two such: its loop is late on the average of each second. */
+const STANDS_STILL_MS = 2_000;
 
 const FIRED = new Set<string>();
 
@@ -65,8 +103,8 @@ const one = (before: Page, after: Page): readonly Scraped[] => [{ job: 'gateway'
 const still = (after: Page): readonly Scraped[] => one(after, after);
 
 /** The same over a gateway that may write no more: what it has not sealed by then stays so. */
-async function expectFiringUnsealed(alerts: readonly string[], { gateway }: TestGateway): Promise<void> {
-  const after = await scrape(gateway.metricsUrl);
+async function expectFiringUnsealed(alerts: readonly string[], one: Served): Promise<void> {
+  const after = await scraped(one);
   expectFiring(isSealed(after) ? alerts : [...alerts, 'SealsBehind'], still(after));
 }
 
@@ -91,7 +129,7 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
   });
 
   it('are silent over a healthy gateway with traffic, also where callers ask for what is not there', async () => {
-    const gateway = await start();
+    const gateway = await startAlone();
     upstream.answerWith(json(message()));
     await askOften(gateway, 2);
     const before = await page(gateway);
@@ -130,11 +168,12 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     await gateway.gateway.process.settlement.idle();
   });
 
-  it('tell of a gateway that cannot go on', async () => {
-    const gateway = await start();
-    await page(gateway);
-    gateway.gateway.fail(new Error('the views stand still'));
-    await expectFiringUnsealed(['NotAdmitting', 'Unhealthy'], gateway);
+  it('tell of a gateway that ends again and again, and is started each time', async () => {
+    const first = await startAlone();
+    const before = await page(first);
+    await killAtOnce(first.program);
+    const after = await page(await inOwnProcess(first));
+    expectFiring(['GatewayRestarting'], one(before, after), ['gateway_process_start_time_seconds']);
   });
 
   it('tell of upstreams that fail', async () => {
@@ -154,10 +193,23 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     expectFiring(['UpstreamFailing'], one(before, await page(gateway)));
   });
 
-  it('tell of an event loop that is late', async () => {
-    const gateway = await start({ loopDelay: () => 300 });
-    gateway.gateway.process.loopDelay.look();
-    expectFiring(['EventLoopLate'], still(await page(gateway)));
+  it('tell of an event loop that is late, as where a process gets too little of a processor', async () => {
+    const gateway = await startAlone();
+    expectFiring([], still(await page(gateway)));
+    const { child } = gateway.program;
+    let after: Page = null;
+    const look = async (): Promise<number> => {
+      child.kill('SIGSTOP');
+      await delay(STANDS_STILL_MS);
+      child.kill('SIGCONT');
+      after = await scraped(gateway);
+      return sampleOf('gateway_event_loop_delay_seconds', after);
+    };
+    await expect.poll(look).toBeGreaterThan(0.25);
+    const shed = sampleOf('gateway_shedding', after) === 1 ? ['NotAdmitting'] : [];
+    expectFiring([...shed, 'EventLoopLate'], still(after));
+    // It has its turns again.
+    expectFiring([], still(await page(gateway)));
   });
 
   it('tell of a name that another process has', async () => {
@@ -200,6 +252,23 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     await gateway.gateway.process.settlement.idle();
   });
 
+  it.runIf(canMount)('tell of a gateway that can take down no usage for a minute', async () => {
+    const disk = smallDisk(64 * 1_024);
+    const data = join(dirname(disk.folder), 'data');
+    mkdirSync(data);
+    const { move, how } = movedClock();
+    const gateway = await startAlone({ data }, how);
+    disk.leaveFree(0);
+    while ((await ask(gateway)).status === 200);
+    await expectFiringUnsealed(['NotAdmitting', 'DiskFilling', 'MachineShort'], gateway);
+    move({ passedMs: LIMITS.unhealthyAfterMs });
+    await expect.poll(() => scraped(gateway)).toMatch(/^gateway_healthy 0$/m);
+    await expectFiringUnsealed(['NotAdmitting', 'Unhealthy', 'DiskFilling', 'MachineShort'], gateway);
+    disk.clear();
+    await expect.poll(() => scraped(gateway)).toMatch(/^gateway_machine_short 0$/m);
+    expectFiring([], still(await page(gateway)));
+  });
+
   it('tell of events that nobody seals, for want of a key or for another reason', async () => {
     const data = temporaryFolder();
     writeFileSync(sealKeyFile(data), 'no key');
@@ -221,34 +290,43 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     expectFiring(['AccountsSetAside'], still(await page(gateway)));
   });
 
-  it('tell of views of an earlier version that cannot be rebuilt', async () => {
-    const before = await startTestGateway();
+  it('tell of views of an earlier version whose rebuild is killed each time', async () => {
+    const before = await startTestGateway({ settings: METRICS });
     await before.stop();
     toVersion6(viewFilesOf(before.data).live);
-    const rebuildViews = () => Promise.reject(new Error('no room'));
-    const gateway = await start({ data: before.data, rebuildViews });
-    await expect.poll(() => page(gateway)).toMatch(/^gateway_views_rebuilds_failed 1$/m);
+    const file = join(temporaryFolder(), 'killed');
+    writeFileSync(file, '');
+    const environment = { NODE_OPTIONS: `--import=${KILLED_REBUILD}`, KILLED_REBUILD_FILE: file };
+    const gateway = await inOwnProcess(before, { environment });
+    await expect.poll(() => page(gateway)).toMatch(/^gateway_views_rebuilds_failed [1-9]/m);
+    expect(gateway.logged()).toContain('it ended with SIGKILL');
     expectFiring(['ViewsNotRebuilt'], still(await page(gateway)));
+    rmSync(file);
+    await expect.poll(() => page(gateway)).toMatch(/^gateway_views_rebuilds_failed 0$/m);
+    expectFiring([], still(await page(gateway)));
   });
 
   it('tell of a clock that is off the one of the log, also where requests are admitted yet', async () => {
     const stored = new StoredLog({ now: () => Date.now() - 7_000 });
     const { connectionString } = endedLater(await startFakeEventStore({ log: stored }));
     const log = endedLater(await openEventStoreDbEventLog({ connectionString }));
-    const gateway = await start({ log, settings: { eventLog: { kind: 'eventstoredb', connectionString } } });
+    const gateway = await startAlone({ log, settings: { eventLog: { kind: 'eventstoredb', connectionString } } });
     expect((await ask(gateway)).status).toBe(200);
-    const after = await scrape(gateway.gateway.metricsUrl);
+    await expect.poll(async () => isCalm(await scraped(gateway))).toBe(true);
     // Nothing seals it: it has no key.
-    expectFiring(['ClockOff', 'SealsBehind'], still(after));
+    expectFiring(['ClockOff', 'SealsBehind'], still(await scraped(gateway)));
   });
 
-  it('tell of a clock that has jumped', async () => {
-    const time = { wallMs: Date.now(), monotonicMs: 1_000 };
-    const gateway = await start({ clock: () => time.wallMs, monotonic: () => time.monotonicMs });
+  it('tell of a clock that has jumped, until it has been steady for a minute', async () => {
+    const { move, how } = movedClock();
+    const gateway = await startAlone({}, how);
     await page(gateway);
-    time.wallMs += 60_000;
-    await expect.poll(() => scrape(gateway.gateway.metricsUrl)).toMatch(/^gateway_clock_steady 0$/m);
+    move({ jumpedMs: 60_000 });
+    await expect.poll(() => scraped(gateway)).toMatch(/^gateway_clock_steady 0$/m);
     await expectFiringUnsealed(['NotAdmitting', 'ClockOff'], gateway);
+    move({ jumpedMs: 60_000, passedMs: 60_000 });
+    await expect.poll(() => scraped(gateway)).toMatch(/^gateway_clock_steady 1$/m);
+    expectFiring([], still(await page(gateway)));
   });
 
   it('tell of usage beyond its hold', async () => {
@@ -262,6 +340,6 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
 
   it('have all fired here', () => {
     const silent = rulesOf('gateway').flatMap(({ alert }) => (FIRED.has(alert) ? [] : [alert]));
-    expect(silent).toEqual(canMount ? [] : ['DiskFilling', 'MachineShort']);
+    expect(silent).toEqual(canMount ? [] : ['Unhealthy', 'DiskFilling', 'MachineShort']);
   });
 });

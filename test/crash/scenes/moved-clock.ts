@@ -6,7 +6,7 @@ import type { StartedProcess } from '../../fixtures/processes/child-process.ts';
 import { auditRun } from '../audit-run.ts';
 import { lookFor, onStage, type SceneAudit, type SceneOptions, type Stage } from './scene.ts';
 
-const PRELOAD = fileURLToPath(new URL('moved-clock-preload.ts', import.meta.url));
+const PRELOAD = fileURLToPath(new URL('../../fixtures/processes/moved-clock-preload.ts', import.meta.url));
 const REQUESTS = 40;
 const DAY_MS = 86_400_000;
 /** Past the end of every trial. */
