@@ -51,6 +51,8 @@ interface PrepareParts {
   readonly keepFreeBytes: number;
   /** Why nothing could be made of them. */
   readonly onUnmade: (reason: string) => void;
+  /** Why those of before could not be given their name (switched-file.ts), once others are in their place. */
+  readonly onUnkept: (reason: string) => void;
 }
 
 /**
@@ -70,12 +72,16 @@ export async function takePreparedViews(parts: PrepareParts, signal: AbortSignal
   const prepared = candidates.filter((path) => areOfThisProgram(path) === true && areViewsOf(path, identity));
   const path = prepared.find((one) => isComplete(one) && (one === files.previous || areVerified(one))) ?? prepared[0];
   if (path !== undefined) {
-    switchFiles(files, path);
+    tellUnkept(switchFiles(files, path), parts);
     return { type: 'folded', path };
   }
   if (from !== null) return { type: 'unmade' };
   beginAnew(files.live, () => renameViews(files.live, files.previous));
   return { type: 'kept' };
+}
+
+function tellUnkept(why: string | null, { onUnkept }: PrepareParts): void {
+  if (why !== null) onUnkept(why);
 }
 
 /** Null where it cannot be done, and other words where it cannot for now; then all is as it was. A command that reads them on and on has them folded anew. */
@@ -93,7 +99,7 @@ async function upcastLive(
       return 'not for now';
     }
     await settledFile(files.live, AbortSignal.any([signal, AbortSignal.timeout(VIEW_LIMITS.upcastReadMs)]));
-    switchFiles(files, files.upcast);
+    tellUnkept(switchFiles(files, files.upcast), parts);
     return from;
   } catch (error) {
     removeViews(files.upcast);

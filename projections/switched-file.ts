@@ -44,9 +44,11 @@ const keptOf = ({ previous }: ViewFiles): string => `${previous}.new`;
 /**
  * Puts other views in the place of the live ones, which are kept as the previous ones. At each instant there are live views,
  * whole, the one or the other: `finishSwitch` tidies up behind a process that was killed in it. Nobody may have either file
- * open for writing. @throws ViewsBusyError; Error of SQLite or the file system; then the live views are what they were
+ * open for writing. Null, or why the previous ones could not be given their name though the others are live: then they stand
+ * where `previousViews` says, until `finishSwitch`. @throws ViewsBusyError; Error of SQLite or the file system; then the live
+ * views are what they were
  */
-export function switchFiles(files: ViewFiles, candidate: string): void {
+export function switchFiles(files: ViewFiles, candidate: string): string | null {
   const { live, previous } = files;
   const kept = keptOf(files);
   settleFile(candidate);
@@ -58,21 +60,50 @@ export function switchFiles(files: ViewFiles, candidate: string): void {
   const isKept = existsSync(live) && !holdsNothing(live) && !(existsSync(previous) && readUpcastFrom(live).size > 0);
   if (isKept) linkSync(live, kept);
   renameSync(candidate, live);
-  if (isKept) keepAsPrevious(files, candidate);
+  const unkept = isKept ? keepAsPrevious(files, candidate) : null;
   giveToFolderOwner(live);
   syncFolder(dirname(candidate));
   syncFolder(dirname(live));
+  return unkept;
 }
 
-/** @throws Error of the file system; then the switch is taken back, and at each instant there were live views all the same */
-function keepAsPrevious(files: ViewFiles, candidate: string): void {
+/**
+ * Null where they are kept. @throws Error of the file system; then the switch is taken back, and at each instant there were live
+ * views all the same. Where that cannot be done either, it is done the other way round: who serves goes over, and says so
+ */
+function keepAsPrevious(files: ViewFiles, candidate: string): string | null {
   try {
     renameSync(keptOf(files), files.previous);
+    return null;
   } catch (error) {
+    const why = takenBack(files, candidate);
+    if (why === null) throw error;
+    return `they cannot be kept as ${files.previous} (${messageOf(error)}), nor could the switch be taken back (${why}): they stand in ${previousViews(files)}`;
+  }
+}
+
+/** Null where it is. */
+function takenBack(files: ViewFiles, candidate: string): string | null {
+  try {
     linkSync(files.live, candidate);
     renameSync(keptOf(files), files.live);
-    throw error;
+    return null;
+  } catch (error) {
+    return messageOf(error);
   }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Where the views stand that were live before the last switch: in a file of another name as long as they could not be given their own. */
+export const previousViews = (files: ViewFiles): string => (isUnkept(files) ? keptOf(files) : files.previous);
+
+/** Of one that is under way it is a second name of the live ones. */
+const isUnkept = (files: ViewFiles): boolean => existsSync(keptOf(files)) && !isLive(files, keptOf(files));
+
+/** Gives them that, where a switch could not, or was killed before. @throws Error of the file system */
+export function keepUnkept(files: ViewFiles): void {
+  if (isUnkept(files)) finishSwitch(files);
 }
 
 /** What another program has written, and this one cannot read, is something. */

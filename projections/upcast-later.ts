@@ -15,6 +15,8 @@ interface UpcastLaterParts {
   /** Why it did not come to that, once for each reason in a row; it is tried on and on, as writing to a full disk is. */
   readonly onUnmade: (reason: string) => void;
   readonly onMade: (from: ReadonlyMap<string, number>) => void;
+  /** Why those of before could not be given their name (switched-file.ts). */
+  readonly onUnkept: (reason: string) => void;
 }
 
 export const upcastLater = (parts: UpcastLaterParts): OlderViews => ({
@@ -42,7 +44,7 @@ function wantingRoom({ dataFolder }: UpcastLaterParts): string | null {
 
 /** Why it was in vain; null where it was not. */
 async function tried(
-  { files, dataFolder, onMade }: UpcastLaterParts,
+  { files, dataFolder, onMade, onUnkept }: UpcastLaterParts,
   goOver: (move: () => void) => void,
   signal: AbortSignal,
 ): Promise<string | null> {
@@ -53,7 +55,10 @@ async function tried(
     if (from === null) return null;
     if ('notForNow' in from) return unmade(files, from.notForNow);
     await settledFile(files.live, AbortSignal.any([signal, AbortSignal.timeout(VIEW_LIMITS.upcastReadMs)]));
-    goOver(() => switchFiles(files, files.upcast));
+    goOver(() => {
+      const unkept = switchFiles(files, files.upcast);
+      if (unkept !== null) onUnkept(unkept);
+    });
     onMade(from);
     return null;
   } catch (error) {

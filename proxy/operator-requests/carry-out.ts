@@ -9,6 +9,10 @@ import { switchFiles } from '../../projections/switched-file.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import type { Asked } from './operator-request.ts';
 
+/** What a gateway says of views that were live (switched-file.ts). */
+export const UNKEPT =
+  'the views that were live before keep a name of their own: `gateway projections rollback` gives them theirs';
+
 interface AskedParts {
   readonly projections: Projections;
   readonly dataFolder: string;
@@ -59,7 +63,7 @@ async function unpark(
 
 async function switchViews(
   to: 'rebuild' | 'previous',
-  { projections, dataFolder }: AskedParts,
+  { projections, dataFolder, logger }: AskedParts,
   signal: AbortSignal,
 ): Promise<void> {
   const files = viewFilesOf(dataFolder);
@@ -67,5 +71,9 @@ async function switchViews(
   if (!existsSync(candidate)) throw new Error(`there is no ${candidate}`);
   if (!areViewsOf(candidate, readLedgerOfViews(files.live)))
     throw new Error(`${candidate} is of another ledger, or of another generation of it`);
-  await projections.switchTo(candidate, () => switchFiles(files, candidate), signal);
+  const move = (): void => {
+    const reason = switchFiles(files, candidate);
+    if (reason !== null) logger.warn({ reason }, UNKEPT);
+  };
+  await projections.switchTo(candidate, move, signal);
 }

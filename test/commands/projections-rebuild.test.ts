@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ledgerId } from '../../contracts/ids.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
@@ -208,6 +209,18 @@ it('a rebuild that ends before anything of it is kept says so, and so does the o
     stderr: expect.stringMatching(/locked.* of the others nothing was kept yet; run this again, and it begins anew\n$/),
   });
   other.close();
+  // Nothing is folded of it, and it is there.
+  const begun = async () => (await runHereForJson('projections', 'status', '--data', data)).files;
+  const views = ['balance', 'catalog', 'monthly', 'set_aside'].map((name) =>
+    expect.objectContaining({ name, rows: 0 }),
+  );
+  const nothing = { file: path, feed: 'log', position: null, lag: null, eventsPerS: null, currentAt: null, views };
+  expect(await begun()).toMatchObject([{}, { ...nothing, state: 'rebuild interrupted at its beginning' }]);
+  const running = lockFolder(rebuildFolder);
+  expect(await begun()).toMatchObject([{}, { ...nothing, state: 'rebuilding' }]);
+  running.release();
+  const { stdout } = await runHere('projections', 'status', '--data', data);
+  expect(stdout).toMatch(/^balance +\d+ +rebuild interrupted at its beginning +- +- +- +- +0 +0 KiB$/m);
   expect((await runHere('projections', 'rebuild', '--all', '--data', data)).stdout).toMatch(
     /^\d+ events folded, from the beginning: of the one that was interrupted nothing was kept yet: /,
   );
@@ -217,4 +230,20 @@ it('a rebuild that ends before anything of it is kept says so, and so does the o
   expect((await runHere('projections', 'rebuild', '--all', '--data', data)).stdout).toMatch(
     /^0 events folded, on from where the last one was interrupted: /,
   );
+});
+
+it('what a rebuild has left of another ledger, or of a generation of before, is not gone on with, and nobody says so', async () => {
+  const data = folder();
+  const { live, rebuild: path } = viewFilesOf(data);
+  const identity = readLedgerOfViews(live) ?? expect.fail('of a ledger');
+  for (const other of [
+    { ...identity, generation: identity.generation + 1 },
+    { ...identity, ledgerId: ledgerId('other') },
+  ]) {
+    await runHere('projections', 'rebuild', '--all', '--dry-run', '--data', data);
+    writeLedgerOfViews(path, other);
+    const { exitCode, stdout } = await runHere('projections', 'rebuild', '--all', '--dry-run', '--data', data);
+    expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/^[1-9]\d* events folded: \d+ accounts?/)]);
+    expect(readLedgerOfViews(path)).toEqual(identity);
+  }
 });

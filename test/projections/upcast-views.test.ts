@@ -57,7 +57,7 @@ afterAll(killStarted);
 const SHORT = VIEW_LIMITS.roomAheadBytes;
 const never = (reason: string): never => expect.fail(reason);
 const prepare = (files: ViewFiles, onUnmade: (reason: string) => void = never, signal = new AbortController().signal) =>
-  takePreparedViews({ files, keepFreeBytes: 0, onUnmade }, signal);
+  takePreparedViews({ files, keepFreeBytes: 0, onUnmade, onUnkept: never }, signal);
 function beginOfLater(events: readonly AccountEvent[]): number | undefined {
   const at = events.findIndex((event) => OF_LATER.has(event.type) || isLaterLimit(event));
   return at === -1 ? undefined : at;

@@ -187,7 +187,7 @@ describe('views that serve go over to others', () => {
 
   test('or stay as they are where the file cannot be moved, also those that nobody has asked for', async () => {
     const { log, files, projections, close } = await served();
-    const move = (): void => switchFiles(files, files.rebuild);
+    const move = () => switchFiles(files, files.rebuild);
     mkdirSync(join(files.previous, 'in the way'), { recursive: true });
     await expect(passing(projections.switchTo(files.rebuild, move, never))).rejects.toThrow(/EISDIR|ENOTEMPTY/);
     expectWhole(projections);
@@ -213,7 +213,7 @@ describe('views that serve go over to others', () => {
 
   test('but not twice at once, and not to views of another program', async () => {
     const { files, projections } = await served();
-    const move = (): void => switchFiles(files, files.rebuild);
+    const move = () => switchFiles(files, files.rebuild);
     const going = projections.switchTo(files.rebuild, move, never);
     await expect(projections.switchTo(files.rebuild, move, never)).rejects.toThrow('already');
     await passing(going);

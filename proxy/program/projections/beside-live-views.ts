@@ -11,6 +11,7 @@ import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { damageOfRows } from '../../../projections/damaged-rows.ts';
 import { damageOf } from '../../../projections/damaged-views.ts';
 import { bringUp } from '../../../projections/rebuild/bring-up.ts';
+import { keepUnkept, previousViews } from '../../../projections/switched-file.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { type CommandContext, CommandError, EXIT, type ProvenLedger } from '../command-context.ts';
 import { Progress } from '../progress.ts';
@@ -35,9 +36,24 @@ export async function withViewsLocked(
   makeFolders(rebuildFolder);
   const lock = lockOf(rebuildFolder);
   try {
+    finishLastSwitch(configuration);
     await work();
   } finally {
     lock.release();
+  }
+}
+
+/** Whoever switches again would have no other place for the ones of before. @throws CommandError */
+function finishLastSwitch({ data }: Configuration): void {
+  const files = viewFilesOf(data);
+  try {
+    keepUnkept(files);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw new CommandError(
+      `the views of before the last switch stand in ${previousViews(files)}, and cannot be given their name: ${error.message}`,
+      EXIT.refused,
+    );
   }
 }
 

@@ -3,8 +3,9 @@ import { Argument, type Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { counted, groupedCount, groupedUsd } from '../../../contracts/money.ts';
+import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { damageOf } from '../../../projections/damaged-views.ts';
-import { readFoldedThrough, readUpcastFrom } from '../../../projections/known-views.ts';
+import { areViewsOf, readFoldedThrough, readUpcastFrom } from '../../../projections/known-views.ts';
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
 import { compareFiles } from '../../../projections/rebuild/compare-files.ts';
 import type { EventSums } from '../../../projections/rebuild/event-sums.ts';
@@ -110,7 +111,9 @@ async function rebuilt(
     throw new CommandError(`the other views cannot stay, for ${live} is damaged (${damage}): --all`, EXIT.refused);
   if (only !== null && (isOfThisProgram !== true || isUpcast))
     throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
-  if (anew || damageOf(path) !== null || hasKeptOthers(path) || areOfThisProgram(path) === false) removeViews(path);
+  const isToGo = anew || damageOf(path) !== null || hasKeptOthers(path) || areOfThisProgram(path) === false;
+  // Of another ledger, or of a generation of before, they are not what is gone on with either.
+  if (isToGo || !areViewsOf(path, (await readLedgerState(log)).identity)) removeViews(path);
   const leftBefore = whatIsLeft(path);
   const { events, sums } = await broughtUp(context, log, { path, data });
   const verified = await verifiedViews(path, log, sums);

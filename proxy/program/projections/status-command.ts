@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { groupedCount } from '../../../contracts/money.ts';
@@ -6,7 +7,9 @@ import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
+import { LOG_SOURCE } from '../../../projections/log-view-source.ts';
 import { type AsideFacts, readViewsFacts, type ViewsFacts } from '../../../projections/rebuild/views-facts.ts';
+import { previousViews } from '../../../projections/switched-file.ts';
 import { areVerified } from '../../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { viewsOfThisProgram } from '../../../projections/views-of-this-program.ts';
@@ -42,6 +45,7 @@ type State =
   | 'rebuilding'
   | 'rebuilt, not switched'
   | 'rebuild interrupted'
+  | 'rebuild interrupted at its beginning'
   | 'kept for rollback';
 
 /** A file of views. */
@@ -70,7 +74,8 @@ const LIVE_LAG_MS = 10_000;
 
 /** @param log null where it does not answer */
 async function statusOf(log: ReadableLog | null, data: string, nowMs: number): Promise<Status> {
-  const { live, rebuild, rebuildFolder, previous } = viewFilesOf(data);
+  const { live, rebuild, rebuildFolder } = viewFilesOf(data);
+  const previous = previousViews(viewFilesOf(data));
   const isServed = isFolderLocked(journalFolder(data));
   const isRebuilding = isFolderLocked(rebuildFolder);
   const stateOf = (file: string, { currentAtMs }: ViewsFacts, lag: ViewsLag | null): State => {
@@ -85,7 +90,12 @@ async function statusOf(log: ReadableLog | null, data: string, nowMs: number): P
   const found = [live, rebuild, previous].map((file) => ({ file, ...readUndamaged(file, () => readViewsFacts(file)) }));
   const files: FileStatus[] = [];
   for (const one of found) {
-    if (one.damage !== null || one.read === null) continue;
+    if (one.damage !== null) continue;
+    if (one.read === null) {
+      const bytes = one.file === rebuild ? statSync(rebuild, { throwIfNoEntry: false })?.size : undefined;
+      if (bytes !== undefined) files.push(begun(rebuild, bytes, isRebuilding));
+      continue;
+    }
     const { last: _, currentAtMs, foldedLately, views, ...facts } = one.read;
     const { position, lag } =
       log === null ? { position: one.read.position, lag: null } : await howFar(log, one.file, one.read);
@@ -108,6 +118,17 @@ async function statusOf(log: ReadableLog | null, data: string, nowMs: number): P
     setAside: accountsAsideIn(data),
     damaged: found.flatMap(({ file, damage }) => (damage === null ? [] : [{ file, why: damage }])),
   };
+}
+
+/** Views that are made anew, and of which nothing was written yet. */
+function begun(file: string, bytes: number, isRebuilding: boolean): FileStatus {
+  const state: State = isRebuilding ? 'rebuilding' : 'rebuild interrupted at its beginning';
+  const ofProgram = viewsOfThisProgram().toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const views = ofProgram.map(({ name, version }) => ({
+    ...{ name, version, state, upcastFrom: null, rows: 0, bytes: 0 },
+  }));
+  const unknown = { position: null, lag: null, eventsPerS: null, currentAt: null };
+  return { file, state, feed: LOG_SOURCE, ...unknown, bytes, views };
 }
 
 /** Null where it is served from as it is folded. */

@@ -29,6 +29,7 @@ import type { GatewayOptions } from '../../gateway-options.ts';
 import { setHiddenAside } from '../../hidden-accounts.ts';
 import type { LedgerWatch } from '../../ledger-watch/ledger-watch.ts';
 import { startLedgerWatch } from '../../ledger-watch/start-ledger-watch.ts';
+import { UNKEPT } from '../../operator-requests/carry-out.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { tellSetAside } from '../../tell-set-aside.ts';
 import { paymentProviderOf } from '../payments/payment-provider-of.ts';
@@ -79,7 +80,7 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   const onDamaged: OnDamaged = (reason, file) =>
     logger.error({ reason, file }, 'views.db cannot be read as views: it is set aside, and made anew from the log');
   const files = viewFilesOf(configuration.data);
-  finishSwitch(files);
+  tryToFinishSwitch(files, logger);
   const damage = damageOf(views);
   if (damage !== null) onDamaged(damage, setDamagedViewsAside(views));
   const ledgerWatch = await startLedgerWatch(options, opened);
@@ -126,6 +127,15 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
   };
 }
 
+/** What it is about are views that nobody serves from: who does goes on without it. */
+function tryToFinishSwitch(files: ViewFiles, logger: GatewayOptions['logger']): void {
+  try {
+    finishSwitch(files);
+  } catch (error) {
+    logger.warn({ reason: error instanceof Error ? error.message : String(error) }, UNKEPT);
+  }
+}
+
 /**
  * A gateway that was killed leaves a file that is whole: SQLite sees to that. But where a machine has lost its power, or a file was copied or put back
  * meanwhile, it may not be, and whatever is admitted by its rows would be wrong: until all of them were looked at nothing is.
@@ -158,7 +168,8 @@ async function prepareViews(
     logger.error({ reason }, 'views.db is of an earlier version, and cannot be made one of this');
   // Beside the journal, whose reserve is there by now.
   const keepFreeBytes = roomKeptBytes(configuration.data);
-  const prepared = await takePreparedViews({ files, keepFreeBytes, onUnmade }, signal);
+  const onUnkept = (reason: string): void => logger.warn({ reason }, UNKEPT);
+  const prepared = await takePreparedViews({ files, keepFreeBytes, onUnmade, onUnkept }, signal);
   if (prepared.type === 'kept')
     logger.warn(
       { kept: files.previous },
@@ -181,7 +192,7 @@ async function prepareViews(
     onMade(from);
     renewable.resolve();
   };
-  return upcastLater({ files, dataFolder: configuration.data, onUnmade, onMade: made });
+  return upcastLater({ files, dataFolder: configuration.data, onUnmade, onMade: made, onUnkept });
 }
 
 /** Views that read the log itself are those who see whether it can be read. */
