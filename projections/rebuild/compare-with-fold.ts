@@ -34,22 +34,24 @@ interface ComparedViews {
 }
 
 /** How much was compared. */
-interface Compared {
+export interface Compared {
   readonly events: number;
   readonly rows: number;
   /** Accounts of which the log's server hides events, or that are parked: no fold tells what they should be. */
   readonly notCompared: number;
+  /** Of which version the rows of a view are that were compared as this program reads them; nothing where all were folded. */
+  readonly upcastFrom: Readonly<Record<string, number>>;
 }
 
 /**
  * Folds the log anew, by the program's own views, as far as each row of a views' file has come, and compares both value by
- * value. A gateway may go on writing to the file meanwhile. Null where the file has no views of this program's. @throws
+ * value. A gateway may go on writing to the file meanwhile. Null where the file has no views that this program can read. @throws
  * EventLogError; Error where the file, or an event that is no account's, cannot be read
  */
 export async function compareWithFold({ path, log, only, onDifference }: ComparedViews): Promise<Compared | null> {
   const through = readFoldedThrough(path);
   if (through === null) return null;
-  const live = new LiveRows(path);
+  const live = LiveRows.alsoOlder(path);
   try {
     return await compareRowsWithFold(live, await reachedIn(log, through), { log, only, onDifference });
   } finally {
@@ -73,7 +75,7 @@ export async function compareRowsWithFold(
     events++;
   }
   const rows = compareRows(live, fold, { only, onDifference });
-  return { events, rows, notCompared: fold.notFolded.size };
+  return { events, rows, notCompared: fold.notFolded.size, upcastFrom: Object.fromEntries(live.upcastFrom) };
 }
 
 /** A fold of the log that ends, for each account and view, where the file's row has come to, and not before its checkpoint. */

@@ -1,12 +1,19 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AccountsSetAside, isFoldedAside } from '../accounts-set-aside.ts';
+import { readUpcastFrom } from '../known-views.ts';
+import { RestoredRows } from '../restored-rows.ts';
+import { olderTablesOf, planIn } from '../upcast-views.ts';
 import { type ColumnValue, textOf, type ViewTable } from '../view.ts';
+import { viewsOfThisProgram } from '../views-of-this-program.ts';
 
 /** Rows of a views' file as of one moment, which may be written to meanwhile. */
 export class LiveRows {
   readonly #database: DatabaseSync;
   readonly #byKey = new Map<ViewTable, StatementSync>();
   #tables: ReadonlySet<string> | null = null;
+  /** What rows of now are made of as they are read, as a gateway does that serves from such. */
+  #older: { readonly tables: ReturnType<typeof olderTablesOf>; readonly rows: RestoredRows } | null = null;
+  #upcastFrom: ReadonlyMap<string, number> = new Map();
 
   /** @throws Error when it is no database */
   constructor(path: string) {
@@ -14,7 +21,30 @@ export class LiveRows {
     this.#database.exec('BEGIN');
   }
 
+  /**
+   * The same, also where the file's views are of an earlier version: they are read as ones of this one, where that can be. @throws Error when it is
+   * no database
+   */
+  static alsoOlder(path: string): LiveRows {
+    const live = new LiveRows(path);
+    live.#upcastFrom = readUpcastFrom(path);
+    const views = viewsOfThisProgram();
+    if (views.every(({ mayLack, tables }) => mayLack === true || tables.every((table) => live.has(table)))) return live;
+    const plan = planIn(live.#database, views, live.#upcastFrom);
+    if (plan === null) return live;
+    live.#upcastFrom = plan.upcastFrom;
+    const tables = olderTablesOf(plan);
+    live.#older = { tables, rows: new RestoredRows(live.#database, tables) };
+    return live;
+  }
+
+  /** By view, of which version the rows are that its rows were, or are, made of; nothing where all were folded. */
+  get upcastFrom(): ReadonlyMap<string, number> {
+    return this.#upcastFrom;
+  }
+
   has({ name }: ViewTable): boolean {
+    if (this.#older !== null) return this.#older.tables.has(name);
     this.#tables ??= new Set(
       this.#database
         .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
@@ -26,6 +56,10 @@ export class LiveRows {
 
   /** @param values the key first; what stands behind it does not count */
   row(table: ViewTable, values: readonly ColumnValue[]): readonly ColumnValue[] | null {
+    if (this.#older !== null) {
+      const key = keyIn(table, values);
+      return this.#older.rows.of(table, values[0] ?? null, itself).find((row) => keyIn(table, row) === key) ?? null;
+    }
     let select = this.#byKey.get(table);
     if (select === undefined) {
       const key = keyOf(table).map((column) => `${column} = ?`);
@@ -37,6 +71,11 @@ export class LiveRows {
 
   /** @param first of the key; all of the table where it is not given */
   *rows(table: ViewTable, first?: string): Generator<readonly ColumnValue[]> {
+    if (this.#older !== null) {
+      const { rows } = this.#older;
+      yield* first === undefined ? rows.all(table, itself) : rows.of(table, first, itself);
+      return;
+    }
     const where = first === undefined ? '' : `WHERE ${keyOf(table)[0]} = ?`;
     const select = this.#prepare(`SELECT ${columnsOf(table)} FROM ${table.name} ${where}`);
     const rows = first === undefined ? select.iterate() : select.iterate(first);
@@ -60,6 +99,10 @@ export class LiveRows {
     return statement;
   }
 }
+
+const itself = (row: readonly ColumnValue[]): readonly ColumnValue[] => row;
+const keyIn = ({ keyColumns }: ViewTable, row: readonly ColumnValue[]): string =>
+  JSON.stringify(row.slice(0, keyColumns).map(String));
 
 const columnsOf = ({ columns }: ViewTable): string => Object.keys(columns).join(', ');
 const keyOf = ({ columns, keyColumns }: ViewTable): string[] => Object.keys(columns).slice(0, keyColumns);

@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +8,7 @@ import { CatalogView } from '../../projections/catalog-view.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
+import { toVersion6 } from '../fixtures/ledger/older-views.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -115,6 +116,57 @@ describe('gateway projections diff', () => {
       exitCode: 5,
       summary: { differences: expect.any(Number) },
     });
+  });
+
+  it('of views of an earlier version compares what they are read as while they are served, and says so', async () => {
+    const data = withViews('');
+    toVersion6(join(data, 'views.db'));
+    const asked = (account: string) => runHere('--json', 'projections', 'diff', account, '--data', data);
+    const lines = async (account: string) => {
+      const { exitCode, stdout } = await asked(account);
+      return {
+        exitCode,
+        found: stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      };
+    };
+    for (const which of ['--all', 'acct_test'])
+      expect(await lines(which)).toMatchObject({
+        exitCode: 0,
+        found: [{ summary: { differences: 0, rows: expect.any(Number), upcastFrom: { balance: 6 } } }],
+      });
+    const { stdout } = await runHere('projections', 'diff', '--all', '--data', data);
+    expect(stdout).toMatch(/no difference; balance as its rows of version 6 are read, from which it is served/);
+    change(
+      data,
+      `UPDATE balance_v6 SET state = json_set(state, '$.grants[0].remaining', '7');
+       UPDATE monthly_v2 SET requests = 77 WHERE account_id = 'acct_test'`,
+    );
+    const { exitCode, found } = await lines('--all');
+    const differences = found.flatMap(({ difference }) => difference ?? []);
+    expect([exitCode, differences]).toEqual([
+      5,
+      expect.arrayContaining([
+        expect.objectContaining({ table: BALANCE_TABLE, live: '7', fold: '1000000000' }),
+        expect.objectContaining({ table: 'monthly_v2', live: '77' }),
+      ]),
+    ]);
+  });
+
+  it('of views that it can make nothing of says which they are, and what to do', async () => {
+    const data = withViews(`UPDATE stored_view SET version = 2 WHERE name = 'balance'`);
+    change(data, `ALTER TABLE ${BALANCE_TABLE} RENAME TO balance_v2`);
+    const { exitCode, stderr } = await runHere('projections', 'diff', '--all', '--data', data);
+    expect([exitCode, stderr]).toEqual([
+      4,
+      expect.stringMatching(/make nothing of \(balance 2, catalog \d+, .*`gateway projections rebuild --all` makes/),
+    ]);
+    const none = temporaryFolder();
+    cpSync(whole, none, { recursive: true });
+    rmSync(join(none, 'views.db'));
+    expect((await runHere('projections', 'diff', '--all', '--data', none)).stderr).toMatch(/it holds no views yet: /);
   });
 
   it('asks for one account or all', async () => {

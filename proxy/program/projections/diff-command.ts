@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { counted } from '../../../contracts/money.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
-import { compareWithFold } from '../../../projections/rebuild/compare-with-fold.ts';
+import { type Compared, compareWithFold } from '../../../projections/rebuild/compare-with-fold.ts';
 import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
+import { readStanding } from '../../../projections/rebuild/views-facts.ts';
 import { accountArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
 import { assertAccount } from '../ledger/assert-account.ts';
@@ -42,7 +43,7 @@ export function addDiffCommand(projections: Command, context: CommandContext): v
         if (!isWhole) throw new CommandError(`${path}: it cannot be read as views: rebuild them`, EXIT.unavailable);
         const comparison = { path, log: logWithProgress(log, context), only: account ?? null, onDifference };
         const done = await compareWithFold(comparison);
-        if (done === null) throw new CommandError(`${path}: it holds no views of this program`, EXIT.unavailable);
+        if (done === null) throw new CommandError(`${path}: ${nothingToCompare(path)}`, EXIT.unavailable);
         return done;
       });
       const summary = { ...compared, differences };
@@ -51,14 +52,25 @@ export function addDiffCommand(projections: Command, context: CommandContext): v
     });
 }
 
-interface Summary {
-  readonly events: number;
-  readonly rows: number;
-  readonly notCompared: number;
-  readonly differences: number;
+function nothingToCompare(path: string): string {
+  const versions = Object.entries(readStanding(path)?.versions ?? {}).map(([view, version]) => `${view} ${version}`);
+  if (versions.length === 0)
+    return 'it holds no views yet: a gateway makes them at its start, and `gateway projections rebuild --all` without one';
+  return (
+    `it holds views that this program can make nothing of (${versions.join(', ')}): \`gateway projections rebuild --all\` makes ones of this` +
+    ' program beside them, and the program that has written them compares them'
+  );
 }
 
-const summaryOf = ({ events, rows, notCompared, differences }: Summary): string =>
+type Summary = Compared & { readonly differences: number };
+
+const summaryOf = ({ events, rows, notCompared, upcastFrom, differences }: Summary): string =>
   `${counted(rows, 'row')} of ${counted(events, 'event')}: ` +
   (differences === 0 ? 'no difference' : counted(differences, 'difference')) +
-  (notCompared === 0 ? '' : `; not compared, for they are hidden or parked: ${counted(notCompared, 'account')}`);
+  (notCompared === 0 ? '' : `; not compared, for they are hidden or parked: ${counted(notCompared, 'account')}`) +
+  Object.entries(upcastFrom)
+    .map(
+      ([view, version]) =>
+        `; ${view} as its rows of version ${version} are read, from which it is served until it is rebuilt`,
+    )
+    .join('');
