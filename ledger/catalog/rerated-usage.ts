@@ -1,25 +1,32 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { UnreadableEventError } from '../../contracts/event-codec.ts';
-import type { UsageRecorded } from '../../contracts/events.ts';
+import type { EventData, UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId } from '../../contracts/ids.ts';
-import type { PicoUsd } from '../../contracts/money.ts';
-import { picoUsd } from '../../contracts/money.ts';
+import { type MicroUsd, microUsd, type PicoUsd, picoUsd } from '../../contracts/money.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 import { rateUsage } from '../rating.ts';
 import { type CatalogState, cardsOf, rateCardOf } from './catalog-state.ts';
 
-/** What the same requests cost: as they were billed, by the catalog in force, and by another. Exact. */
+/** What the same usage was debited, and what it costs by rates alone, whatever holds and operators have made of it. Exact. */
 export interface Rerated {
   requests: number;
-  /** By the card that each was billed by. */
-  billed: PicoUsd;
+  /** What was taken for it: by debits and by what was approved of exceptions, less what was reversed. With each account's carry. */
+  debited: MicroUsd;
+  /** By the card that each was rated by when it was used. */
+  byItsCards: PicoUsd;
   inForce: PicoUsd;
   next: PicoUsd;
-  /** Requests for what one of the two catalogs does not sell: in `billed` alone, for there is nothing to compare. */
+  /** Requests for what one of the two catalogs does not sell: in the first two alone, for there is nothing to compare. */
   unsold: number;
 }
 
-/** Usage that was charged for, rated again request by request: what each costs before its account's carry and its hold. */
+/** An event that takes money for a request, or gives it back, and names its month and model. */
+export type Debit =
+  | { readonly type: 'CreditsDebited'; readonly data: EventData<'CreditsDebited'> }
+  | { readonly type: 'ExceptionApproved'; readonly data: EventData<'ExceptionApproved'> }
+  | { readonly type: 'DebitReversed'; readonly data: EventData<'DebitReversed'> };
+
+/** Usage that is charged for, rated again request by request: what each costs before its account's carry and its hold; and what was debited. */
 export class ReratedUsage {
   readonly total = nothing();
   readonly models = new Map<string, Rerated>();
@@ -42,17 +49,26 @@ export class ReratedUsage {
     const [inForce, next] = [priceOf(this.#inForce, usage), priceOf(this.#next, usage)];
     const isSold = inForce !== null && next !== null;
     const cost = {
-      billed: rateUsage(usage, card).cost,
+      byItsCards: rateUsage(usage, card).cost,
       inForce: isSold ? rateUsage(usage, inForce).cost : 0n,
       next: isSold ? rateUsage(usage, next).cost : 0n,
     };
-    for (const sum of [this.total, of(this.models, usage.model), of(this.accounts, account)]) {
+    for (const sum of this.#sums(account, usage.model)) {
       sum.requests += 1;
       sum.unsold += isSold ? 0 : 1;
-      sum.billed = picoUsd(sum.billed + cost.billed);
+      sum.byItsCards = picoUsd(sum.byItsCards + cost.byItsCards);
       sum.inForce = picoUsd(sum.inForce + cost.inForce);
       sum.next = picoUsd(sum.next + cost.next);
     }
+  }
+
+  addDebit(account: AccountId, { type, data: { model, amount } }: Debit): void {
+    for (const sum of this.#sums(account, model))
+      sum.debited = microUsd(sum.debited + (type === 'DebitReversed' ? -amount : amount));
+  }
+
+  #sums(account: AccountId, model: string): readonly Rerated[] {
+    return [this.total, of(this.models, model), of(this.accounts, account)];
   }
 }
 
@@ -77,7 +93,8 @@ const priceOf = ({ models, cards }: Prices, { model, rateCard }: UsageRecorded):
 
 const nothing = (): Rerated => ({
   requests: 0,
-  billed: picoUsd(0n),
+  debited: microUsd(0n),
+  byItsCards: picoUsd(0n),
   inForce: picoUsd(0n),
   next: picoUsd(0n),
   unsold: 0,

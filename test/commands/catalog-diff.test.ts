@@ -12,9 +12,15 @@ import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/ev
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { asking, post } from '../fixtures/gateway/call.ts';
+import { startTestGateway, TEST_CATALOG } from '../fixtures/gateway/start-gateway.ts';
 import { usageOf } from '../fixtures/ledger/example-account.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { json } from '../upstream/answer.ts';
+import { message } from '../upstream/message.ts';
+import { startUpstream } from '../upstream/upstream.ts';
 
 const LONG = 'context-1m-2025-08-07';
 const model = (id: string, input: string, output: string, more: object = {}) =>
@@ -90,9 +96,20 @@ async function scene(program: ProgramInProcess): Promise<void> {
 }
 
 const pico = (micro: number): string => String(BigInt(micro) * 1_000_000n);
-const costs = (billed: number, inForce: number, next: number, counts: { requests: number; notCompared?: number }) => ({
+const costs = (
+  byItsCards: number,
+  inForce: number,
+  next: number,
+  counts: { requests: number; notCompared?: number },
+) => ({
   ...{ requests: counts.requests, notCompared: counts.notCompared ?? 0 },
-  ...{ billedPicoUsd: pico(billed), inForcePicoUsd: pico(inForce), nextPicoUsd: pico(next) },
+  // Nothing of this was debited: its usage alone was written down.
+  ...{
+    debitedMicroUsd: '0',
+    byItsCardsPicoUsd: pico(byItsCards),
+    inForcePicoUsd: pico(inForce),
+    nextPicoUsd: pico(next),
+  },
   differencePicoUsd: pico(next - inForce),
 });
 
@@ -158,8 +175,10 @@ it('what changes of a model is told field by field, with prices side by side, fo
   const text = await program.run('catalog', 'diff', fileOf(NEXT));
   expect(text).toMatch(/^opal-medium +price\.input +3\.00 +4\.00$/m);
   expect(text).toMatch(/^opal-gone +removed/m);
-  expect(text).toMatch(/^opal-medium +3 +0 +0\.015500000000 +0\.017000000000 +0\.015000000000 +-0\.002000000000$/m);
-  expect(text).toMatch(/^all +5 +1 +0\.019600000000 /m);
+  expect(text).toMatch(
+    /^opal-medium +3 +0 +0\.000000 +0\.015500000000 +0\.017000000000 +0\.015000000000 +-0\.002000000000$/m,
+  );
+  expect(text).toMatch(/^all +5 +1 +0\.000000 +0\.019600000000 /m);
   const same = await program.json('catalog', 'diff', fileOf(IN_FORCE));
   expect(same).toEqual({ version: 2, nextVersion: null, changes: [] });
 });
@@ -212,4 +231,47 @@ it('usage that names a card that the catalog never had ends it: no sum is shown 
   await scene(program);
   await used(program, 'acct_a', 'opal-unknown', NOVEMBER);
   await expect(program.run('catalog', 'diff', fileOf(NEXT))).rejects.toThrow('the catalog has no rate card');
+});
+
+it('what was debited is told beside what rates make of the same usage: a hold leaves out, an approval takes, a reversal gives back', async () => {
+  const upstream = endedLater(await startUpstream());
+  const gateway = await startTestGateway({ upstreamUrl: upstream.url });
+  const ask = async (output: number): Promise<string> => {
+    upstream.answerWith(json(message({ tokens: { input: 1_000, output } })));
+    return String((await post(gateway, '/v1/messages', asking('opal-medium'))).headers['request-id']);
+  };
+  // At 3 and 15 USD per million.
+  const paid = await ask(50);
+  const reversed = await ask(60);
+  const [approved, open] = [await ask(100_000), await ask(200_000)];
+  await gateway.gateway.process.settlement.idle();
+  await gateway.stop();
+  const of = ['--account', gateway.accountId, '--reason', 'test', '--data', gateway.data];
+  for (const args of [
+    ['ledger', 'forms', '--adopt', '--data', gateway.data],
+    ['debit', 'reverse', reversed, ...of],
+    ['exception', 'approve', approved, ...of],
+  ])
+    expect(await runHere(...args)).toMatchObject({ exitCode: 0, stderr: '' });
+  const [rated, cost] = [[paid, reversed, approved, open], (output: number) => 3_000 + 15 * output];
+  const byCards = cost(50) + cost(60) + cost(100_000) + cost(200_000);
+  const { balance } = await runHereForJson('account', 'show', gateway.accountId, '--data', gateway.data);
+  const debited = 1_000_000_000n - BigInt(String(balance));
+  // Of the last what its hold let be debited.
+  expect(debited).toBeGreaterThan(cost(50) + cost(100_000));
+  expect(debited).toBeLessThan(cost(50) + cost(100_000) + cost(200_000) / 2);
+  const models = TEST_CATALOG.models.map((one) =>
+    one.id === 'opal-medium' ? { ...one, price: { input: '6.00', output: '30.00' } } : one,
+  );
+  const file = fileOf(models);
+  const month = new Date().toISOString().slice(0, 7);
+  const config = ['--config', join(gateway.data, 'gateway.json')];
+  const diff = await runHereForJson('catalog', 'diff', file, '--month', month, ...config);
+  const sums = {
+    ...costs(byCards, byCards, 2 * byCards, { requests: rated.length }),
+    debitedMicroUsd: String(debited),
+  };
+  expect(diff).toMatchObject({ total: sums, models: [sums], accounts: [sums] });
+  const { stdout } = await runHere('catalog', 'diff', file, '--month', month, ...config);
+  expect(stdout).toMatch(/model +requests +not compared +debited USD +by its cards +in force +by the file +difference/);
 });

@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import type { CatalogModel } from '../../../contracts/catalog.ts';
 import { decodeEvent } from '../../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
+import type { DomainEvent } from '../../../contracts/events.ts';
 import { accountOfStream } from '../../../contracts/ids.ts';
-import { groupedCount, groupedExactUsd, picoUsd } from '../../../contracts/money.ts';
+import { groupedCount, groupedExactUsd, groupedUsd, picoUsd } from '../../../contracts/money.ts';
 import { monthOf, monthOfInstant } from '../../../ledger/account/month.ts';
 import {
   catalogChanges,
@@ -15,7 +16,7 @@ import { type CatalogState, loadCatalog } from '../../../ledger/catalog/catalog-
 import { describeCheaperBetas } from '../../../ledger/catalog/cheaper-betas.ts';
 import { plansOnSale } from '../../../ledger/catalog/known-plans.ts';
 import { decideCatalog } from '../../../ledger/catalog/publish-catalog.ts';
-import { type Rerated, ReratedUsage } from '../../../ledger/catalog/rerated-usage.ts';
+import { type Debit, type Rerated, ReratedUsage } from '../../../ledger/catalog/rerated-usage.ts';
 import { describeUnknownNames } from '../../../ledger/catalog/unknown-names.ts';
 import { monthArgument } from '../command-arguments.ts';
 import { type CommandContext, configurationOf, recordingOf, withReadLog } from '../command-context.ts';
@@ -38,8 +39,10 @@ export function addDiffCommand(catalog: Command, context: CommandContext): void 
     .option('--month <YYYY-MM>', 'of requests that started in this month (UTC); by default the last one', monthArgument)
     .addHelpText(
       'after',
-      '\nCosts are those of rating: before the carry of an account, and whatever a request held. What one of the two catalogs' +
-        ' does not sell is compared by nothing.\n\nExample:\n  gateway catalog diff catalog.yaml --month 2027-01',
+      '\nWhat was debited is what accounts paid for that usage: within its holds, with what was approved beyond them, and less' +
+        ' what was reversed. All else is what rates make of the same usage: those that it was rated by when it was used, those in' +
+        ' force, and those of the file; the difference is between the last two. What one of these two catalogs does not sell is' +
+        ' compared by nothing.\n\nExample:\n  gateway catalog diff catalog.yaml --month 2027-01',
     )
     .action(async (file: string, { month = monthBefore(context.clock()) }: { month?: string }, command: Command) => {
       const read = givenCatalog(file, configurationOf(context, command));
@@ -83,18 +86,27 @@ interface Rerating {
   readonly month: string;
 }
 
+const COUNTED: ReadonlySet<string> = new Set([
+  ...['UsageRecorded', 'LateUsageReported', 'CreditsDebited', 'ExceptionApproved', 'DebitReversed'],
+]);
+
 /** Event by event: models and accounts are kept, and no request. @throws UnreadableEventError */
 async function rerate(log: ReadableLog, { state, next, month }: Rerating): Promise<ReratedUsage> {
   const rerated = new ReratedUsage(state, next);
   for await (const recorded of log.readAll()) {
-    if (recorded.type !== 'UsageRecorded') continue;
     const account = accountOfStream(recorded.stream);
+    if (account === null || !COUNTED.has(recorded.type)) continue;
     const event = decodeEvent(recorded);
-    if (account === null || event.type !== 'UsageRecorded') continue;
-    if (event.data.billable && monthOfInstant(event.data.startedAt) === month) rerated.add(account, event.data);
+    const usage =
+      event.type === 'UsageRecorded' ? event.data : event.type === 'LateUsageReported' ? event.data.usage : null;
+    if (usage?.billable && monthOfInstant(usage.startedAt) === month) rerated.add(account, usage);
+    if (isDebit(event) && event.data.month === month) rerated.addDebit(account, event);
   }
   return rerated;
 }
+
+const isDebit = (event: DomainEvent): event is Debit =>
+  event.type === 'CreditsDebited' || event.type === 'ExceptionApproved' || event.type === 'DebitReversed';
 
 type Row = readonly [name: string, costs: Rerated];
 
@@ -116,7 +128,8 @@ const mostTouched = ({ accounts }: ReratedUsage): Row[] =>
 const jsonOf = (costs: Rerated) => ({
   requests: costs.requests,
   notCompared: costs.unsold,
-  billedPicoUsd: costs.billed,
+  debitedMicroUsd: costs.debited,
+  byItsCardsPicoUsd: costs.byItsCards,
   inForcePicoUsd: costs.inForce,
   nextPicoUsd: costs.next,
   differencePicoUsd: differenceOf(costs),
@@ -143,16 +156,19 @@ function textOf({ from, to, changes, plans, month, rerated }: Diff, context: Com
     fittingTable(
       [
         { head: name, align: 'left' },
-        ...['requests', 'not compared', 'billed USD', 'in force', 'by the file', 'difference'].map((head) => ({
-          head,
-          align: 'right' as const,
-        })),
+        ...['requests', 'not compared', 'debited USD', 'by its cards', 'in force', 'by the file', 'difference'].map(
+          (head) => ({
+            head,
+            align: 'right' as const,
+          }),
+        ),
       ],
       rows.map(([of, one]) => [
         of,
         groupedCount(one.requests),
         groupedCount(one.unsold),
-        ...[one.billed, one.inForce, one.next, differenceOf(one)].map(groupedExactUsd),
+        groupedUsd(one.debited),
+        ...[one.byItsCards, one.inForce, one.next, differenceOf(one)].map(groupedExactUsd),
       ]),
       context,
     );
