@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -27,6 +27,19 @@ test('a gateway loads no driver of what its configuration does not name', () => 
   const packages = packagesOf('proxy/program/serve/run-serve-command.ts');
   expect(packages).toEqual(expect.arrayContaining(['fastify', 'undici']));
   expect(packages.filter((name) => /kafka|eventstore|grpc|opentelemetry|stripe/.test(name))).toEqual([]);
+});
+
+test('one module makes spans, and whoever serves loads it where they are configured alone', () => {
+  const sources = globSync('{contracts,ledger,projections,proxy}/**/*.ts', { cwd: ROOT });
+  const having = (pattern: RegExp): string[] =>
+    sources.filter((file) => pattern.test(readFileSync(join(ROOT, file), 'utf8')));
+  expect(having(/'@opentelemetry\/|implements (?:RequestSpans|Tracing)\b/)).toEqual([
+    'proxy/observation/otlp-tracing.ts',
+  ]);
+  expect(having(/otlp-tracing/)).toEqual(['proxy/program/serve/run-serve-command.ts']);
+  expect(having(/if \(tracing === undefined\) return null;\n.*await import\('[^']*otlp-tracing\.ts'\)/)).toHaveLength(
+    1,
+  );
 });
 
 /** The packages that a module loads, itself or by the modules that it loads. */

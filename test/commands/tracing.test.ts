@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -15,8 +16,8 @@ import { head, write } from '../upstream/answer.ts';
 import { streamEvents } from '../upstream/stream-events.ts';
 import { startUpstream } from '../upstream/upstream.ts';
 
-/** `gateway serve` with an upstream, an account that has a key, and spans that go to `otlpUrl`. */
-async function serve(otlpUrl: string, nodeOptions = '') {
+/** `gateway serve` with an upstream, an account that has a key, and spans that go to `otlpUrl`; null is nowhere. */
+async function serve(otlpUrl: string | null, nodeOptions = '', environment: Readonly<Record<string, string>> = {}) {
   const upstream = endedLater(await startUpstream());
   const folder = temporaryFolder();
   const [file, catalog, data] = ['gateway.json', 'catalog.json', 'data'].map((name) => join(folder, name));
@@ -25,13 +26,13 @@ async function serve(otlpUrl: string, nodeOptions = '') {
   mkdirSync(data);
   writeFileSync(catalog, JSON.stringify({ models: [catalogEntry('opal-medium')] }));
   const test = { protocol: 'messages', baseUrl: upstream.url, apiKeyEnv: 'TEST_UPSTREAM_KEY' };
-  const settings = { data, catalog, listen: { port: 0 }, providers: { test }, tracing: { otlpUrl } };
-  writeFileSync(file, JSON.stringify(settings));
+  const settings = { data, catalog, listen: { port: 0 }, providers: { test } };
+  writeFileSync(file, JSON.stringify(otlpUrl === null ? settings : { ...settings, tracing: { otlpUrl } }));
   await runForJson('account', 'open', '--email', 'a@example.com', '--id', 'acct_a', '--config', file);
   const { key } = await runForJson('key', 'issue', 'acct_a', '--config', file);
   const child = spawn(process.execPath, [PROGRAM, '--json', 'serve', '--config', file], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, TEST_UPSTREAM_KEY: 'secret', NODE_OPTIONS: nodeOptions },
+    env: { ...process.env, TEST_UPSTREAM_KEY: 'secret', NODE_OPTIONS: nodeOptions, ...environment },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const logged: string[] = [];
@@ -110,4 +111,24 @@ it('writes what Node warns of, as a timer of the SDK does that is set to the pas
   expect(lines.filter(({ warning }) => warning !== undefined)).toMatchObject([
     { msg: 'Node warns', warning: 'TimeoutNegativeWarning', reason: expect.stringContaining('negative') },
   ]);
+});
+
+it('is not loaded where it is not configured, and costs a request nothing: whatever its caller sends', async () => {
+  const preload = fileURLToPath(new URL('told-modules-preload.ts', import.meta.url));
+  const loadedWith = async (otlpUrl: string | null): Promise<string[]> => {
+    const file = join(temporaryFolder(), 'modules');
+    const { child, url, key } = await serve(otlpUrl, `--import=${preload}`, { TOLD_MODULES_FILE: file });
+    const headers = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' };
+    for (const stream of [false, true])
+      expect((await post({ url, key }, '/v1/messages', asking('opal-medium', { stream }), headers)).status).toBe(200);
+    expect(await stop(child)).toBe(0);
+    const loaded = readFileSync(file, 'utf8').split('\n');
+    // The interface alone comes with prom-client, which asks it for nothing here.
+    return loaded.filter((one) => /opentelemetry|observation\/otlp/.test(one) && !one.includes('@opentelemetry/api/'));
+  };
+  expect(await loadedWith(null)).toEqual([]);
+  // What is looked for is seen where it is loaded.
+  const loaded = await loadedWith('http://127.0.0.1:9/v1/traces');
+  for (const name of ['otlp-tracing.ts', '@opentelemetry/sdk-trace', '@opentelemetry/exporter-trace-otlp-http'])
+    expect(loaded.filter((one) => one.includes(name))).not.toEqual([]);
 });

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FastifyRequest } from 'fastify';
-import { expect, it } from 'vitest';
+import Fastify, { type FastifyRequest } from 'fastify';
+import { expect, it, vi } from 'vitest';
 import { AccessLog } from '../../../proxy/observation/access-log.ts';
 import { RequestObserver } from '../../../proxy/observation/request-observer.ts';
 import { RequestCounts } from '../../../proxy/request-counts.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
 
 const PLAIN = { figures: null, tracing: null, monotonic: () => 1 };
 const statusOf = (line: string): number => JSON.parse(line).request.status;
@@ -59,4 +60,27 @@ it('a line that cannot be made or written ends none of the others of its turn, a
     ['written', 'Error: no line'],
     ['made', expect.stringContaining('TypeError')],
   ]);
+});
+
+it('a request has spans where it is traced, and elsewhere none, whatever else observes it and its caller sends', async () => {
+  const spans = { call: vi.fn(), callFailed: vi.fn(), callEnded: vi.fn(), ended: vi.fn() };
+  const tracing = { begin: vi.fn(() => spans), lost: 0, close: async () => undefined };
+  const observedBy = async (given: typeof tracing | null) => {
+    const app = endedLater(Fastify());
+    const accessLog = new AccessLog({ write: () => undefined, lost: 0 });
+    const parts = { ...PLAIN, counts: new RequestCounts(), accessLog, onUntold: () => expect.fail('told') };
+    new RequestObserver({ ...parts, tracing: given }).observe(app);
+    let observed: unknown;
+    app.get('/', (request) => {
+      observed = request.observed?.spans;
+      return '';
+    });
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    expect((await app.inject({ url: '/', headers: { traceparent } })).statusCode).toBe(200);
+    await nextTurn();
+    return observed;
+  };
+  expect(await observedBy(null)).toBe(null);
+  expect(await observedBy(tracing)).toBe(spans);
+  expect([tracing.begin.mock.calls.length, spans.ended.mock.calls.length]).toEqual([1, 1]);
 });
