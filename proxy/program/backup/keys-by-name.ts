@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Configuration } from '../../../contracts/configuration.ts';
+import type { SecretPlace, StripeConfiguration } from '../../../contracts/payments-configuration.ts';
 import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 
 /** The secrets that a configuration needs, by their names: what a backup has of them. */
@@ -8,6 +9,7 @@ export function keysByName({
   seals,
   eventLog,
   kafka,
+  payments,
   data,
 }: Configuration): { use: string; name: string }[] {
   const of = (use: string, name: string) => [{ use, name }];
@@ -19,5 +21,13 @@ export function keysByName({
     ...(sealKey?.type === 'text' ? of('seals', 'the variable that seals.keyEnv names') : []),
     ...(eventLog.kind === 'eventstoredb' ? of('eventLog', 'the connection string') : []),
     ...(kafka === null ? [] : of('kafka', 'what kafka.ssl and kafka.sasl name')),
+    ...(payments.provider === 'stripe' ? stripeKeys(payments.stripe) : []),
   ];
 }
+
+const stripeKeys = ({ places: { secretKey, webhookSecrets } }: StripeConfiguration) => [
+  { use: 'payments.stripe', name: placeOf(secretKey) },
+  ...webhookSecrets.map((place) => ({ use: 'payments.stripe.webhookSecrets', name: placeOf(place) })),
+];
+
+const placeOf = ({ file, env }: SecretPlace): string => file ?? env ?? '';

@@ -35,6 +35,25 @@ it.each([
     { kafka: { brokers: ['127.0.0.1:1'], topic: 'ledger' } },
     [{ use: 'kafka', name: 'what kafka.ssl and kafka.sasl name' }],
   ],
+  [
+    'what Stripe is asked with, and what its messages are proven by',
+    {
+      metrics: { serve: { port: 0 } },
+      payments: {
+        provider: 'stripe',
+        stripe: {
+          secretKeyEnv: 'STRIPE_KEY',
+          webhookSecrets: [{ file: '/keys/webhook' }, { env: 'WEBHOOK' }],
+          successUrl: 'https://app.example/paid',
+        },
+      },
+    },
+    [
+      { use: 'payments.stripe', name: 'STRIPE_KEY' },
+      { use: 'payments.stripe.webhookSecrets', name: '/keys/webhook' },
+      { use: 'payments.stripe.webhookSecrets', name: 'WEBHOOK' },
+    ],
+  ],
 ])('what a backup needs beside it is named: %s', (_what, settings, keys) => {
   expect(keysOf(settings)).toEqual(keys);
 });
