@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { asking, call, post } from '../fixtures/gateway/call.ts';
+import { freePort } from '../fixtures/processes/processes.ts';
 import { PROGRAM, stop } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -22,6 +23,9 @@ async function serve(...options: string[]) {
   const { url, key } = JSON.parse(String(first)) as { url: string; key: string };
   return { child, lines, more, url, key };
 }
+
+/** More than a pipe and its reader's buffers take, by far. */
+const REQUESTS = 3_000;
 
 it('stands on stdout, a line for each request, the last ones written when the gateway stops; without keys or content', async () => {
   const { child, more, lines, ...one } = await serve();
@@ -70,20 +74,50 @@ it('is not kept where the configuration says so', async () => {
   expect(more).toEqual([]);
 });
 
-/** More than a pipe and its reader's buffers take, by far. */
-const REQUESTS = 3_000;
 const AT_ONCE = 50;
+
+/** So many that are refused, each with its line. */
+const refusedAt = (url: string, requests: number) =>
+  Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (let count = 0; count < requests / AT_ONCE; count++) expect((await call(url, '/me')).status).toBe(401);
+    }),
+  );
 
 it('holds up neither a request nor the end where nobody reads it', async () => {
   const { child, lines, more, url } = await serve();
   lines.pause();
   child.stdout.pause();
-  const refused = Array.from({ length: AT_ONCE }, async () => {
-    for (let count = 0; count < REQUESTS / AT_ONCE; count++) expect((await call(url, '/me')).status).toBe(401);
-  });
-  await Promise.all(refused);
+  await refusedAt(url, REQUESTS);
   expect(await stop(child)).toBe(0);
   expect(more.length).toBeLessThan(REQUESTS);
+});
+
+it('keeps 1 MiB where nobody reads it, counts what is lost beyond that, and says how much once somebody does', async () => {
+  const port = await freePort();
+  const file = join(temporaryFolder(), 'gateway.json');
+  writeFileSync(file, JSON.stringify({ metrics: { serve: { port } }, logLevel: 'silent' }));
+  const { child, lines, more, url } = await serve('--config', file);
+  const lost = async (): Promise<number> => {
+    const { text: page } = await call(`http://127.0.0.1:${port}`, '/metrics');
+    return Number(/^gateway_access_log_lost_total (\d+)$/m.exec(page)?.[1]);
+  };
+  lines.pause();
+  child.stdout.pause();
+  let requests = 0;
+  for (; (await lost()) === 0; requests += AT_ONCE) await refusedAt(url, AT_ONCE);
+  const inAll = await lost();
+  lines.resume();
+  const found = () => more.map((line) => JSON.parse(line) as { readonly lines?: number });
+  const told = () => found().reduce((sum, one) => sum + (one.lines ?? 0), 0);
+  const kept = () => found().filter((one) => one.lines === undefined).length;
+  await expect.poll(() => kept() + told()).toBe(requests);
+  expect([told(), await lost()]).toEqual([inAll, inAll]);
+  const keptBytes = more.reduce((sum, line) => sum + line.length + 1, 0);
+  expect(keptBytes).toBeGreaterThan(1_024 ** 2);
+  // With what a pipe and its reader's buffers take besides.
+  expect(keptBytes).toBeLessThan(2 * 1_024 ** 2);
+  expect(await stop(child)).toBe(0);
 });
 
 it('whose reader is gone is told of once in the log of the program, which serves on', async () => {
