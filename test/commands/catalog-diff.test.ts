@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import type { UsageRecorded } from '../../contracts/events.ts';
+import type { DomainEvent, UsageRecorded } from '../../contracts/events.ts';
 import { accountId, accountStream, commandId, NO_STREAM, uuidV7 } from '../../contracts/ids.ts';
-import { rate } from '../../contracts/money.ts';
+import { picoUsd, rate } from '../../contracts/money.ts';
 import { rateCard } from '../../contracts/rate-card.ts';
 import { cardsOf, loadCatalog } from '../../ledger/catalog/catalog-state.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
@@ -64,6 +64,11 @@ async function used(program: ProgramInProcess, account: string, card: string, mo
     tokens: { input: 1_000, output: 100, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 },
     ...{ model: of, rateCard: { id, version, hash }, ...more },
   });
+  await written(program, account, { type: 'UsageRecorded', data: usage });
+  return usage;
+}
+
+async function written(program: ProgramInProcess, account: string, event: DomainEvent): Promise<void> {
   const recording = {
     commandId: commandId(uuidV7(Date.now(), randomBytes(10))),
     ...{ actor: 'test', recordedAt: '2026-11-05T10:20:31.001Z' },
@@ -71,7 +76,7 @@ async function used(program: ProgramInProcess, account: string, card: string, mo
   const stream = accountStream(accountId(account));
   let expected = NO_STREAM;
   for await (const { revision } of program.log.readStream(stream)) expected = revision;
-  await program.log.append(stream, expected, encodeEvents([{ type: 'UsageRecorded', data: usage }], recording));
+  await program.log.append(stream, expected, encodeEvents([event], recording));
 }
 
 const FREE = rate(0n);
@@ -231,6 +236,18 @@ it('usage that names a card that the catalog never had ends it: no sum is shown 
   await scene(program);
   await used(program, 'acct_a', 'opal-unknown', NOVEMBER);
   await expect(program.run('catalog', 'diff', fileOf(NEXT))).rejects.toThrow('the catalog has no rate card');
+});
+
+it('usage that came late, after its request was recorded as recovered, is rated as what it is', async () => {
+  const program = endedLater(await programInProcess());
+  await scene(program);
+  const usage = await used(program, 'acct_a', 'opal-medium', { ...NOVEMBER, billable: false, outcome: 'recovered' });
+  const late = { ...usage, billable: true, outcome: 'completed' } as const;
+  const { requestId } = usage;
+  const data = { requestId, usage: late, cost: picoUsd(4_500_000_000n), lines: [], uses: [] };
+  await written(program, 'acct_a', { type: 'LateUsageReported', data });
+  const { total } = await program.json('catalog', 'diff', fileOf(NEXT));
+  expect(total).toEqual(costs(19_600 + 4_500, 20_000 + 4_500, 18_100 + 5_000, { requests: 6, notCompared: 1 }));
 });
 
 it('what was debited is told beside what rates make of the same usage: a hold leaves out, an approval takes, a reversal gives back', async () => {
