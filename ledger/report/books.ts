@@ -1,5 +1,6 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { monthOfInstant } from '../account/month.ts';
 import type { GrantSource } from '../postings/chart-of-accounts.ts';
 import type { AccountBooks, TimeBooks } from './account-books.ts';
 import type { ModelBook } from './model-books.ts';
@@ -38,6 +39,18 @@ export interface Books {
   /** Exceptions about money that are open at the month's end; the amount is in pico-USD. */
   readonly open: { readonly count: number; readonly amountPicoUsd: bigint };
   readonly checks: readonly Check[];
+}
+
+/** Why books of a month can change yet, in a sentence; null where they cannot. @param madeAt when, RFC 3339 */
+export function unfinished(
+  { month, eventsOfMonth }: Pick<Books, 'month' | 'eventsOfMonth'>,
+  madeAt: string,
+): string | null {
+  const now = monthOfInstant(madeAt);
+  if (now > month) return null;
+  return now < month && eventsOfMonth === 0
+    ? 'The month has not begun: nothing is of it yet.'
+    : 'The month is not over: these are its books until now.';
 }
 
 export interface Reconciliation

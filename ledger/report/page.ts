@@ -1,8 +1,7 @@
 import { counted, groupedCount, groupedUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
 import { TOKEN_CLASSES } from '../../contracts/usage.ts';
-import { monthOfInstant } from '../account/month.ts';
 import type { GrantSource } from '../postings/chart-of-accounts.ts';
-import { type AccountOfMonth, AGES, agree, type Books, type Liability, sumOf } from './books.ts';
+import { type AccountOfMonth, AGES, agree, type Books, type Liability, sumOf, unfinished } from './books.ts';
 import { columnChart, rowChart } from './charts.ts';
 import { type Html, html } from './html.ts';
 import type { ModelBook } from './model-books.ts';
@@ -15,10 +14,11 @@ import { amountCell, countCell, sentenceCell, sumRow, table, textCell, wordCell 
 export function bookPage(books: Books, madeAt: string): string {
   const title = `Books of ${books.month}`;
   const ledger = books.identity === null ? 'a ledger without an identity' : books.identity.ledgerId;
+  const open = unfinished(books, madeAt);
   const head = html`<p class="dim">Ledger <code>${ledger}</code>, generation ${books.identity?.generation ?? 1}. From ${books.month}-01 00:00 UTC to
 the month’s end, by when each event was written down. Made at ${madeAt} from all of the ledger, ${counted(books.events, 'event')}; of this
 month’s books: ${groupedCount(books.eventsOfMonth)}, without those that move nothing (leases, seals and the like). All amounts in USD.</p>
-${monthOfInstant(madeAt) > books.month ? html`` : html`<p class="bad">The month is not over: these are its books until now.</p>`}`;
+${open === null ? html`` : html`<p class="bad">${open}</p>`}`;
   const sections = [
     ...[tiles, credits, price, paymentsSection, checks, liability, models, accounts, exceptions, reconciliations],
     seals,

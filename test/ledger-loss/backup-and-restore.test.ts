@@ -202,8 +202,11 @@ it('what is restored is compared with its seals, and the key that made them is a
   expect(said.stdout).toMatch(
     /left out: seal-key \(a secret: keep it elsewhere\)\nneeded beside it, and not in it: .*seal-key/,
   );
-  const restored = await restoring(to, join(temporaryFolder(), 'data'));
+  const place = join(temporaryFolder(), 'data');
+  const restored = await restoring(to, place);
   expect(restored).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('consistent, not anchored') });
+  // On this folder, and not on the one that is usual.
+  expect(restored.stdout).toContain(`\nnext: gateway serve --data ${place}, which makes`);
 
   editFile(join(data, 'ledger.db'), (database) =>
     database.exec("UPDATE event SET metadata = metadata || ' ' WHERE position = 5"),

@@ -16,6 +16,7 @@ import { wantOfRightsOf } from '../../../ledger/want-of-rights.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { ledgerFile, openEventLog } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
@@ -57,7 +58,10 @@ export function addRestoreCommand(ledger: Command, context: CommandContext): voi
     .action(async (folder: string, survivors: Survivors, command: Command) => {
       const configuration = configurationOf(context, command);
       const restored = await inWords(() => restore(resolve(folder), survivors, { configuration, context }));
-      show(context, command, { json: restoredJson(restored), text: () => restoredText(restored) });
+      show(context, command, {
+        json: restoredJson(restored),
+        text: () => restoredText(restored, nextCommand(startedWithOf(context, command), 'gateway', 'serve')),
+      });
       const { comparison, sealed } = restored;
       if (comparison.type === 'lost' || comparison.type === 'other ledger') throw comparison.error;
       if (sealed?.verdict === 'damaged')

@@ -29,7 +29,8 @@ export const restoredJson = ({ data, manifest, refilled, comparison, sealed }: R
   keys: manifest.keys,
 });
 
-export function restoredText({ data, manifest, refilled, comparison, sealed }: Restored): string {
+/** @param serve what starts a gateway on it, to be typed */
+export function restoredText({ data, manifest, refilled, comparison, sealed }: Restored, serve: string): string {
   const { ledger, begunAt, requests, keys } = manifest;
   const { ledgerId, generation, head } = ledger;
   const upTo =
@@ -48,7 +49,7 @@ export function restoredText({ data, manifest, refilled, comparison, sealed }: R
     '',
     isLost(comparison)
       ? 'next: what is missing, as below'
-      : 'next: gateway serve, which makes the views anew and settles the journal',
+      : `next: ${serve}, which makes the views anew and settles the journal`,
   ].join('\n');
 }
 

@@ -5,7 +5,7 @@ import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { knownProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { callableModels } from '../../admission/model-lifecycle.ts';
 import { describeUnserved } from '../../unserved-models.ts';
-import { configurationFile, globalOptions } from '../command-context.ts';
+import { startedWithOf } from '../next-command.ts';
 import { catalogNotice, readConfiguredCatalog } from '../serve/catalog-at-start.ts';
 import { type Examined, type Found, fault, ok, warn } from './finding.ts';
 
@@ -21,7 +21,7 @@ export async function lookAtCatalog(log: EventLog, { context, command, configura
   const configured = readConfiguredCatalog(configuration);
   if (configured.type === 'unusable' && state.version === 0) return fault(configured.error.message);
   if (state.version === 0 && configured.type !== 'none') return ok('none is in force: the next start publishes one');
-  const startedWith = { config: configurationFile(context, command), data: globalOptions(command).data };
+  const startedWith = startedWithOf(context, command);
   const notice = await catalogNotice(log, state, { configured, startedWith });
   if (notice !== null && state.version === 0) return warn(notice.message);
   const { names } = knownProviders(configuration);

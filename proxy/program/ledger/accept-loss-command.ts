@@ -33,6 +33,7 @@ import {
   recordingOf,
   withUnprovenLog,
 } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { show } from '../show.ts';
 import { compareWithTopic } from './compare-with-topic.ts';
 
@@ -69,7 +70,10 @@ export function addAcceptLossCommand(ledger: Command, context: CommandContext): 
       await withUnprovenLog(context, command, async (log, configuration) => {
         await assertClockRight(context, command, { log, configuration });
         const accepted = await accept(log, configuration, context, reason);
-        show(context, command, { json: jsonOf(accepted, reason), text: textOf(accepted) });
+        show(context, command, {
+          json: jsonOf(accepted, reason),
+          text: textOf(accepted, nextCommand(startedWithOf(context, command), 'gateway', 'serve')),
+        });
       });
     });
 }
@@ -202,7 +206,11 @@ const jsonOf = (
   toDoAgainFile,
 });
 
-function textOf({ identity, lost, untold, requests, entered, toDoAgain, toDoAgainFile }: Accepted): string {
+/** @param serve what starts a gateway on it, to be typed */
+function textOf(
+  { identity, lost, untold, requests, entered, toDoAgain, toDoAgainFile }: Accepted,
+  serve: string,
+): string {
   const { revokedKeys, rotatedKeys, suspended, setAside, viewsSetAside, requestsSetAside } = entered;
   return [
     `generation ${identity.generation} of ${identity.ledgerId} has begun`,
@@ -221,7 +229,7 @@ function textOf({ identity, lost, untold, requests, entered, toDoAgain, toDoAgai
         ]),
     ...(viewsSetAside === null ? [] : [`the views of before are in ${viewsSetAside}: to look up what was lost`]),
     '',
-    'next: gateway serve',
+    `next: ${serve}`,
   ].join('\n');
 }
 

@@ -3,9 +3,8 @@ import { UnreadableEventError } from '../../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
-import { monthOfInstant } from '../../../ledger/account/month.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
-import type { Books } from '../../../ledger/report/books.ts';
+import { type Books, unfinished } from '../../../ledger/report/books.ts';
 import { correctedBy, soldIn, spentBy } from '../../../ledger/report/movements.ts';
 import { receivedIn } from '../../../ledger/report/payments-book.ts';
 import { monthArgument, pathArgument } from '../command-arguments.ts';
@@ -127,7 +126,7 @@ function textOf(books: Books, { madeAt, out, context }: ShownBooks): string {
   const { month, opening, closing, moved, models, payments } = books;
   const { trial, promotion, adjustment } = moved.granted;
   const given = trial.amount + promotion.amount + adjustment.amount;
-  const isOver = monthOfInstant(madeAt) > month;
+  const open = unfinished(books, madeAt);
   const figures = facts(
     [
       ['opening balance', `${groupedUsd(opening)} USD`],
@@ -147,10 +146,7 @@ function textOf(books: Books, { madeAt, out, context }: ShownBooks): string {
     ...[model, lane, groupedCount(requests), groupedUsd(spent), groupedUsd(earned)],
   ]);
   return [
-    wrapped(
-      `Books of ${month}, by when each event was written down (UTC)${isOver ? '' : '; the month is not over: until now'}`,
-      context,
-    ),
+    wrapped(`Books of ${month}, by when each event was written down (UTC).${open === null ? '' : ` ${open}`}`, context),
     figures,
     ...(rows.length === 0 ? [] : [table(['model', 'lane', 'requests', 'spent (USD)', 'earned (USD)'], rows, context)]),
   ].join('\n\n');

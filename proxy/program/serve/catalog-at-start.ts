@@ -7,8 +7,8 @@ import { type CatalogState, loadCatalog } from '../../../ledger/catalog/catalog-
 import { configuredProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { decideCatalog, publishCatalog, publishedAs } from '../../../ledger/catalog/publish-catalog.ts';
 import { readCatalogFile } from '../../../ledger/catalog/read-catalog-file.ts';
-import { publishCommand, type StartedWith } from '../catalog/publish-command.ts';
 import { type CommandContext, recordingOf } from '../command-context.ts';
+import { nextCommand, type StartedWith } from '../next-command.ts';
 
 /** What the configuration says of the catalog, as its file is at this start. */
 type ConfiguredCatalog =
@@ -111,13 +111,13 @@ export async function catalogNotice(
 }
 
 function differing({ version }: CatalogState, file: string, startedWith: StartedWith, amiss: string): CatalogNotice {
-  const publish = publishCommand(file, startedWith);
+  const publish = publishOf(file, startedWith);
   const message = `catalog version ${version} of the ledger is in force; ${file} ${amiss}: ${publish}`;
   return { version, file, publish, message };
 }
 
 function withoutFile(state: CatalogState, startedWith: StartedWith): CatalogNotice | null {
-  const publish = publishCommand('FILE', startedWith);
+  const publish = publishOf('FILE', startedWith);
   const { version } = state;
   if (version === 0) {
     const message = `no catalog is published, and the configuration names none: nothing is sold; to publish one: ${publish}`;
@@ -129,6 +129,9 @@ function withoutFile(state: CatalogState, startedWith: StartedWith): CatalogNoti
     `are billed; to publish another: ${publish}`;
   return { version, file: null, publish, message };
 }
+
+const publishOf = (file: string, startedWith: StartedWith): string =>
+  nextCommand(startedWith, 'gateway', 'catalog', 'publish', file);
 
 /** All its models run at the provider that is built in. */
 const readExample = (): CatalogFile =>

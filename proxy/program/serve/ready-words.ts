@@ -1,6 +1,6 @@
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { groupedUsd } from '../../../contracts/money.ts';
-import { commandFor, type StartedWith } from '../catalog/publish-command.ts';
+import { nextCommand, type StartedWith } from '../next-command.ts';
 import type { CatalogNotice } from './catalog-at-start.ts';
 import type { DemoAccount } from './first-run.ts';
 
@@ -21,7 +21,7 @@ interface BannerWords extends FirstWords {
 export function banner(url: string, configuration: Configuration, words: BannerWords): string {
   const { begun, demo, catalog, startedWith } = words;
   const next = (...command: readonly string[]): string =>
-    `npm run ${commandFor(startedWith, 'gateway', '--', ...command)}`;
+    `npm run ${nextCommand(startedWith, 'gateway', '--', ...command)}`;
   const begins = begun === null ? '' : `a new ledger was begun: ${begun}\n`;
   const sold = catalog === null ? '' : `${catalog.message}\n`;
   const where = `model gateway ready at ${url}\ndata: ${configuration.data}\n${begins}${sold}`;

@@ -11,6 +11,7 @@ import { type CommandContext, CommandError, configurationFile, EXIT, globalOptio
 import { readConfiguration } from '../configuration/read-configuration.ts';
 import { beginLedger, ledgerToBegin, makeDataFolder } from '../ledger-file.ts';
 import { proveListenable } from '../listening.ts';
+import { startedWithOf } from '../next-command.ts';
 import { accessLogPlace, programLogger } from '../program-logger.ts';
 import { stopOnSignals } from '../stop-on-signals.ts';
 import { UnusableError } from '../unusable-error.ts';
@@ -50,7 +51,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   // Where a gateway has run there is nothing to begin, and whoever runs on the folder is told before whoever has the port.
   if (!existsSync(journalFolder(configuration.data))) await proveListenable(listenedPlaces(configuration));
   const configured = readConfiguredCatalog(configuration);
-  const startedWith = { config: file, data };
+  const startedWith = startedWithOf(context, command);
   if (configured.type === 'unusable' && ledgerToBegin(configuration) !== null) throw configured.error;
   let begun = beginLedger(configuration);
   makeDataFolder(configuration.data);
