@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
-import { type Actor, nameOfActor } from '../../contracts/permissions.ts';
+import { type Actor, nameOfActor, SYSTEM } from '../../contracts/permissions.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
 import { whyElsewhere } from '../../ledger/identity/compare-ledger.ts';
 import type { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
@@ -30,8 +30,8 @@ export interface CommandContext {
   readonly clock: () => number;
   /** Of the system, whose process this is; absent where it has no name. */
   readonly user?: string;
-  /** Who gives this command line's commands; absent: staff without a name. */
-  readonly actor?: () => Actor;
+  /** Who gives this command line's commands, where that is said; else it is the system's user. */
+  readonly actor?: () => Actor | null;
   readonly write: (text: string) => void;
   /**
    * Writes text as it is, with colours: what others have written stands in it only as `plainTable` has made it printable.
@@ -128,10 +128,11 @@ export function configurationFile({ environment }: CommandContext, command: Comm
 
 /**
  * Opens the log for one piece of work and closes it whatever happens. Refuses where a gateway would not serve from this
- * ledger: what is written into one that is lost is lost, too; and by a clock that it would not admit by.
- * @throws LedgerLostError; CommandError
+ * ledger: what is written into one that is lost is lost, too; by a clock that it would not admit by; and where nobody is
+ * known to do it. @throws LedgerLostError; CommandError
  */
 export async function withEventLog<T>(context: CommandContext, command: Command, work: LogWork<T>): Promise<T> {
+  assertActorKnown(context);
   assertLedgerThere(configurationOf(context, command));
   return withProvenLog(context, command, work);
 }
@@ -141,6 +142,7 @@ export async function withEventLog<T>(context: CommandContext, command: Command,
  * folder and the ledger, and say that they did. @throws as `withEventLog`; Error of the file system
  */
 export async function withBegunLog<T>(context: CommandContext, command: Command, work: LogWork<T>): Promise<T> {
+  assertActorKnown(context);
   const begun = beginLedger(configurationOf(context, command));
   const say = (where: string): void => context.warn(`a new ledger was begun: ${where}\n`);
   return withProvenLog(context, command, async (log, configuration) => {
@@ -234,6 +236,7 @@ export async function withReadLogIfThere<T>(
 
 /** The same for work that looks itself at which ledger this is, also where its file is gone. @throws CommandError */
 export async function withUnprovenLog<T>(context: CommandContext, command: Command, work: LogWork<T>): Promise<T> {
+  assertActorKnown(context);
   assertLedgerKnown(configurationOf(context, command));
   return aroundLog(context, command, work);
 }
@@ -256,10 +259,28 @@ async function aroundLog<T>(
   }
 }
 
-export const actorOf = ({ actor, user = 'operator' }: CommandContext): Actor =>
-  actor?.() ?? { type: 'operator', name: user };
+/** Who reads needs no name. */
+export const actorOf = (context: CommandContext): Actor =>
+  knownActor(context) ?? { type: 'operator', name: 'operator' };
 
-export const recordingOf = (context: CommandContext): Recording =>
-  recordingBy(nameOfActor(actorOf(context)), context.clock());
+/** A command that is given now, by whom it is. @throws CommandError where that is not known */
+export function recordingOf(context: CommandContext): Recording {
+  const actor = knownActor(context);
+  if (actor === null)
+    throw new CommandError('the system’s user has no name: say who does this with --actor NAME', EXIT.usage);
+  return recordingBy(nameOfActor(actor), context.clock());
+}
+
+/** Before anything is done of which it could not be written by whom. @throws CommandError */
+function assertActorKnown(context: CommandContext): void {
+  recordingOf(context);
+}
+
+/** What the gateway writes by itself, whoever has asked: what a provider has said. */
+export const bySystem = (context: CommandContext): CommandContext => ({ ...context, actor: () => SYSTEM });
+
+/** Null where nobody is named and the system's user has no name. */
+const knownActor = ({ actor, user }: CommandContext): Actor | null =>
+  actor?.() ?? (user === undefined ? null : { type: 'operator', name: user });
 
 const instantOf = (context: CommandContext): string => new Date(context.clock()).toISOString();

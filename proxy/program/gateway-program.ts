@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Actor } from '../../contracts/permissions.ts';
 import { emailArgument, nameArgument, pathArgument } from './command-arguments.ts';
-import { actorOf, type CommandContext, CommandError, EXIT } from './command-context.ts';
+import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { addCompletionCommand } from './completion/completion-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { HELP_TEXT_COLUMNS_LEAST, helpInColumns } from './help-width.ts';
@@ -137,13 +137,17 @@ const GROUPS: readonly Group[] = [
  */
 export async function gatewayProgram(given: CommandContext, args?: readonly string[]): Promise<Command> {
   const program = new Command('gateway');
-  const context = { ...given, actor: () => givenActor(program.opts()) ?? actorOf(given) };
+  const context = { ...given, actor: () => givenActor(program.opts()) ?? given.actor?.() ?? null };
   program
     .description('a model gateway that bills to the token and can prove it')
     .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)', pathArgument)
     .option('--data <folder>', "data folder instead of the configuration's", pathArgument)
     .option('--json', 'answers for machines')
-    .option('--actor <name>', 'who does this, as it stands in the ledger; the system’s user otherwise', nameArgument)
+    .option(
+      '--actor <name>',
+      'who does this, as it stands in the ledger; the system’s user otherwise, where that has a name',
+      nameArgument,
+    )
     .option('--as <email>', 'act on an account as a member of it, who may do less than an operator', emailArgument)
     .option('--trust-clock', 'write though the ledger disagrees with the clock of this machine')
     .configureOutput({

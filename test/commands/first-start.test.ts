@@ -124,6 +124,7 @@ describe('the demo account', () => {
       proveLedger: async () => ({ isWhole: true, error: null }),
       compareClock: async () => null,
       environment: {},
+      user: 'operator',
       clock: Date.now,
       write: () => undefined,
       warn: () => undefined,

@@ -8,18 +8,7 @@ import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { CARD, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
-import { READMES } from '../source-files.ts';
-
-/** ledger/README.md, "What undoes what": beside all commands that there are. */
-const TEXT = /## What undoes what\n([\s\S]*?)\n## /.exec(READMES.get('ledger/README.md') ?? '')?.[1] ?? '';
-const ROW = /^\| `gateway ([a-z -]+)` \| (.*) \| (.*) \|$/gm;
-const COMMAND = /`gateway ([a-z]+(?: [a-z-]+)?)`/g;
-
-const rows = [...TEXT.matchAll(ROW)].map(([, command = '', writes = '', undoneBy = '']) => ({
-  ...{ command, writes, undoneBy: [...undoneBy.matchAll(COMMAND)].map(([, name = '']) => name) },
-}));
-const kept = TEXT.slice(TEXT.indexOf('These say how the ledger is kept'));
-const ofLedger = [...kept.matchAll(COMMAND)].map(([, name = '']) => name);
+import { OF_LEDGER, UNDO_TABLE, UNDO_TEXT } from './undo-table.ts';
 
 /** What changes nothing of the ledger. */
 const READING = [
@@ -50,18 +39,18 @@ beforeAll(async () => {
 });
 
 it('has every command that writes, with one that undoes it, and no command that there is not', () => {
-  expect(rows.length).toBeGreaterThan(15);
-  const told = [...rows.map(({ command }) => command), ...ofLedger, ...READING];
+  expect(UNDO_TABLE.length).toBeGreaterThan(15);
+  const told = [...UNDO_TABLE.map(({ command }) => command), ...OF_LEDGER, ...READING];
   expect(commands.filter((command) => !told.includes(command))).toEqual([]);
-  for (const { command, undoneBy } of rows) {
+  for (const { command, undoneBy } of UNDO_TABLE) {
     expect(undoneBy, command).not.toEqual([]);
     expect([command, ...undoneBy].filter((one) => !commands.includes(one))).toEqual([]);
   }
-  expect(ofLedger.filter((one) => !commands.includes(one))).toEqual([]);
+  expect(OF_LEDGER.filter((one) => !commands.includes(one))).toEqual([]);
 });
 
 it('names for all that gives credits what takes those of them that are spent, too, with which nothing of them is left', async () => {
-  const giving = rows.filter(({ undoneBy }) => undoneBy.includes('credits revoke'));
+  const giving = UNDO_TABLE.filter(({ undoneBy }) => undoneBy.includes('credits revoke'));
   expect(giving.length).toBeGreaterThan(6);
   for (const { command, undoneBy } of giving) expect(undoneBy, command).toContain('balance adjust');
 
@@ -82,7 +71,7 @@ it('names for all that gives credits what takes those of them that are spent, to
 });
 
 it('names events that there are, and has each event of an account’s money', () => {
-  const named = [...TEXT.matchAll(/`([A-Z]\w+)`/g)].map(([, type = '']) => type);
+  const named = [...UNDO_TEXT.matchAll(/`([A-Z]\w+)`/g)].map(([, type = '']) => type);
   expect(named.filter((type) => !Object.hasOwn(EVENT_SCHEMAS, type))).toEqual([]);
   const money = Object.keys(EVENT_SCHEMAS).filter((type) =>
     /^(Credits(?!Leased)|Grant|Debit|Balance|Exception)/.test(type),

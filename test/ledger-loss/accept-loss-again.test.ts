@@ -82,6 +82,7 @@ async function saidBy(site: LedgerSite, ...flags: string[]): Promise<string> {
     proveLedger: async () => ({ isWhole: true, error: null }),
     compareClock: async () => null,
     environment: {},
+    user: 'operator',
     clock: Date.now,
     write: (text) => {
       said += text;

@@ -155,6 +155,7 @@ async function openAccount(log: EventLog, id: AccountId, keys: number): Promise<
     proveLedger: async () => ({ isWhole: true, error: null }),
     compareClock: async () => null,
     environment: {},
+    user: 'operator',
     clock: Date.now,
     write: () => undefined,
     warn: () => undefined,

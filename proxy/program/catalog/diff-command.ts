@@ -19,7 +19,7 @@ import { decideCatalog } from '../../../ledger/catalog/publish-catalog.ts';
 import { type Debit, type Rerated, ReratedUsage } from '../../../ledger/catalog/rerated-usage.ts';
 import { describeUnknownNames } from '../../../ledger/catalog/unknown-names.ts';
 import { monthArgument } from '../command-arguments.ts';
-import { type CommandContext, configurationOf, recordingOf, withReadLog } from '../command-context.ts';
+import { type CommandContext, configurationOf, withReadLog } from '../command-context.ts';
 import { logWithProgress } from '../ledger/log-with-progress.ts';
 import { fittingTable, show } from '../show.ts';
 import { changesText } from './changes-text.ts';
@@ -48,7 +48,7 @@ export function addDiffCommand(catalog: Command, context: CommandContext): void 
       const read = givenCatalog(file, configurationOf(context, command));
       await withReadLog(context, command, async (log) => {
         const state = await loadCatalog(log);
-        const next = decideCatalog(state, read, recordingOf(context).recordedAt);
+        const next = decideCatalog(state, read, new Date(context.clock()).toISOString());
         if (next === null) {
           const { version } = state;
           show(context, command, {

@@ -2,7 +2,6 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
-import { SYSTEM } from '../../../contracts/permissions.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import type { CreditsTaken } from '../../../ledger/account/credits-taken.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
@@ -20,7 +19,7 @@ import {
 } from '../../../ledger/payments/payment-provider.ts';
 import { recordFacts } from '../../../ledger/payments/record-facts.ts';
 import { type Done, runAccountCommand } from '../accounts/run-account-command.ts';
-import { actorOf, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
+import { actorOf, bySystem, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
 
@@ -182,13 +181,13 @@ export async function recordAs(
   { accountId, provider, facts }: Recorded,
 ): Promise<Written> {
   let writtenAt: string | null = null;
-  const bySystem = { ...context, actor: () => SYSTEM };
+  const system = bySystem(context);
   const run = async (command: AccountCommand): Promise<Done> => {
-    const { recordedAt, ...done } = await runAccountCommand(bySystem, log, accountId, command);
+    const { recordedAt, ...done } = await runAccountCommand(system, log, accountId, command);
     writtenAt = recordedAt ?? writtenAt;
     return done;
   };
-  const { actor } = recordingOf(bySystem);
+  const { actor } = recordingOf(system);
   const { taken } = await recordFacts(facts, { provider, actor, nowMs: context.clock(), run });
   return { recordedAt: writtenAt, taken };
 }

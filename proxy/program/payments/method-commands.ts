@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
-import { nameOfActor } from '../../../contracts/permissions.ts';
 import type { PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { isTelling, type TellingProvider } from '../../../ledger/payments/payment-provider.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument } from '../command-arguments.ts';
-import { actorOf, type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { show, showWritten } from '../show.ts';
 import { answered, configuredProvider, recordAs } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -76,7 +75,7 @@ async function begin(provider: TellingProvider, call: Call): Promise<void> {
   const { id: accountId, context, command } = call;
   const method = await methodNow(call, 'SavePaymentMethod');
   const customerId = method?.provider === provider.name ? method.customerId : null;
-  const by = nameOfActor(actorOf(context));
+  const by = recordingOf(context).actor;
   const page = await answered(accountId, provider.beginMethod({ accountId, by, customerId }));
   show(context, command, {
     json: { accountId, ...page },

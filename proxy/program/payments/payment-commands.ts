@@ -10,7 +10,15 @@ import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { assertMay, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
-import { actorOf, type CommandContext, CommandError, configurationOf, EXIT, withEventLog } from '../command-context.ts';
+import {
+  actorOf,
+  bySystem,
+  type CommandContext,
+  CommandError,
+  configurationOf,
+  EXIT,
+  withEventLog,
+} from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { type ShownRow, showRows, showWritten } from '../show.ts';
 import { askProvider, findAttempt, type NamedAttempt, sayOutcome } from './ask-provider.ts';
@@ -60,7 +68,7 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
   decided(payment, 'ask', 'ask the provider what became of a payment, and write that down')
     .addHelpText('after', '\nExample:\n  gateway payment ask acct_demo')
     .action(async (accountId: AccountId, attemptId: string | undefined, _options: unknown, command: Command) =>
-      withEventLog(context, command, async (log, configuration) => {
+      withEventLog(bySystem(context), command, async (log, configuration) => {
         const asked = await askProvider(context, { log, configuration }, { accountId, attemptId });
         const { attempt, outcome, recordedAt } = asked;
         showWritten(context, command, recordedAt, {

@@ -14,6 +14,7 @@ export function addServeCommand(program: Command, context: CommandContext): void
     .action(async (options: ServeOptions, command: Command) => {
       // Loaded here, because the server is most of the program and the other commands need nothing of it.
       const { runServeCommand } = await import('./run-serve-command.ts');
-      await runServeCommand(options, command, context);
+      // What it writes as it starts is written whoever it runs as.
+      await runServeCommand(options, command, { ...context, user: context.user ?? 'gateway' });
     });
 }
