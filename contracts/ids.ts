@@ -30,6 +30,16 @@ export const keyId = (text: string): KeyId => text as KeyId;
 export const grantId = (text: string): GrantId => text as GrantId;
 export const attemptId = (text: string): AttemptId => text as AttemptId;
 export const paymentId = (text: string): PaymentId => text as PaymentId;
+/**
+ * What a payment bought is granted under the first; under the second where an operator has granted by hand under that one, as
+ * could be done before.
+ */
+export const grantsOfPayment = (paid: PaymentId): readonly [GrantId, GrantId] => [
+  grantId(OF_PAYMENT + paid),
+  grantId(`${OF_PAYMENT}~${paid}`),
+];
+/** How the id of a grant begins that a payment has, or may have. */
+export const OF_PAYMENT = 'payment_';
 export const requestId = (text: string): RequestId => text as RequestId;
 export const leaseId = (text: string): LeaseId => text as LeaseId;
 export const proxyId = (text: string): ProxyId => text as ProxyId;

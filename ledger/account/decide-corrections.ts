@@ -7,7 +7,7 @@ import { comingBack } from './coming-back.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
 import { unrestored } from './corrections.ts';
 import { endOfException } from './exceptions.ts';
-import { grantOfPayment, refuseGrantId } from './grant-id.ts';
+import { isOfPayment, refuseGrantId } from './grant-id.ts';
 import { isExpired, payAt, withoutShares } from './grants.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { creditsGone, isOfReturn } from './payments.ts';
@@ -232,7 +232,7 @@ const unspentOf = ({ grants }: OpenAccount) => grants.filter(({ remaining }) => 
 function stillPaid(state: OpenAccount, grantId: string): bigint {
   const revoked = (state.grants.find((one) => one.grantId === grantId)?.amount ?? 0n) - revocableOf(state, grantId);
   const attempt = valuesOf(state.billing.payments.attempts).find(
-    (one) => one.state === 'paid' && one.paymentId !== null && grantOfPayment(one.paymentId) === grantId,
+    (one) => one.state === 'paid' && one.paymentId !== null && isOfPayment(state, grantId, one.paymentId),
   );
   const paid = attempt === undefined ? revoked : revoked - creditsGone(state.billing, attempt);
   return paid > 0n ? paid : 0n;

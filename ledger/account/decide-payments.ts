@@ -4,7 +4,7 @@ import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import { afterDecline, afterGivenUp } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
-import { grantOfPayment, LONGEST_GRANT_OF_PAYMENT } from './grant-id.ts';
+import { freeGrantOfPayment, LONGEST_GRANT_OF_PAYMENT } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { attemptOf, declineByEnd, openAttempts, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
@@ -69,9 +69,9 @@ export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAc
       'payment_differs',
       `payment: ${paymentId} has paid ${other.attemptId}, and pays nothing else`,
     );
-  const granted = grantOfPayment(paymentId);
-  if (state.grants.some((grant) => grant.grantId === granted))
-    return commandRefused('grant_exists', `grant ${granted} was already made`);
+  const granted = freeGrantOfPayment(state, paymentId);
+  if (granted === null)
+    return commandRefused('grant_exists', `grants were made by hand under all ids that ${paymentId} could have`);
   return [
     { type: 'PaymentSucceeded', data: { attemptId, provider, paymentId, amount, paidAt: instant(paidAtMs) } },
     {

@@ -6,7 +6,7 @@ import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
 import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
 import { evolve } from './evolve.ts';
-import { grantOfPayment } from './grant-id.ts';
+import { grantOfPayment, isOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { creditsGone, creditsOf, disputedOf, isOfReturn, paidBy, refundedOf } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
@@ -41,7 +41,7 @@ export function revokeByHand(command: CommandOf<'RevokeGrant'>, state: OpenAccou
   const isForReturn = cause === 'refund' || cause === 'dispute';
   if (!isForReturn || revocations.some((one) => one.revocationId === revocationId)) return revokeGrant(command, state);
   const bought = valuesOf(payments.attempts).find(
-    (one) => one.state === 'paid' && (one.paymentId === paymentId || boughtBy(one) === grantId),
+    (one) => one.state === 'paid' && (one.paymentId === paymentId || isOf(state, one, grantId)),
   );
   if (bought === undefined) return revokeGrant(command, state);
   const { paymentId: paid, provider } = bought;
@@ -51,7 +51,8 @@ export function revokeByHand(command: CommandOf<'RevokeGrant'>, state: OpenAccou
   return commandRefused('paid_here', `cause: a ${cause} of ${paid} takes its credits by itself, once: ${how}`);
 }
 
-const boughtBy = ({ paymentId }: PaymentAttempt) => (paymentId === null ? null : grantOfPayment(paymentId));
+const isOf = (state: OpenAccount, { paymentId }: PaymentAttempt, grantId: string): boolean =>
+  paymentId !== null && isOfPayment(state, grantId, paymentId);
 
 /** As with a refund, until it is decided. */
 export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAccount): Decision {
@@ -147,7 +148,7 @@ function comesBack(
   const won = attempt.disputes.filter((one) => one.disputeId === disputeId || one.outcome === 'won');
   const ids = [disputeId, ...won.map((one) => one.disputeId).filter((id) => id !== disputeId)];
   // An id alone does not say whose credits were taken.
-  const grantId = grantOfPayment(paymentId);
+  const grantId = grantOfPayment(state, paymentId);
   const kept = state.billing.revocations.filter((one) => one.grantId === grantId && one.cause === 'dispute');
   let most = attempt.credits - revocableOf(state, grantId) - creditsGone(state.billing, attempt, disputeId);
   return ids.flatMap((id) => {
@@ -186,7 +187,7 @@ function revoke(
 ): Decision {
   const { paymentId } = attempt;
   if (paymentId === null) throw new Error(`${id}: of no payment`);
-  const grantId = grantOfPayment(paymentId);
+  const grantId = grantOfPayment(state, paymentId);
   const part = creditsOf(attempt, before + amount) - creditsOf(attempt, before);
   const most = revocableOf(state, grantId);
   const revoked = part < most ? part : most;

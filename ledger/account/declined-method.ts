@@ -1,6 +1,6 @@
+import { grantsOfPayment } from '../../contracts/ids.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandRefusal, commandRefused } from './commands.ts';
-import { grantOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
 import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
@@ -25,10 +25,13 @@ export function refuseDeclined(state: OpenAccount, atMs: number): CommandRefusal
 function whyDeclined({ grants, billing }: OpenAccount, id: string, atMs: number): string | null {
   const charged = chargedTo(billing.payments, id);
   const declines = charged.filter(isDeclined);
+  const made = new Set(grants.map(({ grantId }) => grantId));
   const bought = new Set(
-    charged.flatMap(({ state, paymentId }) =>
-      state === 'paid' && paymentId !== null ? [grantOfPayment(paymentId)] : [],
-    ),
+    charged.flatMap(({ state, paymentId }) => {
+      if (state !== 'paid' || paymentId === null) return [];
+      const [usual, other] = grantsOfPayment(paymentId);
+      return [made.has(other) ? other : usual];
+    }),
   );
   // What waited for its payer, or for its provider, was begun long before it was paid.
   const hasPaidSince = (sinceMs: number): boolean =>

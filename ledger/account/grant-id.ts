@@ -1,23 +1,34 @@
-import { type GrantId, grantId, type PaymentId, paymentId } from '../../contracts/ids.ts';
+import { type GrantId, grantsOfPayment, OF_PAYMENT, type PaymentId, paymentId } from '../../contracts/ids.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandRefusal, commandRefused } from './commands.ts';
 
-const OF_PAYMENT = 'payment_';
+type Granted = Pick<OpenAccount, 'grants'>;
 
-/** What a payment bought is granted under it. */
-export const grantOfPayment = (paymentId: PaymentId): GrantId => grantId(OF_PAYMENT + paymentId);
+/** What a payment that is written down has bought is granted under it. */
+export function grantOfPayment(account: Granted, paid: PaymentId): GrantId {
+  const [usual, other] = grantsOfPayment(paid);
+  return isMade(account, other) ? other : usual;
+}
+
+/** Whether it is what a payment has bought; of many payments the ids alone say of nearly all that it is not. */
+export const isOfPayment = (account: Granted, id: string, paid: PaymentId): boolean =>
+  id.endsWith(paid) && grantOfPayment(account, paid) === id;
+
+/** For a payment that is about to be written down; null where both are taken. */
+export const freeGrantOfPayment = (account: Granted, paid: PaymentId): GrantId | null =>
+  grantsOfPayment(paid).find((id) => !isMade(account, id)) ?? null;
 
 /** For what is not paid yet: no provider that is known calls a payment by more. */
-export const LONGEST_GRANT_OF_PAYMENT = grantOfPayment(paymentId('x'.repeat(100)));
+export const [, LONGEST_GRANT_OF_PAYMENT] = grantsOfPayment(paymentId('x'.repeat(100)));
 
-/** A grant by hand has an id of its own, and none that a payment would be granted under: it could not be written down then. */
-export function refuseGrantId({ grants }: OpenAccount, id: GrantId): CommandRefusal | null {
+/** A grant by hand has an id of its own, and none that a payment would be granted under: it would stand in that one's way. */
+export function refuseGrantId(account: OpenAccount, id: GrantId): CommandRefusal | null {
   if (id.startsWith(OF_PAYMENT))
     return commandRefused(
       'grant_id_reserved',
-      `id: ${OF_PAYMENT}… is what payments are granted under, and ${id} would keep one from being recorded: choose another`,
+      `id: ${OF_PAYMENT}… is what payments are granted under, and ${id} would be in the way of one: choose another`,
     );
-  return grants.some((grant) => grant.grantId === id)
-    ? commandRefused('grant_exists', `grant ${id} was already made`)
-    : null;
+  return isMade(account, id) ? commandRefused('grant_exists', `grant ${id} was already made`) : null;
 }
+
+const isMade = ({ grants }: Granted, id: GrantId): boolean => grants.some(({ grantId }) => grantId === id);

@@ -52,7 +52,7 @@ export function wasPaidInTime({
   const bought = new Set(
     renewalsOf(payments, period.startMs).flatMap((one) =>
       one.state === 'paid' && one.period?.plan === period.plan && one.paymentId !== null
-        ? [grantOfPayment(one.paymentId)]
+        ? [grantOfPayment({ grants }, one.paymentId)]
         : [],
     ),
   );

@@ -34,7 +34,7 @@ export function takeAttempt(
     ...begun,
     method,
     isDeclined: false,
-    paidBy: null,
+    ...{ paidBy: null, grantId: '' },
     refunds: new Map(),
     returned: new Map(),
     disputed: new Map(),
@@ -52,6 +52,7 @@ function countReload({ reloaded }: AccountBooks, { month }: Pick<OwnAttempt, 'mo
 export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: StoredEvent): void {
   const { attemptId, provider, paymentId, amount, paidAt } = paid;
   const attempt = books.attempts.get(attemptId);
+  const name = nameOfCredits(books, paymentId);
   if (attempt === undefined) tell(books, `${attemptId}: paid, and was never begun`);
   else {
     if (attempt.paidBy !== null) tell(books, `${attemptId}: paid by ${paymentId}, and was paid by ${attempt.paidBy}`);
@@ -60,11 +61,11 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
     const isCounted = books.openAttempts.delete(attemptId) || attempt.paidBy !== null;
     if (!isCounted) countReload(books, attempt, attempt.price);
     attempt.paidBy = paymentId;
+    attempt.grantId = name;
     books.paid.set(paymentId, attempt);
     if (attempt.kind === 'reload' && books.reload !== null)
       Object.assign(books.reload, { declines: 0, unanswered: 0, retryAt: '', skipped: null });
   }
-  const name = `payment_${paymentId}`;
   const credits = String(attempt?.credits ?? amount);
   const period = attempt === undefined ? {} : takePaidPeriod(books, attempt);
   const fields = { grantId: name, ...BOUGHT, amount: credits, costBasis: amount };
@@ -72,6 +73,15 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
   const madeAt = attempt !== undefined && paidAt < attempt.startedAt ? attempt.startedAt : paidAt;
   const what = { name, madeAt, told: 'paid, and not granted' };
   books.following = { type: 'CreditsGranted', fields, commandId, ...what, ...period };
+}
+
+/** Where somebody has granted under it by hand, as could be done before, it is another one. */
+function nameOfCredits({ grantOf, paid }: AccountBooks, paymentId: string): string {
+  const name = `payment_${paymentId}`;
+  // What pays a second time is told as that.
+  const before = paid.get(paymentId);
+  if (before !== undefined) return before.grantId;
+  return grantOf.has(name) ? `payment_~${paymentId}` : name;
 }
 
 const BOUGHT = { source: 'purchase', expiresAt: 'null' };

@@ -51,7 +51,7 @@ export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData
   if (outcome === 'lost') return;
   attempt.disputed.delete(disputeId);
   const others = [...attempt.returned].flatMap(([id, ended]) => (ended === 'won' && id !== disputeId ? [id] : []));
-  let most = (books.revoked.get(`payment_${paymentId}`) ?? 0n) - gone(books, attempt);
+  let most = (books.revoked.get(attempt.grantId) ?? 0n) - gone(books, attempt);
   const what = {
     type: 'GrantRestored',
     name: disputeId,
@@ -60,7 +60,7 @@ export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData
   };
   const all: OwnFollowing[] = [];
   for (const revocationId of [disputeId, ...others]) {
-    const left = leftOf(books, revocationId, paymentId);
+    const left = leftOf(books, revocationId, attempt);
     const amount = left < most ? left : most;
     if (amount <= 0n) continue;
     most -= amount;
@@ -92,11 +92,17 @@ const inDispute = ({ disputed }: OwnAttempt): bigint =>
   [...disputed.values()].reduce((all, amount) => all + amount, 0n);
 
 /** What a dispute took of its payment's credits, and has not come back. */
-function leftOf(books: AccountBooks, id: string, paymentId: string): bigint {
+function leftOf(books: AccountBooks, id: string, { grantId }: OwnAttempt): bigint {
   const revocation = books.revocations.get(id);
-  const isOfDispute = revocation?.grantId === `payment_${paymentId}` && revocation.cause === 'dispute';
+  const isOfDispute = revocation?.grantId === grantId && revocation.cause === 'dispute';
   return isOfDispute ? revocation.uncovered + revocation.taken : 0n;
 }
+
+/** What a grant was bought with; none where it was made by hand, also where it is named as if it had been bought. */
+export const boughtBy = ({ paid }: AccountBooks, grantId: string): OwnAttempt | undefined =>
+  ['payment_', 'payment_~']
+    .map((start) => (grantId.startsWith(start) ? paid.get(grantId.slice(start.length)) : undefined))
+    .find((attempt) => attempt?.grantId === grantId);
 
 /** The credits for which no money is left: of refunds, and of disputes that were not won. */
 export function gone(books: AccountBooks, attempt: OwnAttempt): bigint {
@@ -134,7 +140,7 @@ function expectRevoked(
 ): void {
   attempt.returned.set(id, 'open');
   books.returned.add(id);
-  const grantId = `payment_${paymentId}`;
+  const { grantId } = attempt;
   const left = attempt.credits - (books.revoked.get(grantId) ?? 0n);
   const amount = part < left ? part : left;
   const commandId = event.metadata?.commandId;

@@ -149,6 +149,8 @@ export interface OwnAttempt {
   readonly price: bigint;
   /** By which payment; null where it was not. */
   paidBy: string | null;
+  /** Under which what was paid is granted; '' where it was not. */
+  grantId: string;
   /** What of a plan it pays for; null where it is credit alone. */
   readonly period: OwnPaidPeriod | null;
   /** Of the claim of a reload; null of what is not of its monthly cap. */

@@ -68,7 +68,7 @@ function* openingEntry(
 
 function headOf(entry: Entry): string {
   const { recorded, recordedAt } = entry;
-  const { request, key, model, grant } = factsOf(entry.event);
+  const { request, key, model, grant } = factsOf(entry);
   const metadata = [field('event', recorded.id), field('at', recordedAt), field('request', request)];
   metadata.push(field('key', key), field('model', model), field('grant', grant));
   return `${recordedAt.slice(0, 10)} * "${recorded.type}" ${quoted(`${recorded.stream}@${recorded.revision}`)}\n${metadata.join('')}`;

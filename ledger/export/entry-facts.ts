@@ -1,4 +1,4 @@
-import type { BookedEvent } from '../postings/posting-rules.ts';
+import type { Entry } from '../postings/bookkeeper.ts';
 
 /** What an entry is about, beside its money: for whoever looks for one. Empty where it has none. */
 interface EntryFacts {
@@ -10,7 +10,7 @@ interface EntryFacts {
 
 const NONE: EntryFacts = { request: '', key: '', model: '', grant: '' };
 
-export function factsOf(event: BookedEvent): EntryFacts {
+export function factsOf({ event, bought }: Pick<Entry, 'event' | 'bought'>): EntryFacts {
   switch (event.type) {
     case 'CreditsDebited':
     case 'ExceptionApproved':
@@ -27,7 +27,7 @@ export function factsOf(event: BookedEvent): EntryFacts {
     case 'PaymentRefunded':
     case 'PaymentDisputed':
     case 'DisputeClosed':
-      return { ...NONE, grant: `payment_${event.data.paymentId}` };
+      return { ...NONE, grant: bought ?? '' };
     default:
       return event satisfies never;
   }

@@ -53,7 +53,7 @@ function* openingEntry(
 
 function headOf(entry: Entry): string {
   const { recorded, recordedAt } = entry;
-  const { request, key, model, grant } = factsOf(entry.event);
+  const { request, key, model, grant } = factsOf(entry);
   const tags = [tag('event', recorded.id), tag('at', recordedAt), tag('request', request)];
   tags.push(tag('key', key), tag('model', model), tag('grant', grant));
   return `${recordedAt.slice(0, 10)} * (${recorded.stream}@${recorded.revision}) ${recorded.type}\n    ; ${tags.filter((one) => one !== '').join(', ')}\n`;

@@ -23,8 +23,9 @@ export const PLACES = Object.fromEntries(POSTING_COLUMNS.map((name, place) => [n
 >;
 
 /** What the rows of an entry have in common, made once; in the places of account and amounts there is nothing yet. */
-export function entryFields({ recorded, event, recordedAt, customer }: Entry): string[] {
-  const { request, key, model, grant } = factsOf(event);
+export function entryFields(entry: Entry): string[] {
+  const { recorded, recordedAt, customer } = entry;
+  const { request, key, model, grant } = factsOf(entry);
   const { id, stream, revision, type } = recorded;
   return [recordedAt, id, stream, revision.toString(), type, customer, '', '', '', request, key, model, grant];
 }

@@ -1,7 +1,7 @@
 import { decodeEvent, decodeRecordedAt } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { EventType } from '../../contracts/events.ts';
-import { type AccountId, accountOfStream } from '../../contracts/ids.ts';
+import { type AccountId, accountOfStream, type GrantId } from '../../contracts/ids.ts';
 import { atItsPlace, CustomerBooks, UnbookableError } from './customer-books.ts';
 import { type BookedEvent, isBooked, POSTING_RULES, type Posting, postingsOf } from './posting-rules.ts';
 
@@ -16,6 +16,8 @@ export interface Entry {
   readonly recordedAt: string;
   readonly customer: AccountId;
   readonly postings: readonly Posting[];
+  /** Of what says that a payment's money went back: under which its credits were granted. Else null. */
+  readonly bought: GrantId | null;
 }
 
 /** Books events in log order. What it keeps grows with accounts and their grants, not with events. */
@@ -36,7 +38,8 @@ export class Bookkeeper {
         throw new UnbookableError(
           `it says a balance of ${event.data.balanceAfter} micro-USD, its account has ${books.balance}`,
         );
-      return { recorded, event, recordedAt: decodeRecordedAt(recorded), customer, postings };
+      const bought = isReturn(event) ? books.boughtBy(event.data.paymentId) : null;
+      return { recorded, event, recordedAt: decodeRecordedAt(recorded), customer, postings, bought };
     });
   }
 
@@ -54,3 +57,8 @@ export class Bookkeeper {
 function movesNothing(type: string): boolean {
   return Object.hasOwn(POSTING_RULES, type) && 'none' in POSTING_RULES[type as EventType];
 }
+
+type Return = Extract<BookedEvent, { readonly type: 'PaymentRefunded' | 'PaymentDisputed' | 'DisputeClosed' }>;
+
+const isReturn = (event: BookedEvent): event is Return =>
+  event.type === 'PaymentRefunded' || event.type === 'PaymentDisputed' || event.type === 'DisputeClosed';

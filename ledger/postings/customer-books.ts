@@ -1,6 +1,12 @@
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
-import { ACCOUNT_ID_PATTERN, type AccountId, type GrantId } from '../../contracts/ids.ts';
+import {
+  ACCOUNT_ID_PATTERN,
+  type AccountId,
+  type GrantId,
+  grantsOfPayment,
+  type PaymentId,
+} from '../../contracts/ids.ts';
 import { brief } from '../../contracts/printable.ts';
 import { freeCredits, type GrantSource, paidCredits, receivable } from './chart-of-accounts.ts';
 
@@ -82,6 +88,12 @@ export class CustomerBooks {
     const paid = costBasis < amount ? costBasis : amount;
     this.#grants.set(grantId, { source, amount, paid, remaining: 0n, lacking: 0n });
     return this.putBack(grantId, amount);
+  }
+
+  /** What a payment has bought. */
+  boughtBy(payment: PaymentId): GrantId {
+    const [usual, other] = grantsOfPayment(payment);
+    return this.#grants.has(other) ? other : usual;
   }
 
   sourceOf(grantId: GrantId): GrantSource {

@@ -1,5 +1,4 @@
 import type { DomainEvent, EventData, EventType } from '../../contracts/events.ts';
-import { grantId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import {
   BREAKAGE,
@@ -199,7 +198,7 @@ const takenFor = (books: CustomerBooks, id: string): string | null => (books.wen
 /** The money that went back: its credits, as far as there are any to be revoked, follow. */
 function refund(books: CustomerBooks, { paymentId, refundId, amount }: EventData<'PaymentRefunded'>): Posting[] {
   books.giveBack(refundId, amount);
-  const account = clearing(books.sourceOf(grantId(`payment_${paymentId}`)));
+  const account = clearing(books.sourceOf(books.boughtBy(paymentId)));
   return booked({ account, microUsd: -amount }, { account: REFUNDS, microUsd: amount });
 }
 

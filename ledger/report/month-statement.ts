@@ -1,7 +1,7 @@
 import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountEvent, type EventData, isAccountEvent } from '../../contracts/events.ts';
-import { type AccountId, accountStream, type Revision, timeOfRequest } from '../../contracts/ids.ts';
+import { type AccountId, accountStream, grantsOfPayment, type Revision, timeOfRequest } from '../../contracts/ids.ts';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { Lane } from '../../contracts/usage.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
@@ -157,7 +157,8 @@ class PaidPeriods {
   /** For credits, which stand behind it; null for all else. */
   paidFor({ type, data }: AccountEvent): Paid | null {
     const paid = this.#paid;
-    return type === 'CreditsGranted' && data.grantId === `payment_${paid?.data.paymentId}` ? paid : null;
+    if (type !== 'CreditsGranted' || paid === null) return null;
+    return grantsOfPayment(paid.data.paymentId).includes(data.grantId) ? paid : null;
   }
 
   /** By the credits of a period: what is paid too late brings credits as bought. */

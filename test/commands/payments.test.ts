@@ -1,7 +1,13 @@
 import { beforeEach, expect, it } from 'vitest';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import { accountId, accountStream, revision } from '../../contracts/ids.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { granted, usd } from '../fixtures/ledger/example-account.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+
+const NOW = Date.now();
 
 let program: ProgramInProcess;
 beforeEach(async () => {
@@ -122,6 +128,38 @@ it('gateway payment refund and dispute take the credits of money that went back,
   await expect(program.run(...refund.with(3, 'invoice-2'))).rejects.toMatchObject(
     refused(/^acct_ada: invoice-2 is an attempt: it is open, and has no payment$/),
   );
+});
+
+it('a payment under whose id an operator of before has granted is written down all the same, and told by its own credits', async () => {
+  const byHand = granted('payment_T', 7_000_000, { costBasis: usd(0), source: 'promotion' });
+  const before = revision(0);
+  await program.log.append(
+    accountStream(accountId('acct_ada')),
+    before,
+    encodeEvents([byHand], recordingBy('eve', NOW)),
+  );
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'T');
+  const back = ['acct_ada', 'T', '--usd', '5', '--reason', 'too much'];
+  expect(await program.run('payment', 'refund', ...back)).toContain(
+    '5.000000 USD of credits revoked; the balance is 22.',
+  );
+  expect((await program.json('account', 'show', 'acct_ada')).grants).toMatchObject([
+    { grantId: 'payment_T', remaining: '7000000' },
+    { grantId: 'payment_~T', remaining: '15000000' },
+  ]);
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
+  const books = await program.run('ledger', 'export', '--format', 'hledger');
+  expect(books).toMatch(/PaymentRefunded\n.*grant:payment_~T\n +Assets:Clearing:Purchases +-5\.0+ USD/);
+  const month = new Date(NOW).toISOString().slice(0, 7);
+  const { payments, notes } = await program.json('ledger', 'report', '--month', month);
+  expect({ payments, notes }).toMatchObject({
+    payments: { oneByOne: [{ credits: '20000000' }, { credits: '-5000000' }] },
+    notes: [],
+  });
+  const statement = await program.run('account', 'statement', 'acct_ada', '--month', month);
+  expect(statement).toMatch(/20\.000000 USD paid at manual .*\(T, invoice-1\)/);
+  expect(statement).toContain('payment_~T');
 });
 
 it('who has confirmed a payment, and written down what went back of it, and why, stands in replay, statement and report', async () => {

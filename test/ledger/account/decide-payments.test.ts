@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { attemptOf } from '../../../ledger/account/payments.ts';
@@ -146,7 +146,21 @@ describe('a payment', () => {
     given(opened, started).refuses(pay({ provider: 'stripe' }), 'payment_differs');
     given(opened, started, ...paid).refuses(pay({ paymentId: paymentId('pi_2') }), 'payment_differs', /refund that/);
     given(opened).refuses(pay(), 'attempt_not_found');
-    given(opened, started, granted('payment_pi_1', 1)).refuses(pay(), 'grant_exists');
+  });
+
+  test('is not lost where an operator of before has granted under its id: its credits have another', () => {
+    const [succeeded, credits] = paid;
+    if (succeeded === undefined || credits?.type !== 'CreditsGranted') throw new Error('nothing was paid');
+    const byHand = granted('payment_pi_1', 1);
+    const under = (id: string): AccountEvent => ({ ...credits, data: { ...credits.data, grantId: grantId(id) } });
+    given(opened, started, byHand).decides(pay(), succeeded, under('payment_~pi_1'));
+    const life = [opened, started, byHand, succeeded, under('payment_~pi_1')];
+    given(...life).decides(pay());
+    expect(faultsOf(life)).toEqual([]);
+    expect(faultsOf([opened, started, byHand, succeeded, under('payment_pi_2')])).toEqual([
+      expect.stringMatching(/payment_~pi_1: grantId of its CreditsGranted is payment_pi_2, should be payment_~pi_1$/),
+    ]);
+    given(opened, started, byHand, granted('payment_~pi_1', 1)).refuses(pay(), 'grant_exists');
   });
 });
 

@@ -4,7 +4,7 @@ import type { AccountCommand, CommandOf } from '../../../ledger/account/commands
 import { methodFor } from '../../../ledger/account/method-for.ts';
 import { attemptOf } from '../../../ledger/account/payments.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { ms, usd } from '../../fixtures/ledger/example-account.ts';
+import { granted, ms, usd } from '../../fixtures/ledger/example-account.ts';
 import { AT, asks, DAY, END, Life, life, online, onStarter } from './plan-life.ts';
 
 const instant = (atMs: number): string => new Date(atMs).toISOString();
@@ -120,20 +120,26 @@ describe('a plan', () => {
     expect([one.claims.length, one.faults]).toEqual([30, []]);
   });
 
-  it('is charged again to a method that has paid since it was declined for good, whenever that was begun', () => {
-    const id = attemptId('r1');
-    const { events } = onStarter().does(
-      save('pm'),
-      { ...reload(MID - 1), threshold: usd(30_000_000), target: usd(40_000_000) },
-      { type: 'StartAutoReload', provider: 'stripe', nowMs: MID - 1, attemptId: id },
-    );
-    const one = new Life(...events).does(dearer(MID)).declined(MID, true);
-    given(...one.events).refuses(dearer(MID + 2), 'payment_method_declined', /and would be again/);
-    const price = attemptOf(one.state.billing.payments, id)?.price ?? usd(0);
-    const paid = { paymentId: paymentId('pi_r1'), amount: price, paidAtMs: MID + 1, nowMs: MID + 1 };
-    one.does({ type: 'RecordPayment', attemptId: id, provider: 'stripe', ...paid }, dearer(MID + 2));
-    expect([one.claims.at(-1)?.kind, methodNow(one), one.faults]).toEqual(['upgrade', 'pm', []]);
-  });
+  it.each([
+    ['', []],
+    [', also where an operator of before has granted under its id', [granted('payment_pi_r1', 1)]],
+  ])(
+    'is charged again to a method that has paid since it was declined for good, whenever that was begun%s',
+    (_what, byHand) => {
+      const id = attemptId('r1');
+      const { events } = onStarter().does(
+        save('pm'),
+        { ...reload(MID - 1), threshold: usd(30_000_000), target: usd(40_000_000) },
+        { type: 'StartAutoReload', provider: 'stripe', nowMs: MID - 1, attemptId: id },
+      );
+      const one = new Life(...events, ...byHand).does(dearer(MID)).declined(MID, true);
+      given(...one.events).refuses(dearer(MID + 2), 'payment_method_declined', /and would be again/);
+      const price = attemptOf(one.state.billing.payments, id)?.price ?? usd(0);
+      const paid = { paymentId: paymentId('pi_r1'), amount: price, paidAtMs: MID + 1, nowMs: MID + 1 };
+      one.does({ type: 'RecordPayment', attemptId: id, provider: 'stripe', ...paid }, dearer(MID + 2));
+      expect([one.claims.at(-1)?.kind, methodNow(one), one.faults]).toEqual(['upgrade', 'pm', []]);
+    },
+  );
 
   it('is charged again, or not, by when a payment was made, whenever that is told', () => {
     const id = attemptId('r1');

@@ -143,8 +143,8 @@ export const PAYMENT_CASES = {
       fault: /^payment_pi_1: granted twice$/,
     },
     {
-      ...{ refused: 'grant_exists', life: [...begun, granted('payment_pi_1', 1)], command: pay, written: paid() },
-      fault: /^payment_pi_1: granted twice$/,
+      ...{ refused: 'grant_exists', life: [...begun, granted('payment_pi_1', 1), granted('payment_~pi_1', 1)] },
+      ...{ command: pay, written: paid(), fault: /^payment_pi_1: granted twice$/ },
     },
   ],
   RecordPaymentFailure: late(

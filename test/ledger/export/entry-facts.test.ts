@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { grantId } from '../../../contracts/ids.ts';
 import { factsOf } from '../../../ledger/export/entry-facts.ts';
 import { exampleOf } from '../../fixtures/ledger/example-events.ts';
 
@@ -6,6 +7,7 @@ it.each(['PaymentRefunded', 'PaymentDisputed', 'DisputeClosed'] as const)(
   '%s is about the grant of the payment whose money went back',
   (type) => {
     const event = exampleOf(type);
-    expect(factsOf(event)).toEqual({ request: '', key: '', model: '', grant: `payment_${event.data.paymentId}` });
+    const bought = grantId('payment_pi_1');
+    expect(factsOf({ event, bought })).toEqual({ request: '', key: '', model: '', grant: 'payment_pi_1' });
   },
 );
