@@ -197,7 +197,12 @@ function revoke(
 }
 
 const sameAmount = (known: MicroUsd, amount: MicroUsd, id: string): Decision =>
-  known === amount ? [] : commandRefused('id_reused', `${id} is about ${groupedUsd(known)} USD, and was told before`);
+  known === amount
+    ? []
+    : commandRefused(
+        'id_reused',
+        `id: ${id} is about ${groupedUsd(known)} USD, and was told before: a further one has an id of its own`,
+      );
 
 /** By money of another kind or payment that went back, or by credits that were revoked without any. */
 const isTaken = ({ billing: { payments, revocations } }: OpenAccount, id: string): boolean =>

@@ -2,7 +2,7 @@ import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
-import type { AccountState, OpenAccount } from './account-state.ts';
+import type { AccountState, Grant, OpenAccount } from './account-state.ts';
 import {
   type AccountCommand,
   accountNotFound,
@@ -175,11 +175,27 @@ function openAccount(command: CommandOf<'OpenAccount'>, state: AccountState): De
 function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): Decision {
   const { grantId, source, amount, costBasis, priority, effectiveAtMs, expiresAtMs } = command;
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
+  const taken = refuseGrantId(state, grantId);
+  if (taken?.code === 'grant_exists' && isMade(command, state)) return [];
+  if (taken !== null) return taken;
   if (expiresAtMs !== null && expiresAtMs <= effectiveAtMs)
     return commandRefused('invalid_period', 'expiresAt: must be after the grant begins');
-  const refused = refuseGrantId(state, grantId) ?? refuseWithoutRoom(state, { grantId, amount });
-  if (refused !== null) return refused;
+  const noRoom = refuseWithoutRoom(state, { grantId, amount });
+  if (noRoom !== null) return noRoom;
   const effectiveAt = instant(effectiveAtMs);
   const expiresAt = instantOrNull(expiresAtMs);
   return [{ type: 'CreditsGranted', data: { grantId, source, amount, costBasis, priority, effectiveAt, expiresAt } }];
 }
+
+/** The same grant again, whenever it was made; what an adjustment has granted is none. */
+function isMade(
+  { grantId, source, amount, costBasis, priority, expiresAtMs }: CommandOf<'GrantCredits'>,
+  { grants, billing }: OpenAccount,
+): boolean {
+  const asked = { source, amount, costBasis, priority, expiresAtMs };
+  const isSame = (grant: Grant): boolean =>
+    grant.grantId === grantId && ASKED.every((field) => grant[field] === asked[field]);
+  return grants.some(isSame) && billing.adjustments.every(({ adjustmentId }) => adjustmentId !== grantId);
+}
+
+const ASKED = ['source', 'amount', 'costBasis', 'priority', 'expiresAtMs'] as const;

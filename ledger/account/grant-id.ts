@@ -28,7 +28,12 @@ export function refuseGrantId(account: OpenAccount, id: GrantId): CommandRefusal
       'grant_id_reserved',
       `id: ${OF_PAYMENT}… is what payments are granted under, and ${id} would be in the way of one: choose another`,
     );
-  return isMade(account, id) ? commandRefused('grant_exists', `grant ${id} was already made`) : null;
+  return isMade(account, id)
+    ? commandRefused(
+        'grant_exists',
+        `id: grant ${id} was made before, and this is another one: a further one has an id of its own`,
+      )
+    : null;
 }
 
 const isMade = ({ grants }: Granted, id: GrantId): boolean => grants.some(({ grantId }) => grantId === id);

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { accountId, commandOfRequest } from '../../contracts/ids.ts';
 import { SYSTEM } from '../../contracts/permissions.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
+import { EXIT } from '../../proxy/program/command-error.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { CARD, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
 import { publishCards } from '../fixtures/ledger/life-of-exceptions.ts';
@@ -53,6 +54,19 @@ it('a request is reversed in parts and once, and stands so in explanation, state
     moved: { debited: '400', reversed: '400' },
     accounts: [{ id: ADA, spent: '0', balance: '5000000' }],
     notes: [{ what: 'debit reversed', why: 'the answer was empty (grace)' }, { what: 'debit reversed' }],
+  });
+});
+
+it('the same grant again is so already, and another under its id is refused', async () => {
+  const program = await debitedProgram();
+  const grant = ['credits', 'grant', ADA, '--id', 'bought', '--source', 'purchase', '--usd'];
+  expect(await program.run(...grant, '5')).toBe(
+    'acct_ada: bought was made before\nnothing was written: it is so already\n',
+  );
+  expect(await program.json(...grant, '5')).toMatchObject({ grantId: 'bought', recordedAt: null });
+  await expect(program.run(...grant, '6')).rejects.toMatchObject({
+    exitCode: EXIT.refused,
+    message: expect.stringMatching(/^acct_ada: --id: grant bought was made before, .* an id of its own$/),
   });
 });
 

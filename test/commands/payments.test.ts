@@ -130,6 +130,19 @@ it('gateway payment refund and dispute take the credits of money that went back,
   );
 });
 
+it('the same refund again takes nothing more, also without an id of its own, under which a further one is made', async () => {
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'T');
+  const refund = ['payment', 'refund', 'acct_ada', 'T', '--reason', 'too much', '--usd'];
+  expect(await program.run(...refund, '5')).toContain('5.000000 USD refunded (refund_T)');
+  expect(await program.run(...refund, '5')).toMatch(/the balance is 15\.000000 USD\nnothing was written/);
+  await expect(program.run(...refund, '3')).rejects.toMatchObject(
+    refused(/^acct_ada: --id: refund_T is about 5\.000000 USD, .* a further one has an id of its own$/),
+  );
+  await program.run(...refund, '5', '--id', 'note 2');
+  expect(await balance()).toBe('10000000');
+});
+
 it('a payment under whose id an operator of before has granted is written down all the same, and told by its own credits', async () => {
   const byHand = granted('payment_T', 7_000_000, { costBasis: usd(0), source: 'promotion' });
   const before = revision(0);

@@ -72,7 +72,10 @@ async function grant(id: AccountId, options: GrantOptions, command: Command, con
     });
     showWritten(context, command, done.recordedAt, {
       json: { accountId: id, grantId: granted, source, amountMicroUsd: usd, revision: done.revision },
-      text: `granted ${groupedUsd(usd)} USD to ${id} (${granted}, ${source})${sayBalanceAfter(done)}`,
+      text:
+        done.events.length === 0
+          ? `${id}: ${granted} was made before`
+          : `granted ${groupedUsd(usd)} USD to ${id} (${granted}, ${source})${sayBalanceAfter(done)}`,
     });
   });
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { type AccountId, paymentId } from '../../../contracts/ids.ts';
@@ -39,10 +38,10 @@ export function addRefundCommands(payment: Command, context: CommandContext): vo
     '--usd 5 --reason "one month too many"',
   )
     .requiredOption('--usd <amount>', 'how much, in USD', usdArgument)
-    .option('--id <refund>', 'an id of your own: the same one again takes nothing more', nameArgument)
+    .option('--id <refund>', 'it is taken once under it; `refund_<payment>` otherwise', nameArgument)
     .action(
       written(context, ({ usd, id }: RefundOptions, said) => {
-        const refundId = id ?? `refund_${randomBytes(8).toString('hex')}`;
+        const refundId = id ?? `refund_${said.paymentId}`;
         return {
           command: { type: 'RecordRefund', refundId, amount: usd, refundedAtMs: said.nowMs, ...said },
           what: `${groupedUsd(usd)} USD refunded (${refundId})`,

@@ -114,10 +114,36 @@ describe('granting credits', () => {
     );
   });
 
-  test('twice under one id is refused, also when the first is used up', () => {
-    given(opened, granted('g1', 7)).refuses(grant, 'grant_exists');
-    const usage = given(opened, granted('g1', 7)).decided(record(usageOf(1, 7)));
-    given(opened, granted('g1', 7), ...usage).refuses(grant, 'grant_exists');
+  test('twice is done already, also when it is used up, or over; another under its id is refused', () => {
+    const life = [opened, granted('g1', 7)];
+    const usage = given(...life).decided(record(usageOf(1, 7)));
+    for (const lived of [life, [...life, ...usage]]) {
+      given(...lived).decides({ ...grant, effectiveAtMs: ms(NOW) + 1 });
+      for (const change of [
+        ...[{ amount: usd(8) }, { source: 'promotion' }, { costBasis: usd(1) }, { priority: 7 }],
+        { expiresAtMs: ms(NOW) + 1 },
+      ] as const)
+        given(...lived).refuses({ ...grant, ...change }, 'grant_exists', /^id: grant g1 was made before, /);
+    }
+    const expiresAt = '2026-11-07T00:00:00.000Z';
+    const late = { ...grant, expiresAtMs: ms(expiresAt), effectiveAtMs: ms(expiresAt) + 1 };
+    given(opened, granted('g1', 7, { expiresAt })).decides(late);
+  });
+
+  test('under the id of an adjustment is refused, also of the same amount', () => {
+    const adjust = {
+      adjustmentId: grantId('g1'),
+      amount: usd(7),
+      reason: 'goodwill',
+      actor: 'operator',
+      nowMs: ms(NOW),
+    };
+    const adjusted = given(opened).decided({ type: 'AdjustBalance', direction: 'up', ...adjust });
+    const [made] = openAccount([opened, ...adjusted]).grants;
+    if (made === undefined) throw new Error('nothing was granted');
+    const { source, costBasis, priority, expiresAtMs } = made;
+    if (source === 'trial') throw new Error('a trial was granted');
+    given(opened, ...adjusted).refuses({ ...grant, source, costBasis, priority, expiresAtMs }, 'grant_exists');
   });
 
   test('under the id of a payment’s grant is refused, by an adjustment, too: that payment could not be written down', () => {

@@ -85,11 +85,11 @@ describe('a command', () => {
   });
 
   test('is refused where the other writer has made it impossible', async () => {
-    const same = encodeEvents([granted('g1', 7)], {
+    const other = encodeEvents([granted('g1', 8)], {
       ...RECORDING,
       commandId: commandId('019a5b3c-5555-7000-8000-000000000001'),
     });
-    const log = openedLog({ type: 'precede', events: same });
+    const log = openedLog({ type: 'precede', events: other });
     expect(await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).toMatchObject({
       type: 'refused',
       code: 'grant_exists',

@@ -41,6 +41,8 @@ export class PlainMoney {
   /** Of each request what was taken and is not reversed, in its order. */
   protected readonly taken: Record<string, PlainPart[]> = {};
   protected readonly requests: Record<string, { readonly month: string; readonly key: string }> = {};
+  /** By hand. */
+  readonly #granted: Record<string, Pick<Of<'GrantCredits'>, 'source' | 'costBasis'>> = {};
   readonly #exceptions: Record<string, { usage: UsageRecorded; exact: bigint }> = {};
   readonly #ended = new Set<string>();
   readonly #late = new Set<string>();
@@ -60,9 +62,17 @@ export class PlainMoney {
   }
 
   protected grant(command: Of<'GrantCredits'>): Verdict {
-    const { grantId: id, amount, costBasis, priority, effectiveAtMs: fromMs, expiresAtMs } = command;
+    const { grantId: id, source, amount, costBasis, priority, effectiveAtMs: fromMs, expiresAtMs } = command;
     const untilMs = expiresAtMs ?? Number.POSITIVE_INFINITY;
-    if (amount <= 0n || untilMs <= fromMs || this.find(id) !== undefined) return 'refused';
+    if (amount <= 0n) return 'refused';
+    const known = this.find(id);
+    if (known !== undefined) {
+      const before = this.#granted[id];
+      const isSame = before?.source === source && before.costBasis === costBasis && known.amount === amount;
+      return isSame && known.priority === priority && untilMs === known.untilMs ? 'nothing' : 'refused';
+    }
+    if (untilMs <= fromMs) return 'refused';
+    this.#granted[id] = { source, costBasis };
     this.add({ id, amount, isPaid: costBasis > 0n, priority, fromMs, untilMs }, fromMs);
     return 'done';
   }
