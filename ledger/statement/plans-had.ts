@@ -1,9 +1,18 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import { OF_PAYMENT } from '../../contracts/ids.ts';
+
+/** How a plan has ended. */
+export interface PlanEnd extends EventData<'PlanEnded'> {
+  /** Else it was asked for, and given up before it began. */
+  readonly wasInForce: boolean;
+}
 
 /** Whether the plan that an account has was ever in force: one that was asked for ends, too, where its first payment is never made. */
 export class PlansHad {
   #anchorAt: string | null = null;
   #isHad = false;
+  /** Since one was in force: the one that was, then the last that never was. */
+  ends: readonly PlanEnd[] = [];
 
   /** An account's events, from its first. */
   take({ type, data }: AccountEvent): void {
@@ -12,9 +21,16 @@ export class PlansHad {
       if (terms === null || terms.catalogVersion === null || terms.anchorAt === this.#anchorAt) return;
       this.#anchorAt = terms.anchorAt;
       this.#isHad = false;
-    } else if (type === 'RenewalStarted') this.#isHad ||= data.price === 0n;
+    } else if (type === 'PlanEnded') {
+      const before = this.#isHad ? [] : this.ends.filter(({ wasInForce }) => wasInForce);
+      this.ends = [...before, { ...data, wasInForce: this.#isHad }];
+    } else if (type === 'RenewalStarted') this.#begins(data.price === 0n);
     // What is paid too late is credit as bought, and what an operator grants has an id of its own.
-    else if (type === 'CreditsGranted') this.#isHad ||= data.source === 'plan' && data.grantId.startsWith('payment_');
+    else if (type === 'CreditsGranted') this.#begins(data.source === 'plan' && data.grantId.startsWith(OF_PAYMENT));
+  }
+
+  #begins(doesIt: boolean): void {
+    if (doesIt) [this.#isHad, this.ends] = [true, []];
   }
 
   /** As it ends, where it never was; null where its own sentence says it. */

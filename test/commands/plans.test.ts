@@ -165,3 +165,29 @@ it('a statement has no begin of a plan that was asked for and never had, and say
     /plan +trial; team never began, given up \S+: it was cancelled\n/,
   );
 });
+
+it('account show keeps the end of the plan that was had beside one that was asked for since and never was', async () => {
+  let at = Date.parse('2026-11-05T10:00:00.000Z');
+  program.clock = () => at;
+  await program.run('catalog', 'publish', fileOf(STARTER, TEAM));
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  const plan = ['account', 'plan', 'acct_ada'];
+  await program.run(...plan, 'starter');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 1');
+  at += 60_000;
+  await program.run(...plan, 'none', '--now');
+  const had = 'none; starter ended 2026-11-05T10:01:00.000Z: it was cancelled';
+  for (const again of ['team', 'starter']) {
+    at += 60_000;
+    await program.run(...plan, again);
+    const given = `${had}; then ${again} never began, given up ${new Date(at).toISOString()}: it was cancelled\n`;
+    expect(await program.run(...plan, 'none')).toContain(given);
+    expect(await program.run('account', 'show', 'acct_ada')).toContain(given);
+    expect((await program.json('account', 'show', 'acct_ada')).billing).toMatchObject({
+      planEnds: [
+        { plan: 'starter', reason: 'cancelled', wasInForce: true },
+        { plan: again, reason: 'cancelled', wasInForce: false },
+      ],
+    });
+  }
+});

@@ -11,6 +11,7 @@ import { memberOfKey } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
+import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
 import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-in.ts';
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
@@ -28,6 +29,7 @@ interface ShownAt {
   readonly nowMs: number;
   /** How long after its end what is left of a grant is written off. */
   readonly lateMs: number;
+  readonly planEnds: readonly PlanEnd[];
   /** By the gateway of this data folder, which refuses it; null where it is not. */
   readonly setAside: { readonly cause: string; readonly why: string } | null;
   readonly limits: ReturnType<typeof limitsOf>;
@@ -138,7 +140,7 @@ const trialInWords = (id: AccountId, trial: MicroUsd): string =>
 
 async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
   await withReadLog(context, command, async (log, { data, expiry: { lateMs } }) => {
-    const { state, revision, keys } = await readAccount(context, log, id, 'ShowAccount');
+    const { state, revision, keys, planEnds } = await readAccount(context, log, id, 'ShowAccount');
     const nowMs = context.clock();
     const aside = accountsAsideIn(data).find((one) => one.accountId === id);
     const setAside = aside === undefined ? null : { cause: aside.cause, revision: aside.revision, why: aside.why };
@@ -151,13 +153,14 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
     show(context, command, {
       json: {
-        ...accountJson(state, keys, { nowMs, seesPayments }),
+        ...accountJson(state, keys, { nowMs, planEnds, seesPayments }),
         revision,
         availableMicroUsd: available,
         limits,
         setAside,
       },
-      text: () => textOf(state, keys, available, { nowMs, lateMs, setAside, limits, seesPayments, terminal: context }),
+      text: () =>
+        textOf(state, keys, available, { nowMs, lateMs, planEnds, setAside, limits, seesPayments, terminal: context }),
     });
   });
 }
@@ -176,7 +179,7 @@ function textOf(
   state: OpenAccount,
   keysUsed: readonly UsedKey[],
   available: MicroUsd,
-  { nowMs, lateMs, setAside, limits, seesPayments, terminal }: ShownAt,
+  { nowMs, lateMs, planEnds, setAside, limits, seesPayments, terminal }: ShownAt,
 ): string {
   const month = monthOf(nowMs);
   const ofAccount = limitOf(state.spend, { keyId: null, member: null });
@@ -185,7 +188,7 @@ function textOf(
     [
       ['account', `${state.accountId} (${state.kind}, ${state.email})`],
       ['product', state.organization.product],
-      ['plan', planInWords(state, nowMs)],
+      ['plan', planInWords(state, planEnds, nowMs)],
       ...(state.suspended === null ? [] : [['suspended', state.suspended] as const]),
       ...(setAside === null ? [] : [['set aside', asideInWords(state.accountId, setAside)] as const]),
       ['available', `${groupedUsd(available)} USD`],

@@ -3,6 +3,7 @@ import { keyStateAt } from '../../../ledger/account/key-state.ts';
 import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
+import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
 
 /**
  * An account as `account show --json` has it: each part by name, so that what the state gets later is shown where somebody has
@@ -11,7 +12,11 @@ import { planSaid } from '../../../ledger/account/plans.ts';
 export function accountJson(
   state: OpenAccount,
   keys: readonly UsedKey[],
-  { nowMs, seesPayments }: { readonly nowMs: number; readonly seesPayments: boolean },
+  {
+    nowMs,
+    planEnds,
+    seesPayments,
+  }: { readonly nowMs: number; readonly planEnds: readonly PlanEnd[]; readonly seesPayments: boolean },
 ): object {
   const { type, accountId, kind, email, organization, openedAtMs, suspended } = state;
   const { grants, carry, uncovered, balance, spend, leases, billing, exceptions } = state;
@@ -20,7 +25,7 @@ export function accountJson(
     ...{ type, accountId, kind, email, organization, plan: planSaid(state), openedAtMs, suspended },
     keys: Object.fromEntries(keys.map((key) => [key.keyId, keyJson(key, nowMs)])),
     ...{ grants, carry, uncovered, balance, spend: spendJson(spend), leases },
-    billing: billingJson(billing, seesPayments),
+    billing: { ...billingJson(billing, seesPayments), planEnds },
     exceptions: { openCount, openAmount, withoutCost, unlisted },
   };
 }

@@ -1,19 +1,23 @@
 import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
-import { hasHadPlan } from '../../../ledger/account/has-paid.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
 import { unpaidPlan, wasPaidInTime } from '../../../ledger/account/unpaid-plan.ts';
+import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
 
-/** An account's plan, with its period and what comes then. */
-export function planInWords(account: OpenAccount, nowMs: number): string {
+/**
+ * An account's plan, with its period and what comes then; where it has none, those that have ended.
+ *
+ * @param ends from the account's events: its state knows the last one alone, and not whether that was in force
+ */
+export function planInWords(account: OpenAccount, ends: readonly PlanEnd[], nowMs: number): string {
   const { billing } = account;
-  const { plan, endedPlan } = billing;
+  const { plan } = billing;
   const inForce = planSaid(account);
   if (plan === null) {
-    if (endedPlan === null) return inForce;
-    const unpaid = wasPaidInTime(account) ? 'was paid, which was told only after its end' : 'was not paid in time';
-    const why = endedPlan.reason === 'unpaid' ? unpaid : 'was cancelled';
-    return `${inForce}; ${endedPlan.plan} ${hasHadPlan(account) ? 'ended' : 'never began, given up'} ${instant(endedPlan.atMs)}: it ${why}`;
+    const last = ends.at(-1);
+    // It is the last one's that is told so late.
+    const isPaid = (end: PlanEnd): boolean => end === last && wasPaidInTime(account);
+    return [inForce, ...ends.map((end, index) => endInWords(end, index, isPaid(end)))].join('; ');
   }
   const { period, next } = plan;
   const due = unpaidPlan({ billing }, nowMs);
@@ -21,6 +25,13 @@ export function planInWords(account: OpenAccount, nowMs: number): string {
   if (period === null) return `${inForce}; ${plan.plan} once it is paid${unpaid}`;
   const then = next === null ? 'then renewed' : next.plan === NO_PLAN ? 'then it ends' : `then ${next.plan}`;
   return `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}, ${then}${unpaid}`;
+}
+
+function endInWords({ plan, reason, at, wasInForce }: PlanEnd, index: number, isPaid: boolean): string {
+  const how = wasInForce ? 'ended' : 'never began, given up';
+  const unpaid = isPaid ? 'was paid, which was told only after its end' : 'was not paid in time';
+  const why = reason === 'unpaid' ? unpaid : 'was cancelled';
+  return `${index > 0 ? 'then ' : ''}${plan} ${how} ${at}: it ${why}`;
 }
 
 const instant = (ms: number): string => new Date(ms).toISOString();

@@ -12,6 +12,7 @@ import { type CommandResult, executeCommand } from '../../../ledger/account/exec
 import { LastUses, type UsedKey } from '../../../ledger/account/last-uses.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
 import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
+import { type PlanEnd, PlansHad } from '../../../ledger/statement/plans-had.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 
 /** By which option each value of an account's command is given, wherever it is. */
@@ -85,6 +86,8 @@ interface ReadAccount {
   readonly revision: Revision;
   /** Those that the actor may see. */
   readonly keys: readonly UsedKey[];
+  /** Of its plans, as `PlansHad` has them. */
+  readonly planEnds: readonly PlanEnd[];
 }
 
 /** An account, for a reading or a change of it by whoever gives this command line, in the words that these may be told. @throws CommandError */
@@ -94,16 +97,19 @@ export async function readAccount(
   accountId: AccountId,
   action: Action,
 ): Promise<ReadAccount> {
-  const lastUses = new LastUses();
-  const { state, revision } = await hiddenFrom(context, accountId, () =>
-    loadAccount(log, accountId, UNOPENED, (event) => lastUses.take(event)),
-  );
+  const [lastUses, plans] = [new LastUses(), new PlansHad()];
+  const take = (event: AccountEvent): void => {
+    lastUses.take(event);
+    plans.take(event);
+  };
+  const { state, revision } = await hiddenFrom(context, accountId, () => loadAccount(log, accountId, UNOPENED, take));
   assertMay(context, accountId, action, state);
   if (state.type === 'unopened') throw refusedAs(accountId, accountNotFound());
   return {
     state: accountAsTold(toldTo(actorOf(context)), state),
     revision,
     keys: keysFor(actorOf(context), state).map((key) => lastUses.of(key)),
+    planEnds: plans.ends,
   };
 }
 

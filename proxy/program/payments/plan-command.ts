@@ -12,7 +12,7 @@ import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
 import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { planInWords } from '../accounts/plan-in-words.ts';
-import { runAccountCommand } from '../accounts/run-account-command.ts';
+import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
@@ -68,6 +68,7 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
   const after = events.reduce<AccountState>(evolve, before);
   if (after.type === 'unopened') throw new Error(`${id} has a plan, and is not open`);
   const state = accountAsTold(toldTo(actorOf(context)), after);
+  const ends = state.billing.plan === null ? (await readAccount(context, log, id, 'ChangePlan')).planEnds : [];
   const [attemptId = null] = claimsIn(events);
   const ask = (attempt: string) =>
     askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt }, events);
@@ -86,6 +87,6 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
       attemptId,
       outcome: paid?.outcome ?? null,
     },
-    text: `${id}: ${planInWords(state, nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
+    text: `${id}: ${planInWords(state, ends, nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
   });
 }

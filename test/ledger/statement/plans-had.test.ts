@@ -64,3 +64,36 @@ it.each([
 ] as const)('a plan %s ends in its own words', (_which, lifeOf, told) => {
   expect(endsOf(lifeOf())).toEqual(told);
 });
+
+/** Those that are shown of an account that has none. */
+const shownOf = ({ events }: Life): string[] => {
+  const plans = new PlansHad();
+  for (const event of events) plans.take(event);
+  return plans.ends.map(({ plan, reason, wasInForce }) => `${plan} ${reason}${wasInForce ? '' : ', never in force'}`);
+};
+
+it('the end of the one that was in force stays, and of those that were asked for since and never were the last', () => {
+  const had = () =>
+    life()
+      .does(asks('starter'))
+      .pays(AT)
+      .does(end(ms(END)));
+  const again = ms(END) + 15 * DAY;
+  expect(shownOf(had())).toEqual(['starter cancelled']);
+  const asked = had()
+    .does(asks('team', END))
+    .givenUp(ms(END) + DAY)
+    .does(looks(again));
+  expect(shownOf(asked)).toEqual(['starter cancelled', 'team unpaid, never in force']);
+  const askedAgain = asked.does(asks('starter', new Date(again).toISOString()), end(again + 1));
+  expect(shownOf(askedAgain)).toEqual(['starter cancelled', 'starter cancelled, never in force']);
+});
+
+it('nothing of before is shown once another has begun', () => {
+  const free = life()
+    .does(asks('starter'))
+    .pays(AT)
+    .does(end(ms(END)), asks('open-source', END));
+  expect(shownOf(free)).toEqual([]);
+  expect(shownOf(free.does(end(ms(END) + 1)))).toEqual(['open-source cancelled']);
+});

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import type { AccountEvent } from '../../../../contracts/events.ts';
 import { attemptId, paymentId } from '../../../../contracts/ids.ts';
 import type { AccountCommand } from '../../../../ledger/account/commands.ts';
+import { PlansHad } from '../../../../ledger/statement/plans-had.ts';
 import { planInWords } from '../../../../proxy/program/accounts/plan-in-words.ts';
 import { given } from '../../../fixtures/ledger/decider-specification.ts';
 import { ms, openAccount, opened } from '../../../fixtures/ledger/example-account.ts';
@@ -8,17 +10,23 @@ import { catalogOf, subscribed, TEAM } from '../../../fixtures/ledger/example-pl
 
 const DAY_MS = 86_400_000;
 
+function endsOf(life: readonly AccountEvent[]): PlansHad['ends'] {
+  const plans = new PlansHad();
+  for (const event of life) plans.take(event);
+  return plans.ends;
+}
+
 it('a plan whose renewal was declined is shown with why, when it is tried again, until when, and what to do', () => {
   const life = [opened, ...subscribed('team', '2026-09-20T00:00:00.000Z')];
   const nowMs = ms('2026-10-20T00:00:00.000Z');
-  expect(planInWords(openAccount(life), nowMs)).toBe(
+  expect(planInWords(openAccount(life), [], nowMs)).toBe(
     'team, 2026-09-20T00:00:00.000Z to 2026-10-20T00:00:00.000Z, then renewed',
   );
   life.push(...given(...life).decided({ type: 'StartRenewal', provider: 'stripe', catalog: catalogOf(TEAM), nowMs }));
   const renewal = attemptId('renewal_2026-10-20T00:00:00.000Z');
   const declined = { attemptId: renewal, code: 'do_not_honor', isTerminal: false, nowMs };
   life.push(...given(...life).decided({ type: 'RecordPaymentFailure', ...declined }));
-  const shown = (atMs: number) => planInWords(openAccount(life), atMs).split('; ')[1];
+  const shown = (atMs: number) => planInWords(openAccount(life), [], atMs).split('; ')[1];
   const next = 'save another payment method, ask for the plan again, or buy credits';
   const end = 'the plan ends unless it is paid by 2026-11-03T00:00:00.000Z';
   const why = 'the renewal of the plan team was declined (do_not_honor)';
@@ -42,10 +50,10 @@ it.each([
   does({ type: 'RecordPaymentFailure', attemptId: renewal, code: 'do_not_honor', isTerminal: true, nowMs: dueMs });
   does({ ...looks, nowMs: endMs });
   const ended = 'none; team ended 2026-11-03T00:00:00.000Z: it was not paid in time';
-  expect(planInWords(openAccount(life), endMs)).toBe(ended);
+  expect(planInWords(openAccount(life), endsOf(life), endMs)).toBe(ended);
   // On Stripe's own site somebody has tried another card.
   const paid = { provider: 'stripe', paymentId: paymentId('pi_late'), amount: TEAM.price };
   const nowMs = endMs + 2 * DAY_MS;
   does({ type: 'RecordPayment', attemptId: renewal, ...paid, paidAtMs: endMs + afterEndMs, nowMs });
-  expect(planInWords(openAccount(life), nowMs)).toBe(`none; team ended 2026-11-03T00:00:00.000Z: ${why}`);
+  expect(planInWords(openAccount(life), endsOf(life), nowMs)).toBe(`none; team ended 2026-11-03T00:00:00.000Z: ${why}`);
 });
