@@ -57,6 +57,7 @@ export class AccountBooks {
   /** Whether anything of it was written down by the month's end. */
   isThere = false;
   email = '';
+  product = '';
   balance = 0n;
   /** In the month. */
   granted = 0n;
@@ -116,6 +117,7 @@ export class AccountBooks {
     switch (event.type) {
       case 'AccountOpened':
         this.email = event.data.email;
+        this.product = event.data.product;
         break;
       case 'CreditsGranted':
         addGranted(movements, event.data);

@@ -12,6 +12,8 @@ import type { SealCoverage } from './seal-coverage.ts';
 /** The finished books of a month. Amounts are micro-USD unless they say otherwise. */
 export interface Books {
   readonly month: string;
+  /** Whose accounts they are about; null is all. */
+  readonly product: string | null;
   readonly identity: LedgerIdentity | null;
   /** Of the whole log, and of the month's that books are made of. */
   readonly events: number;
@@ -32,6 +34,8 @@ export interface Books {
   readonly models: readonly ModelBook[];
   readonly days: readonly bigint[];
   readonly accounts: readonly AccountOfMonth[];
+  /** Their sums by product, by name. */
+  readonly products: readonly ProductOfMonth[];
   readonly notes: Notes;
   readonly payments: PaymentsBook;
   /** Comparisons with providers' reports that were recorded in the month, as they came. */
@@ -85,10 +89,16 @@ type Age = (typeof AGES)[number];
 export interface AccountOfMonth {
   readonly id: string;
   readonly email: string;
+  readonly product: string;
   readonly granted: bigint;
   readonly spent: bigint;
   readonly expired: bigint;
   readonly balance: bigint;
+}
+
+/** What nobody may take for another product's. */
+export interface ProductOfMonth extends Omit<AccountOfMonth, 'id' | 'email'> {
+  readonly accounts: number;
 }
 
 /** Two ways to one total. */
@@ -102,7 +112,7 @@ export const agree = ({ checks }: Pick<Books, 'checks'>): boolean => checks.ever
 
 type BookParts = Pick<
   Books,
-  'month' | 'identity' | 'events' | 'eventsOfMonth' | 'moved' | 'reconciled' | 'sealedOfMonth' | 'seals'
+  'month' | 'product' | 'identity' | 'events' | 'eventsOfMonth' | 'moved' | 'reconciled' | 'sealedOfMonth' | 'seals'
 > &
   Omit<NonNullable<TimeBooks['month']>, 'models'> & {
     readonly models: { readonly all: readonly ModelBook[] };
@@ -126,6 +136,7 @@ export function booksOf(parts: BookParts): Books {
   return {
     ...{
       month,
+      product: parts.product,
       identity: parts.identity,
       events: parts.events,
       eventsOfMonth: parts.eventsOfMonth,
@@ -133,9 +144,10 @@ export function booksOf(parts: BookParts): Books {
     },
     ...{ sealedOfMonth: parts.sealedOfMonth, seals: parts.seals },
     ...{ ...sums, moved, liability, owed, models: models.all, days, notes, payments },
-    accounts: accounts.map(({ id, email, granted, spent, expired, balance }) => ({
-      ...{ id, email, granted, spent, expired, balance },
+    accounts: accounts.map(({ id, email, product, granted, spent, expired, balance }) => ({
+      ...{ id, email, product, granted, spent, expired, balance },
     })),
+    products: productsOf(accounts),
     open: openOf(accounts),
     checks: [
       {
@@ -176,6 +188,20 @@ export function booksOf(parts: BookParts): Books {
 
 export const sumOf = <T>(all: readonly T[], amount: (one: T) => bigint): bigint =>
   all.reduce((sum, one) => sum + amount(one), 0n);
+
+function productsOf(accounts: readonly AccountBooks[]): ProductOfMonth[] {
+  const byName = Map.groupBy(accounts, ({ product }) => product);
+  const sums = [...byName].map(([product, of]) => ({
+    ...{
+      product,
+      accounts: of.length,
+      granted: sumOf(of, ({ granted }) => granted),
+      spent: sumOf(of, ({ spent }) => spent),
+    },
+    ...{ expired: sumOf(of, ({ expired }) => expired), balance: sumOf(of, ({ balance }) => balance) },
+  }));
+  return sums.sort((one, other) => (one.product < other.product ? -1 : 1));
+}
 
 /** The first instant after it. */
 function endOfMonth(month: string): number {

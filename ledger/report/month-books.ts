@@ -1,7 +1,7 @@
 import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
-import { type AccountId, accountOfStream, SEALS_STREAM } from '../../contracts/ids.ts';
+import { type AccountId, accountOfStream, SEALS_STREAM, type StreamName } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { monthOfInstant } from '../account/month.ts';
 import { atItsPlace, UnbookableError } from '../postings/customer-books.ts';
@@ -21,6 +21,11 @@ import type { SealCoverage } from './seal-coverage.ts';
  */
 export class MonthBooks {
   readonly month: string;
+  /** Those that accounts are of, in the whole log so far. */
+  readonly products = new Set<string>();
+  readonly #product: string | null;
+  /** Of accounts of other products. */
+  readonly #others = new Set<StreamName>();
   readonly #before: TimeBooks = { movements: noMovements() };
   readonly #in: Required<TimeBooks>;
   readonly #accounts = new Map<AccountId, AccountBooks>();
@@ -33,9 +38,10 @@ export class MonthBooks {
   #events = 0;
   #eventsOfMonth = 0;
 
-  /** @param month as "2026-11"; @param seals all that there are */
-  constructor(month: string, seals: SealCoverage) {
+  /** @param month as "2026-11"; @param seals all that there are; @param product whose accounts it is about; null is all */
+  constructor(month: string, seals: SealCoverage, product: string | null = null) {
     this.month = month;
+    this.#product = product;
     this.#seals = seals;
     const [year = 0, number = 0] = month.split('-').map(Number);
     const days = new Date(Date.UTC(year, number, 0)).getUTCDate();
@@ -54,9 +60,14 @@ export class MonthBooks {
   /** @throws UnreadableEventError, UnbookableError: books that leave an event out are none */
   take(recorded: RecordedEvent): void {
     this.#events += 1;
-    if (recorded.stream !== SEALS_STREAM) this.#ordinal += 1;
-    if (isIdle(recorded.type)) return;
+    const { stream } = recorded;
+    if (stream !== SEALS_STREAM) this.#ordinal += 1;
+    if (isIdle(recorded.type) || this.#others.has(stream)) return;
     const { event, metadata } = decodeRecorded(recorded);
+    if (event.type === 'AccountOpened' && !this.#isMeant(event.data)) {
+      this.#others.add(stream);
+      return;
+    }
     const books = this.#booksAt(metadata.recordedAt);
     if (books === this.#in) {
       this.#eventsOfMonth += 1;
@@ -64,7 +75,13 @@ export class MonthBooks {
     }
     if (isOfMonth(event)) this.#takeOfMonth(event, metadata.recordedAt, books === this.#in);
     else if (isOfAccount(event))
-      atItsPlace(recorded, () => this.#accountOf(accountOfStream(recorded.stream)).take(event, books, metadata));
+      atItsPlace(recorded, () => this.#accountOf(accountOfStream(stream)).take(event, books, metadata));
+  }
+
+  /** Each account opens as of one product, for good. */
+  #isMeant({ product }: EventData<'AccountOpened'>): boolean {
+    this.products.add(product);
+    return this.#product === null || this.#product === product;
   }
 
   #takeOfMonth(event: EventOfMonth, at: string, isInMonth: boolean): void {
@@ -87,7 +104,8 @@ export class MonthBooks {
         break;
       }
       case 'ProviderReconciled':
-        if (isInMonth) this.#reconciled.push(reconciliation(event.data, at));
+        // A provider's report is about what all products have used.
+        if (isInMonth && this.#product === null) this.#reconciled.push(reconciliation(event.data, at));
         break;
       default:
         event satisfies never;
@@ -97,6 +115,7 @@ export class MonthBooks {
   result(): Books {
     return booksOf({
       month: this.month,
+      product: this.#product,
       identity: this.#identity,
       events: this.#events,
       eventsOfMonth: this.#eventsOfMonth,

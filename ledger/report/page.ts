@@ -12,15 +12,28 @@ import { amountCell, countCell, sentenceCell, sumRow, table, textCell, wordCell 
 
 /** The month's books as one page of HTML that loads nothing; everything in it that others have named is escaped. */
 export function bookPage(books: Books, madeAt: string): string {
-  const title = `Books of ${books.month}`;
+  const title = `Books of ${books.month}${books.product === null ? '' : `, ${books.product}`}`;
   const ledger = books.identity === null ? 'a ledger without an identity' : books.identity.ledgerId;
   const open = unfinished(books, madeAt);
   const head = html`<p class="dim">Ledger <code>${ledger}</code>, generation ${books.identity?.generation ?? 1}. From ${books.month}-01 00:00 UTC to
 the month’s end, by when each event was written down. Made at ${madeAt} from all of the ledger, ${counted(books.events, 'event')}; of this
 month’s books: ${groupedCount(books.eventsOfMonth)}, without those that move nothing (leases, seals and the like). All amounts in USD.</p>
+${books.product === null ? html`` : html`<p>Of the accounts of product <b>${books.product}</b> alone.</p>`}
 ${open === null ? html`` : html`<p class="bad">${open}</p>`}`;
   const sections = [
-    ...[tiles, credits, price, paymentsSection, checks, liability, models, accounts, exceptions, reconciliations],
+    ...[
+      tiles,
+      credits,
+      price,
+      paymentsSection,
+      checks,
+      liability,
+      models,
+      products,
+      accounts,
+      exceptions,
+      reconciliations,
+    ],
     seals,
   ];
   return pageFrame(title, [head, ...sections.map((section) => section(books))]);
@@ -192,9 +205,32 @@ ${table(
 )}`;
 }
 
+/** Where there are several: each is billed by itself. */
+function products({ products: all }: Books): Html {
+  if (all.length < 2) return html``;
+  return html`<h2>Products</h2>
+<p>Each account is of one product. The books of one alone: <code>gateway ledger report --product</code>.</p>
+${table(
+  ['product', '#accounts', '#granted', '#spent', '#expired', '#closing balance'],
+  [
+    ...all.map(
+      (one) =>
+        html`<tr>${textCell(one.product)}${countCell(one.accounts)}${[one.granted, one.spent, one.expired, one.balance].map(amountCell)}</tr>`,
+    ),
+    sumRow(['all', groupedCount(all.reduce((sum, { accounts }) => sum + accounts, 0)), ...sumsOf(all)]),
+  ],
+)}`;
+}
+
+type Moved = Pick<AccountOfMonth, 'granted' | 'spent' | 'expired' | 'balance'>;
+
+const sumsOf = (of: readonly Moved[]): string[] =>
+  (['granted', 'spent', 'expired', 'balance'] as const).map((field) => groupedUsd(sumOf(of, (one) => one[field])));
+
 const ACCOUNTS_SHOWN = 50;
 
-function accounts({ accounts: all }: Books): Html {
+function accounts({ accounts: all, products: { length: products } }: Books): Html {
+  const ofProduct = (name: string): Html[] => (products < 2 ? [] : [textCell(name)]);
   const moved = all
     .filter(({ spent, granted, expired }) => spent !== 0n || granted !== 0n || expired !== 0n)
     .sort(
@@ -203,26 +239,22 @@ function accounts({ accounts: all }: Books): Html {
   const shown = moved.slice(0, ACCOUNTS_SHOWN);
   const shownIds = new Set(shown.map(({ id }) => id));
   const others = all.filter(({ id }) => !shownIds.has(id));
-  const cells = (one: Pick<AccountOfMonth, 'granted' | 'spent' | 'expired' | 'balance'>): bigint[] => [
-    one.granted,
-    one.spent,
-    one.expired,
-    one.balance,
-  ];
-  const sums = (of: readonly AccountOfMonth[]): string[] =>
-    (['granted', 'spent', 'expired', 'balance'] as const).map((field) => groupedUsd(sumOf(of, (one) => one[field])));
+  const cells = (one: Moved): bigint[] => [one.granted, one.spent, one.expired, one.balance];
   return html`<h2>Accounts</h2>
 <p>Of ${counted(all.length, 'account')} ${groupedCount(moved.length)} had something move; shown are those that spent the most.</p>
 ${table(
-  ['account', 'e-mail', '#granted', '#spent', '#expired', '#closing balance'],
+  ['account', 'e-mail', ...(products < 2 ? [] : ['product']), '#granted', '#spent', '#expired', '#closing balance'],
   [
-    ...shown.map((one) => html`<tr>${textCell(one.id)}${textCell(one.email)}${cells(one).map(amountCell)}</tr>`),
+    ...shown.map(
+      (one) =>
+        html`<tr>${textCell(one.id)}${textCell(one.email)}${ofProduct(one.product)}${cells(one).map(amountCell)}</tr>`,
+    ),
     ...(others.length === 0
       ? []
       : [
-          html`<tr>${textCell(`${groupedCount(others.length)} others`)}${textCell('')}${sums(others).map(numberCell)}</tr>`,
+          html`<tr>${textCell(`${groupedCount(others.length)} others`)}${textCell('')}${ofProduct('')}${sumsOf(others).map(numberCell)}</tr>`,
         ]),
-    sumRow(['all', '', ...sums(all)]),
+    sumRow(['all', '', ...(products < 2 ? [] : ['']), ...sumsOf(all)]),
   ],
 )}`;
 }
@@ -264,7 +296,10 @@ ${table(
 ${notes.unpricedLeftOut === 0 ? html`` : html`<p class="bad">${counted(notes.unpricedLeftOut, 'more request')}, of kinds that are not listed.</p>`}`;
 }
 
-function reconciliations({ reconciled }: Books): Html {
+function reconciliations({ reconciled, product }: Books): Html {
+  if (product !== null)
+    return html`<h2>Providers’ reports</h2>
+<p>They are about all products: the books of the whole ledger have them.</p>`;
   return html`<h2>Providers’ reports</h2>
 ${
   reconciled.length === 0

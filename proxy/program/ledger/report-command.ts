@@ -7,7 +7,7 @@ import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import { type Books, unfinished } from '../../../ledger/report/books.ts';
 import { correctedBy, soldIn, spentBy } from '../../../ledger/report/movements.ts';
 import { receivedIn } from '../../../ledger/report/payments-book.ts';
-import { monthArgument, pathArgument } from '../command-arguments.ts';
+import { monthArgument, pathArgument, productArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
 import { facts, show, type Terminal, table, wrapped, writeData } from '../show.ts';
 import { logWithProgress, warnOfHidden } from './log-with-progress.ts';
@@ -19,6 +19,7 @@ const FORMATS = ['table', 'json', 'html'] as const;
 interface ReportOptions {
   readonly month: string;
   readonly format?: (typeof FORMATS)[number];
+  readonly product?: string;
   readonly out?: string;
   readonly offline?: string;
 }
@@ -31,6 +32,7 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
       'the books of a month: credits sold, spent and expired, revenue by model; with --out, or --format html, also what is outstanding, accounts, payments, exceptions and checks, as one HTML page that loads nothing and prints on A4',
     )
     .requiredOption('--month <YYYY-MM>', 'a calendar month (UTC), by when its events were written down', monthArgument)
+    .option('--product <name>', 'of the accounts of this product alone', productArgument)
     .addOption(
       new Option('--format <format>', 'which form; html where there is --out, table otherwise').choices(FORMATS),
     )
@@ -40,7 +42,7 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
       'after',
       '\nExamples:\n  gateway ledger report --month 2027-01 --out books.html\n  gateway ledger report --month 2027-01 --json | jq .closing',
     )
-    .action(async ({ month, format: asked, out: named, offline }: ReportOptions, command: Command) => {
+    .action(async ({ month, product, format: asked, out: named, offline }: ReportOptions, command: Command) => {
       const format = asked ?? (named === undefined ? 'table' : 'html');
       if (named !== undefined && format !== 'html')
         throw new CommandError(`--out: of the page alone, and not of --format ${format}`, EXIT.usage);
@@ -48,7 +50,7 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
       const make = (): Promise<Made> =>
         withLedger(offline, { context, command }, async (log) => {
           await warnOfHidden(log, context);
-          return makeBooks(logWithProgress(log, context), month, context.clock());
+          return makeBooks(logWithProgress(log, context), { month, product, nowMs: context.clock() });
         }).catch((error: unknown) => {
           if (!(error instanceof UnbookableError || error instanceof UnreadableEventError)) throw error;
           throw new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.faults);
@@ -73,18 +75,29 @@ interface Made {
   readonly madeAt: string;
 }
 
-/** What makes the page is loaded where one is made, and by no other command. */
-async function makeBooks(log: ReadableLog, month: string, nowMs: number): Promise<Made> {
+/** What makes the page is loaded where one is made, and by no other command. @throws CommandError where nothing is of the product */
+async function makeBooks(
+  log: ReadableLog,
+  { month, product, nowMs }: { readonly month: string; readonly product: string | undefined; readonly nowMs: number },
+): Promise<Made> {
   const { MonthBooks } = await import('../../../ledger/report/month-books.ts');
   const { SealCoverage } = await import('../../../ledger/report/seal-coverage.ts');
   const { bookPage } = await import('../../../ledger/report/page.ts');
   const seals = new SealCoverage(month);
   for await (const recorded of log.readStream(SEALS_STREAM)) seals.add(recorded);
-  const reading = new MonthBooks(month, seals);
+  const reading = new MonthBooks(month, seals, product);
   for await (const recorded of log.readAll()) reading.take(recorded);
+  if (product !== undefined && !reading.products.has(product))
+    throw new CommandError(`--product: ${noneOf(product, reading.products)}`, EXIT.refused);
   const books = reading.result();
   const madeAt = new Date(nowMs).toISOString();
   return { books, page: bookPage(books, madeAt), madeAt };
+}
+
+/** Books of nothing would say that nothing was sold. */
+function noneOf(product: string, products: ReadonlySet<string>): string {
+  const others = products.size === 0 ? 'none' : `those of ${[...products].toSorted().join(', ')}`;
+  return `the ledger has no accounts of ${JSON.stringify(product)}; it has ${others}`;
 }
 
 async function written(out: string, make: () => Promise<Made>): Promise<Made> {
@@ -123,12 +136,13 @@ interface ShownBooks extends Pick<Made, 'madeAt'> {
 
 /** Lines of which those between the balances add up to the second; and what each model has earned. */
 function textOf(books: Books, { madeAt, out, context }: ShownBooks): string {
-  const { month, opening, closing, moved, models, payments } = books;
+  const { month, product, opening, closing, moved, models, products, payments } = books;
   const { trial, promotion, adjustment } = moved.granted;
   const given = trial.amount + promotion.amount + adjustment.amount;
   const open = unfinished(books, madeAt);
   const figures = facts(
     [
+      ...(product === null ? [] : [['product', product] as const]),
       ['opening balance', `${groupedUsd(opening)} USD`],
       ['sold', `${groupedUsd(soldIn(moved))} USD`],
       ['given', `${groupedUsd(given)} USD`],
@@ -145,9 +159,14 @@ function textOf(books: Books, { madeAt, out, context }: ShownBooks): string {
   const rows = models.map(({ model, lane, requests, spent, earned }) => [
     ...[model, lane, groupedCount(requests), groupedUsd(spent), groupedUsd(earned)],
   ]);
+  const ofProducts = products.map(({ product: name, accounts, granted, spent, balance }) => [
+    ...[name, groupedCount(accounts), ...[granted, spent, balance].map(groupedUsd)],
+  ]);
+  const heads = ['product', 'accounts', 'granted (USD)', 'spent (USD)', 'closing (USD)'];
   return [
     wrapped(`Books of ${month}, by when each event was written down (UTC).${open === null ? '' : ` ${open}`}`, context),
     figures,
+    ...(ofProducts.length < 2 ? [] : [table(heads, ofProducts, context)]),
     ...(rows.length === 0 ? [] : [table(['model', 'lane', 'requests', 'spent (USD)', 'earned (USD)'], rows, context)]),
   ].join('\n\n');
 }

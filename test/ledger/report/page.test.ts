@@ -33,7 +33,15 @@ it('says that a month is not over until it is', () => {
 
 it('shows the accounts that spent the most, and the sums of all others, who may have had nothing move', () => {
   const account = (at: number, spent: bigint, granted = 0n, expired = 0n) => ({
-    ...{ id: `acct_${String(at).padStart(3, '0')}`, email: '', granted, spent, expired, balance: 1n },
+    ...{
+      id: `acct_${String(at).padStart(3, '0')}`,
+      email: '',
+      product: 'gateway',
+      granted,
+      spent,
+      expired,
+      balance: 1n,
+    },
   });
   const spending = Array.from({ length: 52 }, (_, at) => account(at, BigInt(at + 1)));
   const accounts = [...spending, account(100, 0n, 7n), account(101, 0n, 0n, 5n), account(102, 0n)];
@@ -48,6 +56,27 @@ it('shows the accounts that spent the most, and the sums of all others, who may 
   );
   expect(page).toMatch(/<td>5 others<\/td><td><\/td>(?:\s*<td class="n">0\.00000[7350]<\/td>){4}/);
   expect(pageOf({ accounts: spending.slice(0, 1) })).not.toContain('others<');
+});
+
+it('shows the sums of each product, and of which an account is, where there are several', () => {
+  const moved = { granted: 9n, spent: 4n, expired: 0n, balance: 5n };
+  const product = (name: string) => ({ product: name, accounts: 1, ...moved });
+  const accounts = ['images', 'gateway'].map((name) => ({
+    id: `of_${name}`,
+    email: 'ada@example.com',
+    product: name,
+    ...moved,
+  }));
+  const page = pageOf({ accounts, products: [product('gateway'), product('images')] }).replaceAll('\n', '');
+  expect(page).toMatch(
+    /<td>images<\/td><td class="n">1<\/td><td class="n">0\.000009<\/td><td class="n">0\.000004<\/td>/,
+  );
+  expect(page).toMatch(/<td>of_images<\/td><td>ada@example\.com<\/td><td>images<\/td><td class="n">/);
+  expect(page).toContain('<th>account</th><th>e-mail</th><th>product</th>');
+  const one = pageOf({ accounts: accounts.slice(1), products: [product('gateway')] });
+  expect(one).toContain('<td>of_gateway</td><td>ada@example.com</td><td class="n">');
+  expect(one).not.toContain('<h2>Products');
+  expect(pageOf({ product: 'images' })).toContain('Books of 2026-11, images');
 });
 
 it('plots the models that earned the most, by lane, and all others as one', () => {
