@@ -1,9 +1,9 @@
 import { runSite } from './stripe-site.ts';
 
 /** A site's process, killed (`kill -9`) at an instant, such as `after PaymentSucceeded`. */
-const [data = '', url = '', killedAt = '', message = 'null'] = process.argv.slice(2);
+const [data = '', url = '', killedAt = '', task = ''] = process.argv.slice(2);
 await runSite({
-  ...{ data, url, message: JSON.parse(message) },
+  ...{ data, url, task: JSON.parse(task) },
   at: (instant) => {
     if (instant !== killedAt) return;
     // The signal is delivered before anything else is done.
