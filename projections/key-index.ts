@@ -1,6 +1,11 @@
-import type { AccountEvent } from '../contracts/events.ts';
+import type { AccountEvent, EventType } from '../contracts/events.ts';
 import type { AccountId, KeyId } from '../contracts/ids.ts';
 import type { ApiKey } from '../ledger/account/account-state.ts';
+
+/** Of events that give a key a secret. */
+export const KEY_EVENTS: readonly EventType[] = ['ApiKeyIssued', 'ApiKeyRotated'];
+
+export const isOfKey = (type: string): boolean => KEY_EVENTS.some((one) => one === type);
 
 export interface KeyOwner {
   readonly accountId: AccountId;

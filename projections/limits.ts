@@ -11,6 +11,14 @@ export const VIEW_LIMITS = Object.freeze({
   catchUpPauseMs: 30_000,
   /** Or so many times as long as the last of them took: of a ledger whose replay takes longer it stays a tenth of the time, however many accounts there are. */
   catchUpPausePerWrite: 10,
+  /** Threads that fold the ledger's file anew at once, at most: each has modules of its own, and reads all of the file. */
+  foldThreadsMax: 4,
+  /** Fewer events are folded by one as soon as by several. */
+  foldedInPartsFrom: 50_000,
+  /** So often each of them asks whether the rows are wanted that it has come to. */
+  stretchEvents: 50_000,
+  /** What is parsed of an event is soon garbage. */
+  foldThreadYoungMb: 32,
   /** Between two tries of a write that a full disk has refused. */
   postponedPauseMs: 1_000,
   /** Between two looks whether there is room to make views of now of those of an earlier version that serve. */
@@ -46,6 +54,10 @@ export const VIEW_LIMITS = Object.freeze({
   /** So much of the log that was not compared with them yet a command compares with such views: some seconds at most. */
   comparedForStatus: 100_000,
 });
+
+/** How long views that catch up fold on behind a write that took so long, in milliseconds. */
+export const catchUpPauseMs = (tookMs: number): number =>
+  Math.max(VIEW_LIMITS.catchUpPauseMs, VIEW_LIMITS.catchUpPausePerWrite * tookMs);
 
 assert(
   VIEW_LIMITS.currentMarkMs > VIEW_LIMITS.flushPauseMaxMs,

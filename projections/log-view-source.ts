@@ -73,7 +73,7 @@ function eventAt(log: ReadableLog, { stream, revision: at }: LogCheckpoint): Pro
 
 const parse = (text: string): LogCheckpoint => logCheckpointSchema.parse(JSON.parse(text));
 
-const textOf = ({ position, stream, revision, id }: RecordedEvent): string =>
+export const checkpointTextOf = ({ position, stream, revision, id }: RecordedEvent): string =>
   JSON.stringify({ position, stream, revision, id } satisfies LogCheckpoint);
 
 /** From the first contact with the log, which tells whether the checkpoint is one of its own, to the subscription. */
@@ -121,7 +121,8 @@ class LogReading implements Subscription {
       after,
       onEvents: async (events) => {
         const last = events.at(-1);
-        if (last !== undefined) await onBatch({ events, through: last.position, checkpoint: () => textOf(last) });
+        if (last !== undefined)
+          await onBatch({ events, through: last.position, checkpoint: () => checkpointTextOf(last) });
       },
       onCaughtUp,
       onDropped,

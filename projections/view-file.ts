@@ -78,10 +78,19 @@ export const clearing = (views: readonly StoredView[]): string[] => [
 ];
 
 /** What writes rows and the checkpoint that they stand at. */
-export function writing(rows: readonly ViewRow[], views: readonly StoredView[], at: StoredCheckpoint): Batch[] {
+export const writing = (rows: readonly ViewRow[], views: readonly StoredView[], at: StoredCheckpoint): Batch[] => [
+  beginning(),
+  ...batchesOf(rows),
+  ...standingAt(views, at),
+];
+
+/** Before the rows of a write, which are stamped with its number. */
+export const beginning = (): Batch => once('UPDATE written SET writes = writes + 1');
+
+/** Each row once. */
+export function batchesOf(rows: readonly ViewRow[]): Batch[] {
   const [written, gone] = [false, true].map((isGone) => rows.filter((row) => (row.isGone === true) === isGone));
   return [
-    once('UPDATE written SET writes = writes + 1'),
     ...byTable(written, (table) => [
       [takeOverStamp(table), table.keyColumns],
       [upsert(table), Object.keys(table.columns).length],
@@ -90,17 +99,32 @@ export function writing(rows: readonly ViewRow[], views: readonly StoredView[], 
       [unstamp(table), table.keyColumns],
       [remove(table), table.keyColumns],
     ]),
-    {
-      statements: [['INSERT OR REPLACE INTO stored_view VALUES (?, ?)', 2]],
-      rows: views.map(({ name, version }) => [name, version]),
-    },
-    once('INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)', at.source, at.checkpoint),
-    at.currentAtMs === null
-      ? once('DELETE FROM known_current')
-      : once('INSERT OR REPLACE INTO known_current VALUES (1, ?)', at.currentAtMs),
-    ...(at.foldedLately === undefined ? [] : [noting(at.foldedLately)]),
   ];
 }
+
+/** The same of rows that are the first of a file, and each of another key: in a third of the time, with `restamping` behind them. */
+export const firstBatchesOf = (rows: readonly ViewRow[]): Batch[] =>
+  byTable(
+    rows.filter(({ isGone }) => isGone !== true),
+    (table) => [[insert(table), Object.keys(table.columns).length]],
+  );
+
+/** Where rows were written in other ways than `batchesOf` makes of them. */
+export const restamping = (views: readonly StoredView[]): Batch[] =>
+  views.flatMap(({ tables }) => tables.map((table) => once(stampOf(table))));
+
+/** Behind the rows of a write. */
+export const standingAt = (views: readonly StoredView[], at: StoredCheckpoint): Batch[] => [
+  {
+    statements: [['INSERT OR REPLACE INTO stored_view VALUES (?, ?)', 2]],
+    rows: views.map(({ name, version }) => [name, version]),
+  },
+  once('INSERT OR REPLACE INTO checkpoint VALUES (1, ?, ?)', at.source, at.checkpoint),
+  at.currentAtMs === null
+    ? once('DELETE FROM known_current')
+    : once('INSERT OR REPLACE INTO known_current VALUES (1, ?)', at.currentAtMs),
+  ...(at.foldedLately === undefined ? [] : [noting(at.foldedLately)]),
+];
 
 const noting = ({ events, ofMs, atMs }: FoldedLately): Batch =>
   once('INSERT OR REPLACE INTO folded_lately VALUES (1, ?, ?, ?)', events, ofMs, atMs);
@@ -170,10 +194,10 @@ const lookingAt = ({ name, columns, keyColumns }: ViewTable): string => {
 export const isOfLayout = (database: DatabaseSync): boolean => layoutOf(database) === LAYOUT;
 
 /** After rows were written in other ways than `writing`. */
-export const restamp = (database: DatabaseSync, { name }: ViewTable): void =>
-  database.exec(
-    `UPDATE main.stamped SET total = coalesce((SELECT sum(stamp) FROM main.${name}), 0) WHERE name = '${name}'`,
-  );
+export const restamp = (database: DatabaseSync, table: ViewTable): void => database.exec(stampOf(table));
+
+const stampOf = ({ name }: ViewTable): string =>
+  `UPDATE main.stamped SET total = coalesce((SELECT sum(stamp) FROM main.${name}), 0) WHERE name = '${name}'`;
 
 const layoutOf = (database: DatabaseSync): number =>
   Number(database.prepare('PRAGMA user_version').get()?.user_version);
@@ -185,9 +209,13 @@ function createTable({ name, columns, keyColumns }: ViewTable): string {
   return `CREATE TABLE IF NOT EXISTS ${name} (${defined.join(', ')}, PRIMARY KEY (${key.join(', ')})) STRICT, WITHOUT ROWID`;
 }
 
-function upsert({ name, columns }: ViewTable): string {
+const upsert = (table: ViewTable): string => `INSERT OR REPLACE ${intoOf(table)}`;
+
+const insert = (table: ViewTable): string => `INSERT ${intoOf(table)}`;
+
+function intoOf({ name, columns }: ViewTable): string {
   const values = Object.keys(columns).map(() => '?');
-  return `INSERT OR REPLACE INTO ${name} VALUES (${values.join(', ')}, (SELECT writes FROM written))`;
+  return `INTO ${name} VALUES (${values.join(', ')}, (SELECT writes FROM written))`;
 }
 
 /** Before a row is written: its stamp takes the place of the one that it had. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LIMITS } from '../contracts/limits.ts';
-import { VIEW_LIMITS } from './limits.ts';
+import { catchUpPauseMs, VIEW_LIMITS } from './limits.ts';
 import { UnwrittenRows } from './unwritten-rows.ts';
 import type { StoredView, ViewRow } from './view.ts';
 import type { StoredCheckpoint } from './view-file.ts';
@@ -89,8 +89,7 @@ export class ViewFlush {
   /** The more a write has, the more of what changes again before the next is written once. */
   #pauseMs(): number {
     if (this.#postponedBy !== null) return VIEW_LIMITS.postponedPauseMs;
-    if (this.#options.isCatchingUp())
-      return Math.max(VIEW_LIMITS.catchUpPauseMs, VIEW_LIMITS.catchUpPausePerWrite * this.#tookMs);
+    if (this.#options.isCatchingUp()) return catchUpPauseMs(this.#tookMs);
     const { flushPausePerRowMs, flushPauseMaxMs } = VIEW_LIMITS;
     return Math.min(Math.max(LIMITS.viewFlushMs, this.#rows * flushPausePerRowMs), flushPauseMaxMs);
   }

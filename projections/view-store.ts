@@ -31,8 +31,10 @@ export interface StoreThreadData {
 export type WriteRequest = { readonly batches: readonly Batch[]; readonly isLast: boolean };
 /** An end, which says so in the file where that has all that was to be written. */
 export type CloseRequest = { readonly close: 'whole' | 'as it is' };
-/** Null when it is carried out; otherwise why not, and whether all may be written later: nothing of it is. */
-export type WriteAnswer = { readonly message: string; readonly mayPass: boolean; readonly isFull: boolean } | null;
+/** Why it is not carried out, and whether all may be written later: nothing of it is. */
+export type WriteFault = { readonly message: string; readonly mayPass: boolean; readonly isFull: boolean };
+/** Null when it is carried out. */
+export type WriteAnswer = WriteFault | null;
 
 /** Nothing of a write is in the file. */
 export class ViewsNotWrittenError extends Error {
@@ -42,7 +44,7 @@ export class ViewsNotWrittenError extends Error {
   /** Once there is room. */
   readonly isFull: boolean;
 
-  constructor({ message, mayPass, isFull }: NonNullable<WriteAnswer>) {
+  constructor({ message, mayPass, isFull }: WriteFault) {
     super(`the views were not written: ${message}`);
     this.mayPass = mayPass;
     this.isFull = isFull;
@@ -89,12 +91,7 @@ export class ViewStore {
 
   /** @throws ViewsNotWrittenError where there is no room, or no descriptor, for it now; Error when the file is no database or is held by another process. */
   static open(options: ViewStoreOptions): ViewStore {
-    try {
-      beginFile(options);
-    } catch (error) {
-      if (isBusy(error) || !mayPass(error)) throw error;
-      throw new ViewsNotWrittenError({ message: messageOf(error), mayPass: true, isFull: isFull(error) });
-    }
+    beginFile(options);
     return new ViewStore(options);
   }
 
@@ -157,7 +154,17 @@ export class ViewStore {
   }
 }
 
-function beginFile({ path, views, keep }: ViewStoreOptions): void {
+/** Makes a file ready to be written to. @throws as `ViewStore.open` */
+export function beginFile(options: Pick<ViewStoreOptions, 'path' | 'views' | 'keep'>): void {
+  try {
+    begin(options);
+  } catch (error) {
+    if (isBusy(error) || !mayPass(error)) throw error;
+    throw new ViewsNotWrittenError({ message: messageOf(error), mayPass: true, isFull: isFull(error) });
+  }
+}
+
+function begin({ path, views, keep }: Pick<ViewStoreOptions, 'path' | 'views' | 'keep'>): void {
   makeForFolderOwner(path);
   const database = new DatabaseSync(path, { timeout: 5_000 });
   try {

@@ -20,8 +20,6 @@ const OUTLASTING: readonly string[] = [
   'proxy/request-id.ts: let used',
   'proxy/connections/unwanted-pieces.ts: const unwanted = new WeakMap<IncomingMessage, UnwantedBody>()',
   'proxy/connections/unwanted-pieces.ts: const watched = new WeakSet<NodeParser>()',
-  'projections/view-store-worker.ts: let isOpenInFile',
-  'projections/view-store-worker.ts: const prepared = new Map<string, StatementSync>()',
 ];
 
 test('a module keeps nothing from one test file to the next', () => {

@@ -10,9 +10,12 @@ import { markVerified } from '../verified-mark.ts';
 import { restoreViews } from '../view-store.ts';
 import { viewsOfThisProgram } from '../views-of-this-program.ts';
 import { EventSums } from './event-sums.ts';
+import { foldInParts, type LedgerInParts } from './fold-in-parts.ts';
 
 interface BroughtUp {
   readonly log: EventLog;
+  /** The log's own file, where it is in one, and there are several cores to fold it by. */
+  readonly ledger?: LedgerInParts | null;
   readonly path: string;
   /** Of the ledger: what the file has of another one, or of another generation, goes. */
   readonly identity: LedgerIdentity | null;
@@ -30,12 +33,13 @@ interface WasBroughtUp {
 }
 
 /**
- * Folds into a file of its own, from where it stands or from nothing, everything that the log has. Interrupted it is gone on with
- * from what was written last. @throws EventLogError; LedgerLostError; ViewsNotWrittenError where the disk has no room for it beside what is kept,
+ * Folds into a file of its own, from where it stands or from nothing, everything that the log has: by several threads, where the log is a file and has much, up to
+ * where it ended then, and the rest as a gateway does. Interrupted it is gone on with from what was written last. @throws EventLogError; LedgerLostError; ViewsNotWrittenError where the disk has no room for it beside what is kept,
  * which a gateway would wait for, and need itself; Error where an event of the catalog cannot be read
  */
 export async function bringUp({
   log,
+  ledger = null,
   path,
   identity,
   clock,
@@ -45,7 +49,11 @@ export async function bringUp({
   if (!areViewsOf(path, identity)) removeViews(path);
   if (identity !== null) writeLedgerOfViews(path, identity);
   markVerified(path, false);
-  const counted = countedLog(log, readFoldedThrough(path)?.position ?? null, onFolded);
+  const inParts = ledger === null ? null : await foldInParts({ log, ledger, path, clock, keepFreeBytes, onFolded });
+  if (inParts?.isAll === true) return inParts;
+  const after = readFoldedThrough(path)?.position ?? null;
+  const before = inParts ?? { events: 0, sums: after === null ? new EventSums() : null };
+  const counted = countedLog(log, { ...before, after }, onFolded);
   const { onTaken } = counted;
   const failed = Promise.withResolvers<never>();
   // At its end nobody waits for it.
@@ -71,16 +79,18 @@ export function holdsViews(path: string, identity: LedgerIdentity | null): boole
   return restored !== null;
 }
 
-/** The same log, whose subscription tells how far it has come, and what its events come to as they are taken. */
-function countedLog(log: EventLog, after: Position | null, onFolded: BroughtUp['onFolded']) {
+interface FoldedBefore extends WasBroughtUp {
+  /** Exclusive; null is the beginning of the log. */
+  readonly after: Position | null;
+}
+
+/** The same log, whose subscription tells how far it has come, and what its events come to as they are taken, with those of before. */
+function countedLog(log: EventLog, { events: before, sums, after }: FoldedBefore, onFolded: BroughtUp['onFolded']) {
   const from = after ?? 0;
   let last: number | null = null;
-  const sums = new EventSums();
-  const isWhole = (): boolean => last !== null && (sums.through ?? 0) >= last;
-  const onTaken: OnTaken = (recorded, event) => {
-    if (after === null) sums.add(recorded, event);
-  };
-  const counted = { events: 0, log, onTaken, sums: () => (isWhole() ? sums : null) };
+  const isWhole = (): boolean => last !== null && (sums?.through ?? 0) >= last;
+  const onTaken: OnTaken = (recorded, event) => sums?.add(recorded, event);
+  const counted = { events: before, log, onTaken, sums: () => (isWhole() ? sums : null) };
   const subscribeAll: EventLog['subscribeAll'] = (options) =>
     log.subscribeAll({
       ...options,
@@ -89,7 +99,8 @@ function countedLog(log: EventLog, after: Position | null, onFolded: BroughtUp['
         counted.events += events.length;
         last ??= (await log.headPosition()) ?? 0;
         const share = Math.min(1, ((events.at(-1)?.position ?? last) - from) / Math.max(1, last - from));
-        onFolded(events.length, Math.max(counted.events, Math.round(counted.events / Math.max(share, Number.EPSILON))));
+        const ofThese = (counted.events - before) / Math.max(share, Number.EPSILON);
+        onFolded(events.length, Math.max(counted.events, before + Math.round(ofThese)));
       },
     });
   counted.log = {

@@ -29,6 +29,15 @@ interface OfStream {
   readonly sums: StreamSums;
 }
 
+/** What those come to that one of several has read, as it goes from thread to thread. */
+export interface SumsOfPart {
+  readonly accounts: ReadonlyMap<AccountId, StreamSums>;
+  readonly catalog: number;
+  readonly through: Position | null;
+  readonly unreadable: readonly string[];
+  readonly lacksNone: boolean;
+}
+
 /** What the events of a log come to, stream by stream and by themselves: no view is asked, and no other event. */
 export class EventSums {
   readonly accounts = new Map<AccountId, StreamSums>();
@@ -45,6 +54,24 @@ export class EventSums {
   /** @param paidUpTo of some accounts the last revision whose money counts */
   constructor(paidUpTo: ReadonlyMap<string, number> = new Map()) {
     this.#paidUpTo = paidUpTo;
+  }
+
+  /** @param parts of which each has streams that no other one has, and each of them whole */
+  static of(parts: readonly SumsOfPart[]): EventSums {
+    const sums = new EventSums();
+    for (const { accounts, catalog, through, unreadable, lacksNone } of parts) {
+      for (const [id, ofStream] of accounts) sums.accounts.set(id, ofStream);
+      if (catalog > sums.catalog) sums.catalog = catalog;
+      if (through !== null && through > (sums.through ?? 0)) sums.through = through;
+      sums.unreadable.push(...unreadable);
+      sums.#lacksNone &&= lacksNone;
+    }
+    return sums;
+  }
+
+  get asPart(): SumsOfPart {
+    const { accounts, catalog, through, unreadable } = this;
+    return { accounts, catalog, through, unreadable, lacksNone: this.#lacksNone };
   }
 
   /** Whether every event of each stream was added, up to the last, and could be read. */

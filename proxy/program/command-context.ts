@@ -59,6 +59,8 @@ export interface CommandContext {
    * this code, or with null not at all.
    */
   readonly whenUnread?: (exitCode: number | null) => void;
+  /** From here on what others on the machine do comes before this process's work. Absent where the program is not the process. */
+  readonly giveWay?: () => void;
   /** Ends the process at once. Absent where the program is not the process: then nothing bounds its end. */
   readonly leave?: (exitCode: number) => void;
 }

@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { LIMITS } from '../../contracts/limits.ts';
 import { compareCommandClock } from '../clock/command-clock.ts';
 import type { CommandContext } from './command-context.ts';
+import { giveWay } from './give-way.ts';
 import { proveLedger } from './ledger/proven-ledger.ts';
 import { openInAdoptedForms } from './open-event-log.ts';
 import { runGatewayProgram } from './run-gateway-program.ts';
@@ -34,6 +35,7 @@ export async function runProcess(): Promise<void> {
     whenUnread: (exitCode) => {
       unreadExitCode = exitCode;
     },
+    giveWay,
     leave: (exitCode) => process.exit(exitCode),
   };
 

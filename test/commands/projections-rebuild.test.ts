@@ -15,7 +15,7 @@ import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
-import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { runHere, runHereForJson, runHereWith } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 let whole = '';
@@ -246,4 +246,18 @@ it('what a rebuild has left of another ledger, or of a generation of before, is 
     expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/^[1-9]\d* events folded: \d+ accounts?/)]);
     expect(readLedgerOfViews(path)).toEqual(identity);
   }
+});
+
+it('a rebuild and a way back give way to a gateway that serves, and to nothing else', async () => {
+  const data = folder();
+  let given = 0;
+  const giveWay = (): void => {
+    given++;
+  };
+  const run = (...args: string[]) => runHereWith({ giveWay }, 'projections', ...args, '--data', data);
+  expect([(await run('rebuild', '--all')).exitCode, given]).toEqual([0, 0]);
+  const gateway = await startTestGateway({ data });
+  expect([(await run('rebuild', '--all')).exitCode, given]).toEqual([0, 1]);
+  expect([(await run('rollback')).exitCode, given]).toEqual([0, 2]);
+  await gateway.stop();
 });

@@ -15,6 +15,14 @@ export interface ScanPart {
   readonly parts: number;
   /** The last position that is read. */
   readonly upTo: number;
+  /** Whatever stands behind this one; left out, all. */
+  readonly after?: number;
+}
+
+/** Of the other parts' accounts, too, what is of these types is told, in log order among what is read. */
+interface OfOthers {
+  readonly types: readonly string[];
+  readonly onEvent: (event: RecordedEvent) => void;
 }
 
 type Row = [position: number, streamId: number, revision: number, id: string, type: string, data: string, meta: string];
@@ -25,24 +33,36 @@ type Row = [position: number, streamId: number, revision: number, id: string, ty
  *
  * @throws EventLogError `invalid` for what is no file of a ledger; `unavailable` when it cannot be read
  */
-export function* scanFile({ path, part, parts, upTo }: ScanPart): Generator<RecordedEvent> {
+export function* scanFile(
+  { path, part, parts, upTo, after: from = 0 }: ScanPart,
+  ofOthers: OfOthers = NOTHING_OF_OTHERS,
+): Generator<RecordedEvent> {
   const file = openOffline(path);
   const { database } = file;
   try {
     const names = asLogError(path, () => streamNames(database));
     const others = [...names].filter(([, name]) => !name.startsWith('account-')).map(([id]) => id);
+    const types = ofOthers.types.map(() => '?').join();
     const rows = prepareArrays(
       database,
       `SELECT position, stream_id, revision, lower(hex(id)), type, data, metadata FROM event
         WHERE position > ? AND position <= ?
-          AND (abs(stream_id) % ? = ? OR stream_id IN (${others.join()})${part === 0 ? ` OR ${OF_NO_STREAM}` : ''})
+          AND (abs(stream_id) % ? = ? OR stream_id IN (${others.join()})${part === 0 ? ` OR ${OF_NO_STREAM}` : ''}
+            OR type IN (${types}))
         ORDER BY position LIMIT ?`,
     );
+    const known = new Set(others);
+    const isOfPart = (id: number): boolean =>
+      Math.abs(id) % parts === part || known.has(id) || (part === 0 && !names.has(id));
     const limit = SQLITE_LIMITS.pageEvents;
-    for (let after = 0; ; ) {
-      const last = after;
-      const page = asLogError(path, () => rows.all(last, upTo, parts, part, limit) as unknown as Row[]);
-      for (const row of page) yield eventOf(row, names);
+    for (let after = from; ; ) {
+      const place = [after, upTo, parts, part, ...ofOthers.types, limit];
+      const page = asLogError(path, () => rows.all(...place) as unknown as Row[]);
+      for (const row of page) {
+        const event = eventOf(row, names);
+        if (isOfPart(row[1])) yield event;
+        else ofOthers.onEvent(event);
+      }
       after = page.at(-1)?.[0] ?? after;
       if (page.length < limit) return;
     }
@@ -51,6 +71,7 @@ export function* scanFile({ path, part, parts, upTo }: ScanPart): Generator<Reco
   }
 }
 
+const NOTHING_OF_OTHERS: OfOthers = { types: [], onEvent: () => undefined };
 const OF_NO_STREAM = 'stream_id NOT IN (SELECT id FROM stream)';
 
 /** The position of a file's last event; 0 where there is none. @throws as `scanFile` */

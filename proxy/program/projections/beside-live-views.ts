@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
@@ -10,10 +11,13 @@ import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { damageOfRows } from '../../../projections/damaged-rows.ts';
 import { damageOf } from '../../../projections/damaged-views.ts';
+import { catchUpPauseMs, VIEW_LIMITS } from '../../../projections/limits.ts';
 import { bringUp } from '../../../projections/rebuild/bring-up.ts';
+import type { LedgerInParts } from '../../../projections/rebuild/fold-in-parts.ts';
 import { keepUnkept, previousViews } from '../../../projections/switched-file.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { type CommandContext, CommandError, EXIT, type ProvenLedger } from '../command-context.ts';
+import { ledgerFile } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 
 /** One at a time for a data folder makes views anew, or goes back. @param ledger null where the log does not answer @throws CommandError */
@@ -97,14 +101,26 @@ export const whatBecameOf = (damage: string | null, otherwise: string): string =
 export async function broughtUp(
   context: CommandContext,
   log: EventLog,
-  { path, data }: { readonly path: string; readonly data: string },
+  { path, configuration }: { readonly path: string; readonly configuration: Configuration },
 ): ReturnType<typeof bringUp> {
   // Of this process alone, beside a gateway that serves: it collects when there is as much garbage as it holds, and not thrice that.
   setFlagsFromString('--heap-growing-percent=100');
+  // With all cores taken the gateway would wait for its turns.
+  if (isServed(configuration)) context.giveWay?.();
   const { identity } = await readLedgerState(log);
   using progress = new Progress(context, 'events');
   return await bringUp({
-    ...{ log, path, identity, clock: context.clock, keepFreeBytes: roomKeptBytes(data) },
+    ...{ log, ledger: inParts(configuration), path, identity, clock: context.clock },
+    keepFreeBytes: roomKeptBytes(configuration.data),
     onFolded: (events, of) => progress.add(events, of),
   });
+}
+
+/** Null where one thread folds as soon as several. */
+function inParts(configuration: Configuration): LedgerInParts | null {
+  const file = ledgerFile(configuration);
+  const threads = Math.min(availableParallelism(), VIEW_LIMITS.foldThreadsMax);
+  if (file === null || threads === 1) return null;
+  const { foldedInPartsFrom: from, stretchEvents } = VIEW_LIMITS;
+  return { file, threads, from, stretchEvents, pauseMs: catchUpPauseMs };
 }

@@ -115,7 +115,7 @@ async function rebuilt(
   // Of another ledger, or of a generation of before, they are not what is gone on with either.
   if (isToGo || !areViewsOf(path, (await readLedgerState(log)).identity)) removeViews(path);
   const leftBefore = whatIsLeft(path);
-  const { events, sums } = await broughtUp(context, log, { path, data });
+  const { events, sums } = await broughtUp(context, log, { path, configuration });
   const verified = await verifiedViews(path, log, sums);
   const differences: RowDifference[] = [];
   let found = 0;

@@ -73,8 +73,7 @@ function standingInWords({ position, currentAt, versions }: ViewsStanding): stri
 }
 
 async function rolledBack(context: CommandContext, log: EventLog | null, configuration: Configuration) {
-  const { data } = configuration;
-  const { live, previous } = viewFilesOf(data);
+  const { live, previous } = viewFilesOf(configuration.data);
   const damage = damageOfLive(configuration);
   if (!existsSync(previous)) throw new CommandError('no views of before a switch are kept', EXIT.refused);
   if (areOfThisProgram(previous) === false)
@@ -91,7 +90,7 @@ async function rolledBack(context: CommandContext, log: EventLog | null, configu
   const identity = log === null ? identityOf(damage === null ? live : previous) : (await readLedgerState(log)).identity;
   const to = standingOf(previous, identity);
   const from = damage === null ? readStanding(live) : null;
-  const events = log === null ? null : (await broughtUp(context, log, { path: previous, data })).events;
+  const events = log === null ? null : (await broughtUp(context, log, { path: previous, configuration })).events;
   const switched = await switchViews(context, configuration, { to: 'previous', isLiveDamaged: damage !== null });
   return { from, to, events, switched, damage };
 }

@@ -49,9 +49,14 @@ export class GatewayFolder {
     return folder;
   }
 
-  /** Runs a command of the program to its end. */
+  /** Runs a command of the program to its end, on the measured core. */
   run(...words: readonly string[]): ReturnType<typeof wholeRun> {
     return wholeRun(this.#processes, onMeasuredCore([...NODE, ...this.#program(words)]), ENVIRONMENT);
+  }
+
+  /** The same on all cores. */
+  runOnAll(...words: readonly string[]): ReturnType<typeof wholeRun> {
+    return wholeRun(this.#processes, [...NODE, ...this.#program(words)], ENVIRONMENT);
   }
 
   /** Moves the ledger to an event store, and the configuration with it. */

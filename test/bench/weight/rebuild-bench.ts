@@ -12,8 +12,8 @@ import { wholeRun } from './whole-run.ts';
 const READ_ALL = fileURLToPath(new URL('read-all.ts', import.meta.url));
 
 /**
- * `gateway projections rebuild` from nothing and verified, without the switch, beside what reading the log costs by itself, in
- * turns on one core: on the embedded log, then on an event store to which `gateway ledger copy` has brought the same ledger.
+ * `gateway projections rebuild` from nothing and verified, without the switch, beside what reading the log costs by itself on one core, in
+ * turns: of the embedded log on all cores, then on that one of an event store to which `gateway ledger copy` has brought the same ledger.
  */
 export async function measureRebuild(processes: Processes, { events, rounds }: Options): Promise<RebuildSample[]> {
   const folder = await GatewayFolder.make(processes, 'rebuild', { events, accounts: accountsOf(events) });
@@ -22,7 +22,7 @@ export async function measureRebuild(processes: Processes, { events, rounds }: O
     samples.push({
       log: 'sqlite',
       bare: await bareScan(processes, folder.ledger),
-      rebuild: await rebuilt(folder, events),
+      rebuild: await rebuilt((...words) => folder.runOnAll(...words), events),
     });
   const { connectionString } = await eventStore(processes, 'event-store');
   await folder.moveTo(connectionString);
@@ -31,13 +31,13 @@ export async function measureRebuild(processes: Processes, { events, rounds }: O
     samples.push({
       log: 'eventstoredb',
       bare: await wholeRun(processes, readAll),
-      rebuild: await rebuilt(folder, events),
+      rebuild: await rebuilt((...words) => folder.run(...words), events),
     });
   return samples;
 }
 
-async function rebuilt(folder: GatewayFolder, events: number): Promise<RebuildSample['rebuild']> {
-  const { stdout, ...run } = await folder.run('--json', 'projections', 'rebuild', '--all', '--anew', '--dry-run');
+async function rebuilt(runs: GatewayFolder['run'], events: number): Promise<RebuildSample['rebuild']> {
+  const { stdout, ...run } = await runs('--json', 'projections', 'rebuild', '--all', '--anew', '--dry-run');
   const folded = JSON.parse(stdout).events;
   if (folded < events) throw new Error(`of ${events} events ${folded} were folded`);
   return run;

@@ -6,7 +6,6 @@ import { catalogFileSchema } from '../../../contracts/catalog.ts';
 import { GATEWAY_PROGRAM } from '../../fixtures/processes/gateway-command.ts';
 import type { Processes } from '../../fixtures/processes/processes.ts';
 import { ledgerOfOurs, modelOf, type Ours, startOurs } from '../contenders/ours.ts';
-import { onMeasuredCore } from '../cores.ts';
 import { MODELS } from '../fast-upstream/answers.ts';
 import { fillLedger } from '../fill-ledger.ts';
 import { LoadGenerator } from '../load-generator.ts';
@@ -45,7 +44,7 @@ export async function measureRebuildBeside(processes: Processes, options: Option
   for (let round = 0; round < options.rounds; round++)
     samples.push({
       aloneP99Us: await p99While(() => setTimeout(options.windowMs)),
-      otherP99Us: await p99While(() => other.run('projections', 'rebuild', '--all', '--anew', '--dry-run')),
+      otherP99Us: await p99While(() => other.runOnAll('projections', 'rebuild', '--all', '--anew', '--dry-run')),
       besideP99Us: await p99While(() => rebuiltAndSwitched(processes, ours)),
     });
   await load.stop();
@@ -55,6 +54,6 @@ export async function measureRebuildBeside(processes: Processes, options: Option
 
 async function rebuiltAndSwitched(processes: Processes, { configuration }: Ours): Promise<void> {
   const command = [GATEWAY_PROGRAM, '--config', configuration, '--json', 'projections', 'rebuild', '--all', '--anew'];
-  const { stdout } = await wholeRun(processes, onMeasuredCore([process.execPath, ...command]), { BENCH_KEY: 'bench' });
+  const { stdout } = await wholeRun(processes, [process.execPath, ...command], { BENCH_KEY: 'bench' });
   if (JSON.parse(stdout).switched === null) throw new Error('it was not switched');
 }
