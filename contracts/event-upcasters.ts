@@ -29,6 +29,12 @@ const WITH_REASON: TwoWayStep = {
   down: ({ reason, ...data }) => (reason === null ? data : null),
 };
 
+/** Before, a dispute ended once. */
+const WITH_REPLACES: TwoWayStep = {
+  up: (data) => ({ ...data, replaces: null }),
+  down: ({ replaces, ...data }) => (replaces === null ? data : null),
+};
+
 /** Before, it was not said whether its provider has ended it, or an operator. */
 const WITH_ENDED_BY: TwoWayStep = {
   up: (data) => ({ ...data, endedBy: null }),
@@ -44,7 +50,7 @@ const WITH_ENDED_BY: TwoWayStep = {
 export const FORM_STEPS: FormSteps = {
   ...{ GrantRevoked: [WITH_SET_OFF], GrantRestored: [WITH_SET_OFF] },
   ...{ DebitReversed: [WITH_SET_OFF], BalanceAdjusted: [WITH_SET_OFF] },
-  ...{ PaymentRefunded: [WITH_REASON], PaymentDisputed: [WITH_REASON], DisputeClosed: [WITH_REASON] },
+  ...{ PaymentRefunded: [WITH_REASON], PaymentDisputed: [WITH_REASON], DisputeClosed: [WITH_REASON, WITH_REPLACES] },
   PaymentAbandoned: [WITH_ENDED_BY],
   AccountOpened: [
     {

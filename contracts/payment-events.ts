@@ -68,6 +68,15 @@ export const paymentEvents = {
     refundedAt: instantField,
     reason,
   }),
+  /** That so much went back was written down by mistake: it did not. What it had taken of credits is restored in the same append. */
+  RefundWithdrawn: z.strictObject({
+    paymentId: paymentIdField,
+    refundId: text,
+    /** All of the refund. */
+    amount: microUsdField,
+    withdrawnAt: instantField,
+    reason: text,
+  }),
   /** The bank has taken the money back, until it is decided whose it is; its credits as with a refund. */
   PaymentDisputed: z.strictObject({
     paymentId: paymentIdField,
@@ -76,11 +85,13 @@ export const paymentEvents = {
     openedAt: instantField,
     reason,
   }),
-  /** What a dispute that was won had taken is restored in the same append. */
+  /** What a dispute that was won had taken is restored in the same append; of one that is lost after all it is revoked anew. */
   DisputeClosed: z.strictObject({
     paymentId: paymentIdField,
     disputeId: text,
     outcome: z.enum(['won', 'lost']),
+    /** How it was said to have ended before, which was a mistake, or is so no more; null where it was open. */
+    replaces: z.enum(['won', 'lost']).nullable(),
     closedAt: instantField,
     reason,
   }),

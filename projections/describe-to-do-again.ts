@@ -108,7 +108,7 @@ function paymentLines({ accountId: id, payments }: AccountToDoAgain): string[] {
     }),
     ...returned.map(
       ({ id: returnId, paymentId, amount, was }) =>
-        `${was === 'refunded' ? 'refund' : 'dispute'} ${returnId} of ${paymentId} of ${id}: ${usd(amount)} USD, ${was}`,
+        `${was === 'refunded' || was === 'withdrawn' ? 'refund' : 'dispute'} ${returnId} of ${paymentId} of ${id}: ${usd(amount)} USD, ${was}`,
     ),
     ...(method === null ? [] : [`payment method of ${id}: ${methodInWords(method.was)}`]),
     ...(reload === null ? [] : [`auto-reload of ${id}: ${reloadInWords(reload.was)}`]),

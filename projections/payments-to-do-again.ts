@@ -20,7 +20,7 @@ interface Returned {
   readonly id: string;
   readonly paymentId: string | null;
   readonly amount: string;
-  /** `refunded`, `disputed`, or how a dispute ended. */
+  /** `refunded`, `withdrawn` (of 0), `disputed`, or how a dispute ended. */
   readonly was: string;
 }
 
@@ -37,8 +37,8 @@ export function missingPayments(
     const isThere = attempt.state === is || attempt.state === had.attempts[attempt.attemptId]?.state;
     return isThere ? [] : [{ ...attempt, is }];
   });
-  const returnedNow = new Set(returnsOf(has).map(textOf));
-  const returned = returnsOf(known).filter((one) => !returnedNow.has(textOf(one)));
+  const returnedThere = new Set([has, had].flatMap(returnsOf).map(textOf));
+  const returned = returnsOf(known).filter((one) => !returnedThere.has(textOf(one)));
   const isSame = <T>(of: (payments: KnownPayments) => T): boolean =>
     [has, had].some((one) => JSON.stringify(of(one)) === JSON.stringify(of(known)));
   const method = isSame(methodOf) ? null : { was: known.method };
@@ -64,7 +64,12 @@ const reloadOf = ({ reload }: KnownPayments) =>
 
 const returnsOf = ({ attempts }: KnownPayments): Returned[] =>
   Object.values(attempts).flatMap(({ paymentId, refunds, disputes }) => [
-    ...refunds.map(({ refundId: id, amount }) => ({ id, paymentId, amount, was: 'refunded' })),
+    ...refunds.map(({ refundId: id, amount }) => ({
+      id,
+      paymentId,
+      amount,
+      was: amount === '0' ? 'withdrawn' : 'refunded',
+    })),
     ...disputes.map(({ disputeId: id, amount, outcome }) => ({ id, paymentId, amount, was: outcome ?? 'disputed' })),
   ]);
 

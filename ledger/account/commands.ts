@@ -208,37 +208,24 @@ export type AccountCommand =
       readonly by: string;
     }
   /** So much of a payment went back, which had its credits. */
-  | {
-      readonly type: 'RecordRefund';
-      readonly paymentId: PaymentId;
+  | (OfReturn<'RecordRefund'> & {
       readonly refundId: string;
       readonly amount: MicroUsd;
       readonly refundedAtMs: number;
-      readonly actor: string;
-      /** Of what is written down by hand; what a provider tells has none. */
-      readonly reason?: string;
-      readonly nowMs: number;
-    }
-  | {
-      readonly type: 'RecordDispute';
-      readonly paymentId: PaymentId;
+    })
+  /** It did not: that was written down by mistake. */
+  | (OfReturn<'WithdrawRefund'> & { readonly refundId: string })
+  | (OfReturn<'RecordDispute'> & {
       readonly disputeId: string;
       readonly amount: MicroUsd;
       readonly openedAtMs: number;
-      readonly actor: string;
-      readonly reason?: string;
-      readonly nowMs: number;
-    }
-  | {
-      readonly type: 'CloseDispute';
-      readonly paymentId: PaymentId;
+    })
+  /** Also where it was said to have ended otherwise: what is said last counts. */
+  | (OfReturn<'CloseDispute'> & {
       readonly disputeId: string;
       readonly outcome: 'won' | 'lost';
       readonly closedAtMs: number;
-      readonly actor: string;
-      readonly reason?: string;
-      readonly nowMs: number;
-    }
+    })
   /** `consentedAtMs` null turns it off. */
   | {
       readonly type: 'ConfigureAutoReload';
@@ -316,6 +303,15 @@ interface EndOf<Type> {
   readonly nowMs: number;
 }
 
+interface OfReturn<Type> {
+  readonly type: Type;
+  readonly paymentId: PaymentId;
+  readonly actor: string;
+  /** Of what is written down by hand; what a provider tells has none. */
+  readonly reason?: string;
+  readonly nowMs: number;
+}
+
 interface OfMember {
   readonly email: string;
   readonly by: string;
@@ -349,6 +345,7 @@ export type CommandRefusalCode =
   | 'attempt_not_found'
   | 'payment_not_found'
   | 'plan_not_found'
+  | 'refund_not_found'
   | 'dispute_not_found'
   | 'attempt_open'
   | 'payment_method_declined'

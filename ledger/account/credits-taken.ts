@@ -2,6 +2,7 @@ import type { AccountEvent } from '../../contracts/events.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { AccountState } from './account-state.ts';
 import { creditsOf, paidBy, refundedOf } from './payments.ts';
+import type { PaymentAttempt } from './payments-state.ts';
 
 /** What became of the credits that money had bought which went back, or is disputed. */
 export interface CreditsTaken {
@@ -17,21 +18,31 @@ export interface CreditsTaken {
 /**
  * Of the events of one command, decided on the account as it was before.
  *
- * @returns null where they tell of neither a refund nor a dispute
+ * @returns null where they tell of neither a refund, nor a dispute, nor of one that is lost after all
  */
 export function creditsTaken(events: readonly AccountEvent[], before: AccountState): CreditsTaken | null {
-  const back = events.find((event) => event.type === 'PaymentRefunded' || event.type === 'PaymentDisputed');
+  const back = events.find(isTaking);
   if (back === undefined || before.type === 'unopened') return null;
-  const { paymentId, amount } = back.data;
-  const attempt = paidBy(before.billing.payments, paymentId);
+  const attempt = paidBy(before.billing.payments, back.data.paymentId);
   if (attempt === undefined) return null;
   const id = back.type === 'PaymentRefunded' ? back.data.refundId : back.data.disputeId;
+  const amount = 'amount' in back.data ? back.data.amount : amountOf(attempt, id);
   const earlier = back.type === 'PaymentRefunded' ? refundedOf(before.billing, attempt) : 0n;
   const part = creditsOf(attempt, earlier + amount) - creditsOf(attempt, earlier);
   const revoked = events.find((event) => event.type === 'GrantRevoked')?.data;
   const taken = revoked?.amount ?? microUsd(0n);
   return { id, revoked: taken, owed: revoked?.uncovered ?? microUsd(0n), notRevoked: microUsd(part - taken) };
 }
+
+type Taking = Extract<AccountEvent, { readonly type: 'PaymentRefunded' | 'PaymentDisputed' | 'DisputeClosed' }>;
+
+const isTaking = (event: AccountEvent): event is Taking =>
+  event.type === 'PaymentRefunded' ||
+  event.type === 'PaymentDisputed' ||
+  (event.type === 'DisputeClosed' && event.data.outcome === 'lost' && event.data.replaces === 'won');
+
+const amountOf = ({ disputes }: PaymentAttempt, id: string): bigint =>
+  disputes.find(({ disputeId }) => disputeId === id)?.amount ?? 0n;
 
 /** In words, as the end of a sentence. */
 export function sayTaken({ revoked, owed, notRevoked }: CreditsTaken): string {

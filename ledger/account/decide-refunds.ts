@@ -1,14 +1,12 @@
 import type { AccountEvent } from '../../contracts/events.ts';
-import type { PaymentId } from '../../contracts/ids.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
-import { restoreGrant, revocableOf, revokeGrant } from './decide-corrections.ts';
-import { evolve } from './evolve.ts';
+import { revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment, isOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
-import { creditsGone, creditsOf, disputedOf, isOfReturn, paidBy, refundedOf } from './payments.ts';
+import { creditsOf, disputedOf, isOfReturn, paidBy, refundedOf } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -20,7 +18,8 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   if (attempt === undefined) return unpaid(paymentId);
   if (isUnreasoned(attempt, reason)) return unreasoned();
   const known = attempt.refunds.find((one) => one.refundId === refundId);
-  if (known !== undefined) return sameAmount(known.amount, amount, refundId);
+  if (known !== undefined)
+    return known.amount === 0n ? withdrawnBefore(refundId) : sameAmount(known.amount, amount, refundId);
   if (isTaken(state, refundId)) return idTaken(refundId);
   const refunded = refundedOf(state.billing, attempt);
   const tooMuch = boundedBy(state, attempt, command, attempt.price - refunded);
@@ -78,7 +77,7 @@ export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAc
  *
  * @param left for what a provider tells of
  */
-function boundedBy(
+export function boundedBy(
   { billing }: OpenAccount,
   attempt: PaymentAttempt,
   { amount, reason }: Pick<CommandOf<'RecordRefund'>, 'amount' | 'reason'>,
@@ -96,73 +95,20 @@ function boundedBy(
 }
 
 /** By hand it is a correction, which says why; what a provider tells is its own. */
-const isUnreasoned = ({ provider }: PaymentAttempt, reason: string | null): boolean =>
+export const isUnreasoned = ({ provider }: PaymentAttempt, reason: string | null): boolean =>
   reason === null ? provider === MANUAL : reason.trim() === '';
 
 /** Of the credits that go with it, or come back. */
-const because = (what: string, { provider }: PaymentAttempt, reason: string | null): string =>
+export const because = (what: string, { provider }: PaymentAttempt, reason: string | null): string =>
   reason === null ? `${what}, as ${provider} tells` : `${what}: ${reason}`;
 
-/** One that was won gives back what it had taken. */
-export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAccount): Decision {
-  const { paymentId, disputeId, outcome, closedAtMs, reason = null, actor, nowMs } = command;
-  const attempt = paidBy(state.billing.payments, paymentId);
-  const dispute = attempt?.disputes.find((one) => one.disputeId === disputeId);
-  if (attempt === undefined || dispute === undefined)
-    return commandRefused('dispute_not_found', `${paymentId} has no dispute ${disputeId}`);
-  if (isUnreasoned(attempt, reason)) return unreasoned();
-  if (dispute.outcome === outcome) return [];
-  if (dispute.outcome !== null)
-    return commandRefused('id_reused', `dispute ${disputeId} was ${dispute.outcome}, and not ${outcome}`);
-  const closed: AccountEvent = {
-    type: 'DisputeClosed',
-    data: { paymentId, disputeId, outcome, closedAt: instant(closedAtMs), reason },
-  };
-  if (outcome === 'lost') return [closed];
-  const said = { reason: because(`dispute ${disputeId} was won`, attempt, reason), actor, nowMs };
-  const events: AccountEvent[] = [];
-  let restoredState = state;
-  for (const [at, back] of comesBack(state, paymentId, disputeId).entries()) {
-    const restorationId = at === 0 ? `${disputeId}_won` : `${disputeId}_won_${at + 1}`;
-    const restored = restoreGrant({ type: 'RestoreGrant', restorationId, ...back, ...said }, restoredState);
-    // The one that was made before under its id is not what gives back the rest.
-    if ('type' in restored) return restored.code === 'id_reused' ? idTaken(restorationId) : restored;
-    if (restored.length === 0) return idTaken(restorationId);
-    events.push(...restored);
-    restoredState = restored.reduce(evolve, restoredState);
-  }
-  return [closed, ...events];
-}
-
-/**
- * Of which revocations how much: what the dispute that is won has taken, and what is kept of others that were won, as far as the
- * credits are still paid for: what went back otherwise, and found nothing to take, is kept.
- */
-function comesBack(
-  state: OpenAccount,
-  paymentId: PaymentId,
-  disputeId: string,
-): { readonly revocationId: string; readonly amount: MicroUsd }[] {
-  const attempt = paidBy(state.billing.payments, paymentId);
-  if (attempt === undefined) return [];
-  const won = attempt.disputes.filter((one) => one.disputeId === disputeId || one.outcome === 'won');
-  const ids = [disputeId, ...won.map((one) => one.disputeId).filter((id) => id !== disputeId)];
-  // An id alone does not say whose credits were taken.
-  const grantId = grantOfPayment(state, paymentId);
-  const kept = state.billing.revocations.filter((one) => one.grantId === grantId && one.cause === 'dispute');
-  let most = attempt.credits - revocableOf(state, grantId) - creditsGone(state.billing, attempt, disputeId);
-  return ids.flatMap((id) => {
-    const of = kept.find(({ revocationId }) => revocationId === id);
-    const left = of === undefined ? 0n : of.amount - of.restored;
-    const amount = left < most ? left : most;
-    if (amount <= 0n) return [];
-    most -= amount;
-    return [{ revocationId: id, amount: microUsd(amount) }];
-  });
-}
-
 /** What an auto-reload has bought and goes back is not bought again by itself: the level is as low as it was before. */
-function pauseOf({ kind }: PaymentAttempt, { billing }: OpenAccount, reason: string, nowMs: number): AccountEvent[] {
+export function pauseOf(
+  { kind }: PaymentAttempt,
+  { billing }: OpenAccount,
+  reason: string,
+  nowMs: number,
+): AccountEvent[] {
   const { reload } = billing.payments;
   if (kind !== 'reload' || reload === null || reload.consentedAtMs === null || reload.paused !== null) return [];
   return [{ type: 'AutoReloadPaused', data: { reason, at: instant(nowMs) } }];
@@ -174,16 +120,18 @@ interface Taken {
   readonly cause: 'refund' | 'dispute';
   /** What went back before. */
   readonly before: MicroUsd;
+  /** The refund or the dispute, where nothing else is said. */
+  readonly what?: string;
   readonly reason?: string | null;
   readonly actor: string;
   readonly nowMs: number;
 }
 
 /** Of the credits the same part as of the price; nothing where all of them are revoked already. */
-function revoke(
+export function revoke(
   state: OpenAccount,
   attempt: PaymentAttempt,
-  { id, amount, cause, before, reason = null, actor, nowMs }: Taken,
+  { id, amount, cause, before, what = `${cause} ${id}`, reason = null, actor, nowMs }: Taken,
 ): Decision {
   const { paymentId } = attempt;
   if (paymentId === null) throw new Error(`${id}: of no payment`);
@@ -192,9 +140,13 @@ function revoke(
   const most = revocableOf(state, grantId);
   const revoked = part < most ? part : most;
   if (revoked <= 0n) return [];
-  const said = { cause, paymentId, reason: because(`${cause} ${id}`, attempt, reason), actor, nowMs };
+  const said = { cause, paymentId, reason: because(what, attempt, reason), actor, nowMs };
   return revokeGrant({ type: 'RevokeGrant', revocationId: id, grantId, amount: microUsd(revoked), ...said }, state);
 }
+
+/** Its credits are there again: taken under the same id, they would not be told apart. */
+const withdrawnBefore = (id: string): CommandRefusal =>
+  commandRefused('id_reused', `id: refund ${id} was withdrawn: what goes back after all has another`);
 
 const sameAmount = (known: MicroUsd, amount: MicroUsd, id: string): Decision =>
   known === amount
@@ -205,7 +157,7 @@ const sameAmount = (known: MicroUsd, amount: MicroUsd, id: string): Decision =>
       );
 
 /** By money of another kind or payment that went back, or by credits that were revoked without any. */
-const isTaken = ({ billing: { payments, revocations } }: OpenAccount, id: string): boolean =>
+export const isTaken = ({ billing: { payments, revocations } }: OpenAccount, id: string): boolean =>
   revocations.some(({ revocationId }) => revocationId === id) || isOfReturn(payments, id);
 
 const idTaken = (id: string): CommandRefusal =>
@@ -214,7 +166,7 @@ const idTaken = (id: string): CommandRefusal =>
     `id: ${id} is that of another refund, dispute, revocation or restoration of this account`,
   );
 
-const unpaid = (paymentId: string): CommandRefusal =>
+export const unpaid = (paymentId: string): CommandRefusal =>
   commandRefused('payment_not_found', `the account has no payment ${paymentId}`);
 
 const instant = (ms: number): string => new Date(ms).toISOString();

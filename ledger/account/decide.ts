@@ -18,6 +18,7 @@ import { issueKey, revokeKey, rotateKey } from './decide-keys.ts';
 import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
 import { setSpendLimit } from './decide-limits.ts';
 import { addMember, changeMemberRole, removeMember } from './decide-members.ts';
+import { closeDispute, withdrawRefund } from './decide-not-back.ts';
 import {
   abandonPayment,
   endPurchase,
@@ -29,7 +30,7 @@ import {
   startPurchase,
 } from './decide-payments.ts';
 import { changePlan, endPlan, startRenewal } from './decide-plans.ts';
-import { closeDispute, recordDispute, recordRefund, revokeByHand } from './decide-refunds.ts';
+import { recordDispute, recordRefund, revokeByHand } from './decide-refunds.ts';
 import { configureAutoReload, startAutoReload } from './decide-reload.ts';
 import { closeStatement } from './decide-statements.ts';
 import { refuseGrantId } from './grant-id.ts';
@@ -104,6 +105,8 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
       return removePaymentMethod(command, state);
     case 'RecordRefund':
       return recordRefund(command, state);
+    case 'WithdrawRefund':
+      return withdrawRefund(command, state);
     case 'RecordDispute':
       return recordDispute(command, state);
     case 'CloseDispute':

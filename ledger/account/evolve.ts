@@ -135,6 +135,7 @@ function evolveOpen(state: OpenAccount, event: Exclude<AccountEvent, { type: 'Ac
     case 'PurchaseStarted':
     case 'PaymentActionRequired':
     case 'PaymentRefunded':
+    case 'RefundWithdrawn':
     case 'PaymentDisputed':
     case 'DisputeClosed':
     case 'AutoReloadConfigured':

@@ -33,6 +33,7 @@ export const attemptSchema = z.strictObject({
   decline: z.enum(['this time', 'for good']).nullable(),
   /** Of the provider, once it is known. */
   paymentId: paymentIdField.nullable(),
+  /** An amount of 0 is one that was withdrawn. */
   refunds: z.array(z.strictObject({ refundId: z.string(), amount: microUsdField })),
   disputes: z.array(
     z.strictObject({ disputeId: z.string(), amount: microUsdField, outcome: z.enum(['won', 'lost']).nullable() }),

@@ -1,4 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import { microUsd } from '../../contracts/money.ts';
 import type { BillingState } from './billing-state.ts';
 import { entryOf, valuesOf } from './keyed-tree.ts';
 import { type PaymentAttempt, type PaymentsState, withAttempt } from './payments-state.ts';
@@ -44,6 +45,15 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
         return { refunds: [...refunds, { refundId, amount }] };
       });
     }
+    case 'RefundWithdrawn': {
+      const { paymentId, refundId, amount } = event.data;
+      return withPaid(payments, paymentId, ({ refunds }) => {
+        const refund = refunds.find((one) => one.refundId === refundId);
+        if (refund === undefined || refund.amount !== amount || amount === 0n)
+          throw new Error(`${refundId} is withdrawn, and is no refund of ${amount} micro-USD`);
+        return { refunds: refunds.map((one) => (one === refund ? { ...one, amount: microUsd(0n) } : one)) };
+      });
+    }
     case 'PaymentDisputed': {
       const { paymentId, disputeId, amount } = event.data;
       const opened = { disputeId, amount, outcome: null };
@@ -53,11 +63,11 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
       });
     }
     case 'DisputeClosed': {
-      const { paymentId, disputeId, outcome } = event.data;
+      const { paymentId, disputeId, outcome, replaces } = event.data;
       return withPaid(payments, paymentId, ({ disputes }) => {
         const dispute = disputes.find((one) => one.disputeId === disputeId);
-        if (dispute === undefined || dispute.outcome !== null)
-          throw new Error(`${disputeId} is ${outcome}, and is no open dispute`);
+        if (dispute === undefined || dispute.outcome !== replaces || outcome === replaces)
+          throw new Error(`${disputeId} is ${outcome}, and is no ${replaces ?? 'open'} dispute`);
         return { disputes: disputes.map((one) => (one === dispute ? { ...one, outcome } : one)) };
       });
     }
@@ -77,16 +87,10 @@ export const allAttempts = ({ attempts }: PaymentsState): PaymentAttempt[] =>
 export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentAttempt | undefined =>
   valuesOf(attempts).find((one) => one.state === 'paid' && one.paymentId === paymentId);
 
-/**
- * Of what a payment bought, the part whose money has gone back: refunds, and disputes that were not won; together it may be more.
- *
- * @param but a dispute that is being won
- */
-export function creditsGone(billing: Revoked, attempt: PaymentAttempt, but: string | null = null): bigint {
+/** Of what a payment bought, the part whose money has gone back: refunds, and disputes that were not won; together it may be more. */
+export function creditsGone(billing: Revoked, attempt: PaymentAttempt): bigint {
   const ofRefunds = creditsOf(attempt, refundedOf(billing, attempt));
-  return notWon(attempt)
-    .filter(({ disputeId }) => disputeId !== but)
-    .reduce((sum, { amount }) => sum + creditsOf(attempt, amount), ofRefunds);
+  return notWon(attempt).reduce((sum, { amount }) => sum + creditsOf(attempt, amount), ofRefunds);
 }
 
 /** What so much of its price has bought. */

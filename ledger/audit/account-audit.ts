@@ -8,7 +8,7 @@ import { auditCrossings, noteCrossings, setLimit, takeCrossed } from './audit-li
 import { changeRole, removeMember, rotateKey, takeMember } from './audit-members.ts';
 import { auditFollowing, takeOutcome, takePaid, takePurchase } from './audit-payments.ts';
 import { takePlanChanged, takePlanEnded, takeRenewal } from './audit-plans.ts';
-import { takeDispute, takeDisputeClosed, takeRefund } from './audit-refunds.ts';
+import { takeDispute, takeDisputeClosed, takeRefund, takeWithdrawn } from './audit-refunds.ts';
 import {
   takeFailed,
   takeGivenUp,
@@ -193,6 +193,7 @@ export class AccountAudit {
     PaymentSucceeded: ({ books }, event) => takePaid(books, event.data as PaidData, event),
     PaymentFailed: ({ books }, event) => takeFailed(books, event.data as FailedData, event),
     PaymentRefunded: ({ books }, event) => takeRefund(books, event.data as RefundedData, event),
+    RefundWithdrawn: ({ books }, event) => takeWithdrawn(books, event.data as RefundedData, event),
     PaymentDisputed: ({ books }, event) => takeDispute(books, event.data as DisputedData, event),
     DisputeClosed: ({ books }, event) => takeDisputeClosed(books, event.data as DisputeClosedData, event),
     AutoReloadConfigured: ({ books }, event) => takeReloadSet(books, event.data as ReloadSetData, event),

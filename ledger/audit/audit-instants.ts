@@ -47,6 +47,7 @@ const INSTANT: Readonly<Record<EventType, Said | OtherCommand>> = {
   PaymentActionRequired: says('at'),
   PaymentAbandoned: says('at'),
   PaymentRefunded: NOTHING,
+  RefundWithdrawn: says('withdrawnAt'),
   PaymentDisputed: NOTHING,
   DisputeClosed: NOTHING,
   AutoReloadConfigured: says('consentedAt'),

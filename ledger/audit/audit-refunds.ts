@@ -1,5 +1,5 @@
 import { tellUnreasoned } from './audit-coming-back.ts';
-import { type AccountBooks, type OwnAttempt, type OwnFollowing, tell } from './own-account.ts';
+import { type AccountBooks, compareAmount, type OwnAttempt, type OwnFollowing, tell } from './own-account.ts';
 import type { DisputeClosedData, DisputedData, RefundedData, StoredEvent } from './stored-event.ts';
 
 /*
@@ -20,6 +20,7 @@ export function takeRefund(books: AccountBooks, refunded: RefundedData, event: S
   if (amount === '0' || BigInt(amount) > most)
     tell(books, `${refundId}: refunds of ${paymentId}`, amount, `at most ${most}`, 'micro-USD');
   const part = partOf(attempt, after) - partOf(attempt, before);
+  noteReturned(books, attempt, refundId);
   expectRevoked(books, attempt, { paymentId, id: refundId, cause: 'refund', part, event });
 }
 
@@ -36,38 +37,100 @@ export function takeDispute(books: AccountBooks, disputed: DisputedData, event: 
     tell(books, `${disputeId}: the dispute of ${paymentId}`, amount, `at most ${most}`, 'micro-USD');
   const part = partOf(attempt, BigInt(amount));
   attempt.disputed.set(disputeId, BigInt(amount));
+  noteReturned(books, attempt, disputeId);
   expectRevoked(books, attempt, { paymentId, id: disputeId, cause: 'dispute', part, event });
 }
 
-export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData, { metadata }: StoredEvent): void {
-  const { paymentId, disputeId, outcome } = closed;
+/** All of it, which did not go back; its credits come back by the next events of the same command. */
+export function takeWithdrawn(books: AccountBooks, withdrawn: RefundedData, event: StoredEvent): void {
+  const { paymentId, refundId, amount, reason } = withdrawn;
+  const attempt = paidBy(books, paymentId, refundId);
+  if (attempt === undefined) return;
+  tellUnreasoned(books, refundId, { reason: reason ?? '' });
+  const before = attempt.refunds.get(refundId);
+  if (before === undefined) return void tell(books, `${refundId}: withdrawn, and was never refunded`);
+  if (before === 0n) tell(books, `${refundId}: withdrawn twice`);
+  else compareAmount(books, `${refundId}: what of it is withdrawn`, amount, before);
+  attempt.refunds.set(refundId, 0n);
+  attempt.returned.set(refundId, 'withdrawn');
+  expectRestored(books, attempt, { id: refundId, cause: 'refund', word: 'withdrawn', event });
+}
+
+export function takeDisputeClosed(books: AccountBooks, closed: DisputeClosedData, event: StoredEvent): void {
+  const { paymentId, disputeId, outcome, replaces = null } = closed;
   const attempt = paidBy(books, paymentId, disputeId);
   const before = attempt?.returned.get(disputeId);
   if (before === undefined) tell(books, `${disputeId}: closed, and was never opened`);
-  else if (before !== 'open') tell(books, `${disputeId}: ${outcome}, and was ${before} before`);
-  attempt?.returned.set(disputeId, outcome);
+  else if (before !== (replaces ?? 'open') || before === outcome)
+    tell(books, `${disputeId}: ${outcome}, and was ${before} before`);
   if (attempt === undefined) return;
   tellWithoutReason(books, attempt, disputeId, closed);
-  if (outcome === 'lost') return;
-  attempt.disputed.delete(disputeId);
-  const others = [...attempt.returned].flatMap(([id, ended]) => (ended === 'won' && id !== disputeId ? [id] : []));
+  const amount = attempt.disputed.get(disputeId) ?? 0n;
+  const room = attempt.price - refundedOf(books, attempt) - inDispute(attempt);
+  attempt.returned.set(disputeId, outcome);
+  if (outcome === 'won') expectRestored(books, attempt, { id: disputeId, cause: 'dispute', word: 'won', event });
+  if (outcome === 'won' || replaces !== 'won') return;
+  if (isByHand(attempt, closed) && amount > room)
+    tell(books, `${disputeId}: lost after all, of ${paymentId}`, amount, `at most ${room}`, 'micro-USD');
+  const id = free(`${disputeId}_lost`, (one) => books.revocations.has(one) || books.returned.has(one));
+  expectRevoked(books, attempt, { paymentId, id, cause: 'dispute', part: partOf(attempt, amount), event });
+}
+
+interface Here {
+  readonly id: string;
+  readonly cause: string;
+  /** How it ended. */
+  readonly word: string;
+  readonly event: StoredEvent;
+}
+
+/**
+ * What it had taken, and what is kept of others that money is here of again, as far as there is money for it: each by an event of its
+ * own.
+ */
+function expectRestored(books: AccountBooks, attempt: OwnAttempt, { id, cause, word, event }: Here): void {
+  const others = [...attempt.returned].filter(([other]) => other !== id);
+  const sources = [
+    [id, cause],
+    ...others.flatMap(([other, ended]) => (ended === 'won' ? [[other, 'dispute']] : [])),
+    ...others.flatMap(([other, ended]) => (ended === 'withdrawn' ? [[other, 'refund']] : [])),
+  ] as const;
   let most = (books.revoked.get(attempt.grantId) ?? 0n) - gone(books, attempt);
   const what = {
     type: 'GrantRestored',
-    name: disputeId,
-    told: 'won, and not restored',
-    commandId: metadata?.commandId,
+    name: id,
+    told: `${word}, and not restored`,
+    commandId: event.metadata?.commandId,
   };
+  const made = new Set(books.restorations);
   const all: OwnFollowing[] = [];
-  for (const revocationId of [disputeId, ...others]) {
-    const left = leftOf(books, revocationId, attempt);
-    const amount = left < most ? left : most;
-    if (amount <= 0n) continue;
-    most -= amount;
-    const restorationId = all.length === 0 ? `${disputeId}_won` : `${disputeId}_won_${all.length + 1}`;
-    all.push({ ...what, fields: { restorationId, revocationId, amount: String(amount) } });
-  }
+  for (const [source = '', of] of sources)
+    for (const [revocationId, revocation] of books.revocations) {
+      if (revocation.grantId !== attempt.grantId || revocation.cause !== of) continue;
+      if (revocationId !== source && !isOfLostAgain(books, revocationId, source)) continue;
+      const left = revocation.uncovered + revocation.taken;
+      const amount = left < most ? left : most;
+      if (amount <= 0n) continue;
+      most -= amount;
+      const restorationId = free(`${id}_${word}`, (one) => made.has(one));
+      made.add(restorationId);
+      all.push({ ...what, fields: { restorationId, revocationId, amount: String(amount) } });
+    }
   books.following = all.reduceRight<OwnFollowing | null>((then, one) => ({ ...one, then }), null);
+}
+
+/** What is lost after it was won takes under the dispute's id with a word behind it, and a number from the second time on. */
+function isOfLostAgain({ returned }: AccountBooks, revocationId: string, disputeId: string): boolean {
+  const first = `${disputeId}_lost`;
+  const isNamed = revocationId.startsWith(first) && /^(_\d+)?$/.test(revocationId.slice(first.length));
+  return isNamed && !returned.has(revocationId);
+}
+
+function free(name: string, isTaken: (id: string) => boolean): string {
+  if (!isTaken(name)) return name;
+  let nth = 2;
+  while (isTaken(`${name}_${nth}`)) nth += 1;
+  return `${name}_${nth}`;
 }
 
 /** What a provider tells of may be a refund and a dispute of the same money; by hand, with a reason, it is written down once, whoever was paid. */
@@ -88,15 +151,10 @@ function tellWithoutReason(
 }
 
 /** In money: what disputes have that were not won. */
-const inDispute = ({ disputed }: OwnAttempt): bigint =>
-  [...disputed.values()].reduce((all, amount) => all + amount, 0n);
+const inDispute = (attempt: OwnAttempt): bigint => notWon(attempt).reduce((all, amount) => all + amount, 0n);
 
-/** What a dispute took of its payment's credits, and has not come back. */
-function leftOf(books: AccountBooks, id: string, { grantId }: OwnAttempt): bigint {
-  const revocation = books.revocations.get(id);
-  const isOfDispute = revocation?.grantId === grantId && revocation.cause === 'dispute';
-  return isOfDispute ? revocation.uncovered + revocation.taken : 0n;
-}
+const notWon = ({ disputed, returned }: OwnAttempt): bigint[] =>
+  [...disputed].flatMap(([id, amount]) => (returned.get(id) === 'won' ? [] : [amount]));
 
 /** What a grant was bought with; none where it was made by hand, also where it is named as if it had been bought. */
 export const boughtBy = ({ paid }: AccountBooks, grantId: string): OwnAttempt | undefined =>
@@ -107,7 +165,7 @@ export const boughtBy = ({ paid }: AccountBooks, grantId: string): OwnAttempt | 
 /** The credits for which no money is left: of refunds, and of disputes that were not won. */
 export function gone(books: AccountBooks, attempt: OwnAttempt): bigint {
   const ofRefunds = partOf(attempt, refundedOf(books, attempt));
-  return [...attempt.disputed.values()].reduce((all, amount) => all + partOf(attempt, amount), ofRefunds);
+  return notWon(attempt).reduce((all, amount) => all + partOf(attempt, amount), ofRefunds);
 }
 
 /** In money: less what came back of refunds whose credits were restored. */
@@ -121,6 +179,11 @@ function refundedOf(books: AccountBooks, { refunds }: OwnAttempt): bigint {
     all -= (amount * back) / revocation.amount;
   }
   return all;
+}
+
+function noteReturned(books: AccountBooks, attempt: OwnAttempt, id: string): void {
+  attempt.returned.set(id, 'open');
+  books.returned.add(id);
 }
 
 interface Returned {
@@ -138,8 +201,6 @@ function expectRevoked(
   attempt: OwnAttempt,
   { paymentId, id, cause, part, event }: Returned,
 ): void {
-  attempt.returned.set(id, 'open');
-  books.returned.add(id);
   const { grantId } = attempt;
   const left = attempt.credits - (books.revoked.get(grantId) ?? 0n);
   const amount = part < left ? part : left;

@@ -160,10 +160,11 @@ export interface OwnAttempt {
   readonly method: string;
   /** Its provider has said no. */
   isDeclined: boolean;
+  /** In money; 0 of those that were withdrawn. */
   readonly refunds: Map<string, bigint>;
-  /** Refunds and disputes, with how each ended. */
+  /** Refunds and disputes, with how each ended, a refund where it was withdrawn. */
   readonly returned: Map<string, string>;
-  /** What disputes that were not won are about. */
+  /** What disputes are about, in money. */
   readonly disputed: Map<string, bigint>;
 }
 

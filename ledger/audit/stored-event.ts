@@ -196,6 +196,7 @@ export interface DisputedData extends ReturnedData {
 
 export interface DisputeClosedData extends Omit<DisputedData, 'amount'> {
   readonly outcome: string;
+  readonly replaces?: string | null;
 }
 
 export interface ReloadSetData {

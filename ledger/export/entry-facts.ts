@@ -25,6 +25,7 @@ export function factsOf({ event, bought }: Pick<Entry, 'event' | 'bought'>): Ent
     case 'BalanceAdjusted':
       return { ...NONE, grant: event.data.adjustmentId };
     case 'PaymentRefunded':
+    case 'RefundWithdrawn':
     case 'PaymentDisputed':
     case 'DisputeClosed':
       return { ...NONE, grant: bought ?? '' };

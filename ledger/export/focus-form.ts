@@ -84,6 +84,8 @@ export function focusForm(): BooksForm {
           return rows.correction(entry, event.data.reason, atOnce);
         case 'PaymentRefunded':
           return rows.correction(entry, because(`refund ${event.data.refundId}`, event.data), atOnce);
+        case 'RefundWithdrawn':
+          return rows.correction(entry, because(`refund ${event.data.refundId} withdrawn`, event.data), atOnce);
         case 'PaymentDisputed':
         case 'DisputeClosed':
           return rows.correction(entry, because(`dispute ${event.data.disputeId}`, event.data), atOnce);

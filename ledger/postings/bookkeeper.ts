@@ -58,7 +58,13 @@ function movesNothing(type: string): boolean {
   return Object.hasOwn(POSTING_RULES, type) && 'none' in POSTING_RULES[type as EventType];
 }
 
-type Return = Extract<BookedEvent, { readonly type: 'PaymentRefunded' | 'PaymentDisputed' | 'DisputeClosed' }>;
+type Return = Extract<
+  BookedEvent,
+  { readonly type: 'PaymentRefunded' | 'RefundWithdrawn' | 'PaymentDisputed' | 'DisputeClosed' }
+>;
 
 const isReturn = (event: BookedEvent): event is Return =>
-  event.type === 'PaymentRefunded' || event.type === 'PaymentDisputed' || event.type === 'DisputeClosed';
+  event.type === 'PaymentRefunded' ||
+  event.type === 'RefundWithdrawn' ||
+  event.type === 'PaymentDisputed' ||
+  event.type === 'DisputeClosed';

@@ -1,4 +1,5 @@
 import type { DomainEvent, EventData, EventType } from '../../contracts/events.ts';
+import { disputeLostAgain } from '../../contracts/lost-again.ts';
 import { microUsd } from '../../contracts/money.ts';
 import {
   BREAKAGE,
@@ -71,6 +72,7 @@ export const POSTING_RULES = {
   PaymentActionRequired: { none: UNPAID },
   PaymentAbandoned: { none: UNPAID },
   PaymentRefunded: { post: refund },
+  RefundWithdrawn: { post: withdraw },
   PaymentDisputed: { post: dispute },
   DisputeClosed: { post: closeDispute },
   AutoReloadConfigured: { none: WHO },
@@ -176,7 +178,7 @@ function debit(
 
 /** What was given away is taken off again; what was paid goes to whom the cause says. */
 function revoke(books: CustomerBooks, data: EventData<'GrantRevoked'>): Posting[] {
-  const { revocationId, grantId, taken, uncovered, cause } = data;
+  const { grantId, taken, uncovered, cause } = data;
   const held = books.take(grantId, taken);
   const lacking = books.lack(grantId, uncovered);
   const paying = takenOf(books, data.setOff);
@@ -187,13 +189,20 @@ function revoke(books: CustomerBooks, data: EventData<'GrantRevoked'>): Posting[
     { account: books.paidCredits, microUsd: held.paid + paying.paid },
     { account: books.freeCredits, microUsd: held.free + paying.free },
     { account: books.receivable, microUsd: owed },
-    { account: takenFor(books, revocationId) ?? revoked(cause, source), microUsd: -held.paid - lacking.paid },
+    { account: takenFor(books, data) ?? revoked(cause, source), microUsd: -held.paid - lacking.paid },
     { account: givenAway(source), microUsd: -held.free - lacking.free },
   );
 }
 
 /** Where credits go that are taken for money that is booked by its own event: as much as it, or less, or more. */
-const takenFor = (books: CustomerBooks, id: string): string | null => (books.wentBack(id) === null ? null : REFUNDS);
+function takenFor(
+  books: CustomerBooks,
+  { revocationId, cause }: Pick<EventData<'GrantRevoked'>, 'revocationId' | 'cause'>,
+): string | null {
+  if (books.wentBack(revocationId) !== null) return REFUNDS;
+  const again = cause === 'dispute' ? disputeLostAgain(revocationId) : null;
+  return again === null || books.wentBack(again) === null ? null : REFUNDS;
+}
 
 /** The money that went back: its credits, as far as there are any to be revoked, follow. */
 function refund(books: CustomerBooks, { paymentId, refundId, amount }: EventData<'PaymentRefunded'>): Posting[] {
@@ -202,25 +211,35 @@ function refund(books: CustomerBooks, { paymentId, refundId, amount }: EventData
   return booked({ account, microUsd: -amount }, { account: REFUNDS, microUsd: amount });
 }
 
+/** The refund turned back; its credits follow, as far as they have not come back. */
+function withdraw(books: CustomerBooks, { paymentId, refundId, amount }: EventData<'RefundWithdrawn'>): Posting[] {
+  if (books.wentBack(refundId) !== amount)
+    throw new UnbookableError(`there is no refund ${refundId} of ${amount} micro-USD`);
+  const account = clearing(books.sourceOf(books.boughtBy(paymentId)));
+  return booked({ account, microUsd: amount }, { account: REFUNDS, microUsd: -amount });
+}
+
 function dispute(books: CustomerBooks, { disputeId, amount }: EventData<'PaymentDisputed'>): Posting[] {
   books.giveBack(disputeId, amount);
   return booked({ account: DISPUTES, microUsd: -amount }, { account: REFUNDS, microUsd: amount });
 }
 
-function closeDispute(books: CustomerBooks, { disputeId, outcome }: EventData<'DisputeClosed'>): Posting[] {
+/** Won, it is turned back; lost after all, that is. */
+function closeDispute(books: CustomerBooks, { disputeId, outcome, replaces }: EventData<'DisputeClosed'>): Posting[] {
   const amount = books.wentBack(disputeId);
   if (amount === null) throw new UnbookableError(`there is no dispute ${disputeId}`);
-  if (outcome === 'lost') return [];
-  return booked({ account: DISPUTES, microUsd: amount }, { account: REFUNDS, microUsd: -amount });
+  if (outcome === 'lost' && replaces !== 'won') return [];
+  const turned = outcome === 'won' ? amount : -amount;
+  return booked({ account: DISPUTES, microUsd: turned }, { account: REFUNDS, microUsd: -turned });
 }
 
 /** The revocation turned back. */
 function restore(books: CustomerBooks, data: EventData<'GrantRestored'>): Posting[] {
-  const { revocationId, grantId, uncovered, owedLess, cause } = data;
+  const { grantId, uncovered, owedLess, cause } = data;
   const lacking = books.lack(grantId, -uncovered);
   const { filled, taken, paying } = comeBack(books, data);
   const source = books.sourceOf(grantId);
-  const account = takenFor(books, revocationId) ?? revoked(cause, source);
+  const account = takenFor(books, data) ?? revoked(cause, source);
   return booked(
     { account, microUsd: taken.paid + paying.paid - lacking.paid },
     { account: givenAway(source), microUsd: taken.free + paying.free - lacking.free },

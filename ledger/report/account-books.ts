@@ -151,6 +151,7 @@ export class AccountBooks {
           this.#takeDebit({ ...event.data, amount: microUsd(-event.data.amount) }, month, { recordedAt, postings });
         break;
       case 'PaymentRefunded':
+      case 'RefundWithdrawn':
       case 'PaymentDisputed':
       case 'DisputeClosed':
         this.#takeCorrection(movements, postings);

@@ -38,6 +38,7 @@ const PLACES = {
   PaymentActionRequired: null,
   PaymentAbandoned: 'account',
   PaymentRefunded: 'account',
+  RefundWithdrawn: 'account',
   PaymentDisputed: 'account',
   DisputeClosed: 'account',
   AutoReloadConfigured: null,

@@ -1,5 +1,6 @@
 import type { EventData } from '../../contracts/events.ts';
 import { type AccountId, grantsOfPayment } from '../../contracts/ids.ts';
+import { disputeLostAgain } from '../../contracts/lost-again.ts';
 import { isMoney } from '../postings/chart-of-accounts.ts';
 import type { Posting } from '../postings/posting-rules.ts';
 import { isOfGateway, sentenceOf } from '../statement/sentences.ts';
@@ -23,6 +24,7 @@ type OfPayments =
   | 'PaymentFailed'
   | 'PaymentAbandoned'
   | 'PaymentRefunded'
+  | 'RefundWithdrawn'
   | 'PaymentDisputed'
   | 'DisputeClosed'
   | 'AutoReloadSkipped'
@@ -35,6 +37,7 @@ const FIGURES = {
   reloaded: 'paid by auto-reload',
   renewed: 'paid for plans',
   refunded: 'refunded',
+  withdrawn: 'refunds withdrawn',
   disputed: 'disputed',
   won: 'disputes won',
   lost: 'disputes lost',
@@ -53,6 +56,7 @@ const FIGURE_OF: { readonly [T in OfPayments]: (data: EventData<T>, paidFor: Pai
   PaymentFailed: () => 'failed',
   PaymentAbandoned: () => 'abandoned',
   PaymentRefunded: () => 'refunded',
+  RefundWithdrawn: () => 'withdrawn',
   PaymentDisputed: () => 'disputed',
   DisputeClosed: ({ outcome }) => outcome,
   AutoReloadSkipped: () => 'skipped',
@@ -97,7 +101,7 @@ export class PaymentsBook {
     this.#last = { event, note };
   }
 
-  /** Whether an event has the credits of the payment, refund or dispute that stands before it in its append. */
+  /** Whether an event has the credits of the payment, refund (also one that is withdrawn) or dispute that stands before it in its append. */
   takesCredits({ type, data }: EventOfAccount, account: AccountId, at: string): boolean {
     const { event, note } = this.#last ?? {};
     if (event === undefined || note === undefined || note.account !== account || note.at !== at) return false;
@@ -108,10 +112,11 @@ export class PaymentsBook {
         grantsOfPayment(of.paymentId).includes(data.grantId)) ||
       (type === 'GrantRevoked' && before === 'PaymentRefunded' && data.revocationId === of.refundId) ||
       (type === 'GrantRevoked' && before === 'PaymentDisputed' && data.revocationId === of.disputeId) ||
-      (type === 'GrantRestored' &&
+      (type === 'GrantRestored' && before === 'RefundWithdrawn' && data.revocationId === of.refundId) ||
+      ((type === 'GrantRestored' || type === 'GrantRevoked') &&
         before === 'DisputeClosed' &&
-        of.outcome === 'won' &&
-        data.revocationId === of.disputeId);
+        type === (of.outcome === 'won' ? 'GrantRestored' : 'GrantRevoked') &&
+        (data.revocationId === of.disputeId || disputeLostAgain(data.revocationId) === of.disputeId));
     if (!isOf) return false;
     note.credits = type === 'GrantRevoked' ? -data.amount : data.amount;
     this.#last = null;

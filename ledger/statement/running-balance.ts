@@ -72,6 +72,7 @@ export function movementOf(event: AccountEvent): bigint | null {
     case 'PaymentActionRequired':
     case 'PaymentAbandoned':
     case 'PaymentRefunded':
+    case 'RefundWithdrawn':
     case 'PaymentDisputed':
     case 'DisputeClosed':
     case 'AutoReloadConfigured':

@@ -174,10 +174,12 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `nothing was paid${by === '' ? '' : `, ended${by}`}: ${reason} (${attemptId})`,
   PaymentRefunded: ({ paymentId, refundId, amount, reason }, _, ...who) =>
     `${usd(amount)} of ${paymentId} refunded (${refundId})${saidBy(reason, ...who)}`,
+  RefundWithdrawn: ({ paymentId, refundId, amount, reason }, _, ...who) =>
+    `refund ${refundId} withdrawn: ${usd(amount)} of ${paymentId} did not go back${saidBy(reason, ...who)}`,
   PaymentDisputed: ({ paymentId, disputeId, amount, reason }, _, ...who) =>
     `${usd(amount)} of ${paymentId} disputed by whoever paid (${disputeId})${saidBy(reason, ...who)}`,
-  DisputeClosed: ({ disputeId, outcome, reason }, _, ...who) =>
-    `dispute ${disputeId} was ${outcome}${saidBy(reason, ...who)}`,
+  DisputeClosed: ({ disputeId, outcome, replaces, reason }, _, ...who) =>
+    `dispute ${disputeId} was ${outcome}${replaces === null ? '' : `, and not ${replaces} as was said before`}${saidBy(reason, ...who)}`,
   AutoReloadConfigured: ({ threshold, target, monthlyCap, consentedAt, by }) =>
     consentedAt === null
       ? `${by} turned auto-reload off`

@@ -59,6 +59,7 @@ const STATEMENT_ENTRIES = {
   PaymentActionRequired: NONE,
   PaymentAbandoned: NOTED,
   PaymentRefunded: NOTED,
+  RefundWithdrawn: NOTED,
   PaymentDisputed: NOTED,
   DisputeClosed: NOTED,
   AutoReloadConfigured: NONE,

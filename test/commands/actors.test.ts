@@ -32,6 +32,7 @@ const COMMANDS: Readonly<Record<string, readonly [Action, ...(readonly string[])
   'credits restore': ['RestoreGrant', '--revocation', 'none', '--reason', 'x'],
   'credits purchase': ['StartPurchase', '--usd', '1'],
   'payment refund': ['RecordRefund', 'p', '--usd', '1', '--reason', 'x'],
+  'payment withdraw-refund': ['WithdrawRefund', 'p', '--id', 'r', '--reason', 'x'],
   'payment dispute': ['RecordDispute', 'p', '--usd', '1', '--id', 'd', '--reason', 'x'],
   'payment close-dispute': ['CloseDispute', 'p', '--id', 'd', '--outcome', 'won', '--reason', 'x'],
   'credits auto-reload': [
@@ -167,7 +168,7 @@ it('each command of payments is refused of an account of another product, whose 
   const open = ['account', 'open', '--email', 'ada@example.com', '--product', 'other', '--id', 'acct_other'];
   await program.run(...open);
   const names = commands.map(([name]) => name).filter((name) => OF_PAYMENTS.test(name));
-  expect(names.length).toBe(12);
+  expect(names.length).toBe(13);
   for (const name of names) {
     const [, ...args] = COMMANDS[name] ?? [];
     expect(await said(...name.split(' '), 'acct_other', ...args), name).toEqual({

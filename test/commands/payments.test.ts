@@ -175,6 +175,57 @@ it('a payment under whose id an operator of before has granted is written down a
   expect(statement).toContain('payment_~T');
 });
 
+it('gateway payment withdraw-refund undoes a refund that was written down by mistake, and close-dispute the other way how one ended, in all books', async () => {
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'T');
+  const said = ['--reason', 'by mistake', '--actor', 'eve'];
+  const back = ['acct_ada', 'T', ...said, '--id'];
+  await program.run('payment', 'refund', ...back, 'note 1', '--usd', '5');
+  await program.run('payment', 'dispute', ...back, 'case 7', '--usd', '10');
+  const withdraw = ['payment', 'withdraw-refund', ...back, 'note 1'];
+  expect(await program.run(...withdraw)).toMatch(
+    /^acct_ada: of T refund note 1 withdrawn; the balance is 10\.000000 USD\nwritten at /,
+  );
+  expect(await program.run(...withdraw)).toMatch(/^nothing was written: it is so already$/m);
+  await expect(program.run(...withdraw.with(-1, 'note 9'))).rejects.toMatchObject(refused(/T has no refund note 9$/));
+  await expect(program.run('payment', 'refund', ...back, 'note 1', '--usd', '5')).rejects.toMatchObject(
+    refused(/^acct_ada: --id: refund note 1 was withdrawn/),
+  );
+  const close = ['payment', 'close-dispute', ...back, 'case 7', '--outcome'];
+  await program.run(...close, 'lost');
+  expect(await program.run(...close, 'won')).toMatch(/dispute case 7 was won; the balance is 20\.000000 USD/);
+  expect(await program.run(...close, 'lost')).toMatch(
+    /dispute case 7 was lost, 10\.000000 USD of credits revoked; the balance is 10\.000000 USD/,
+  );
+  expect(await program.run(...close, 'won')).toMatch(/the balance is 20\.000000 USD/);
+  expect(await program.run('payment', 'list', 'acct_ada')).toContain(
+    'paid; refund note 1 withdrawn; 10.000000 USD disputed (case 7), won',
+  );
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
+  const replay = await program.run('ledger', 'replay', 'acct_ada');
+  expect(replay).toContain('refund note 1 withdrawn: 5.000000 USD of T did not go');
+  expect(replay).toContain('dispute case 7 was lost, and not won as was said');
+  const month = new Date(program.clock?.() ?? Date.now()).toISOString().slice(0, 7);
+  for (const format of ['table', 'json', 'csv', 'html'])
+    expect(await program.run('account', 'statement', 'acct_ada', '--month', month, '--format', format)).toContain(
+      'refund note 1 withdrawn: 5.000000 USD of T did not go back, written down by eve: by mistake',
+    );
+  const moved = (micro: string | null) => ({ money: micro, credits: micro });
+  expect(await program.json('ledger', 'report', '--month', month)).toMatchObject({
+    payments: {
+      oneByOne: ['20000000', '-5000000', '-10000000', '5000000', null, '10000000', '-10000000', '10000000'].map(moved),
+    },
+  });
+  // In a row: account, and what it is debited in micro-USD, or less than nothing.
+  const exported = await program.run('ledger', 'export', '--format', 'csv');
+  const sumOf = (account: string): bigint =>
+    [...exported.matchAll(new RegExp(`,${account},[-.\\d]+,(-?\\d+),`, 'g'))].reduce(
+      (sum, [, one = '']) => sum + BigInt(one),
+      0n,
+    );
+  expect(['Assets:Clearing:Purchases', 'Assets:Disputes', 'Income:Refunds'].map(sumOf)).toEqual([20_000_000n, 0n, 0n]);
+});
+
 it('who has confirmed a payment, and written down what went back of it, and why, stands in replay, statement and report', async () => {
   await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1');
   await program.run('payment', 'confirm', 'acct_ada', '--payment', 'T', '--actor', 'grace');

@@ -195,9 +195,33 @@ it('of a payment of a provider that is configured no more an operator writes dow
   const close = ['payment', 'close-dispute', 'acct_ada', 'pi_2', '--id', 'dp_x', '--outcome', 'won', '--reason', 'x'];
   expect(await program.run(...close)).toMatch(/the balance is 15\.000000 USD/);
   await expect(program.run(...refund, '--id', 're_y', '--usd', '15.01')).rejects.toMatchObject({ exitCode: 3 });
+  const withdraw = ['payment', 'withdraw-refund', 'acct_ada', 'pi_2', '--id', 're_y', '--reason', 'not so'];
+  await program.run(...refund, '--id', 're_y');
+  expect(await program.run(...withdraw)).toMatch(/refund re_y withdrawn; the balance is 15\.000000 USD/);
   configure('stripe');
+  // What Stripe tells of it did go back, or failed there.
+  await expect(program.run(...withdraw.with(5, id))).rejects.toMatchObject({
+    exitCode: 3,
+    message: expect.stringMatching(/pi_2 is of stripe, which tells it itself: .* `gateway credits restore` /),
+  });
   await program.run(...ASK);
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '15000000' });
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
+it('a dispute that was lost and is won on appeal gives back what it took, as Stripe says', async () => {
+  const { server, program } = await stripeProgram();
+  await program.run(...PURCHASE);
+  server.pay('cs_1');
+  await program.run(...ASK);
+  const { id } = server.dispute('pi_2', 2_000, 'lost');
+  const balances: unknown[] = [];
+  for (const outcome of ['lost', 'won', 'won'] as const) {
+    server.closeDispute(id, outcome);
+    await program.run(...ASK);
+    balances.push((await program.json('account', 'show', 'acct_ada')).balance);
+  }
+  expect(balances).toEqual(['0', '20000000', '20000000']);
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
 });
 

@@ -108,6 +108,8 @@ it('what the ledger has changed behind what views know is not told', async () =>
     { type: 'RemoveMember', email: 'dan@example.com', by: 'x', nowMs: NOW },
     { type: 'RemovePaymentMethod', by: 'x', nowMs: NOW },
     { type: 'AbandonPayment', attemptId: attemptId('p3'), reason: 'x', nowMs: NOW },
+    { type: 'WithdrawRefund', ...of('p1'), refundId: 're_1' },
+    { type: 'CloseDispute', ...of('p2'), disputeId: 'dp_1', outcome: 'won', closedAtMs: NOW },
   ]);
   expect(await toDo(known, known, since.slice(known.length))).toEqual([]);
 });
@@ -118,6 +120,11 @@ it('how a dispute ended is told where that alone is lost', async () => {
     known.findIndex(({ type }) => type === 'DisputeClosed'),
   );
   expect((await toDo(open, known))?.filter((line) => line.startsWith('dispute'))).toEqual([PAYMENTS[3]]);
+});
+
+it('that a refund was withdrawn is told where that alone is lost', async () => {
+  const withdrawn = lived(known, [{ type: 'WithdrawRefund', ...of('p1'), refundId: 're_1' }]);
+  expect(await toDo(known, withdrawn)).toEqual(['refund re_1 of T_p1 of acme: 0.000000 USD, withdrawn']);
 });
 
 it('of an account that is lost all of it is told but its first owner', async () => {

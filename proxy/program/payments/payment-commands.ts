@@ -154,7 +154,9 @@ const ROW: ShownRow<ListedPayment> = {
 const sayState = ({ state, refunds, disputes }: Pick<PaymentAttempt, 'state' | 'refunds' | 'disputes'>): string =>
   [
     state,
-    ...refunds.map(({ refundId, amount }) => `${groupedUsd(amount)} USD refunded (${refundId})`),
+    ...refunds.map(({ refundId, amount }) =>
+      amount === 0n ? `refund ${refundId} withdrawn` : `${groupedUsd(amount)} USD refunded (${refundId})`,
+    ),
     ...disputes.map(
       ({ disputeId, amount, outcome }) =>
         `${groupedUsd(amount)} USD disputed (${disputeId}), ${outcome === null ? 'open' : outcome}`,

@@ -19,6 +19,11 @@ interface RefundOptions {
   readonly id?: string;
 }
 
+interface WithdrawOptions {
+  readonly reason: string;
+  readonly id: string;
+}
+
 interface DisputeOptions extends RefundOptions {
   readonly id: string;
 }
@@ -29,7 +34,7 @@ interface CloseOptions {
   readonly outcome: 'won' | 'lost';
 }
 
-/** `gateway payment refund|dispute|close-dispute`: what became of money that an operator has confirmed. */
+/** `gateway payment refund|withdraw-refund|dispute|close-dispute`: what became of money that an operator has confirmed. */
 export function addRefundCommands(payment: Command, context: CommandContext): void {
   ofPayment(
     payment,
@@ -51,6 +56,20 @@ export function addRefundCommands(payment: Command, context: CommandContext): vo
 
   ofPayment(
     payment,
+    'withdraw-refund',
+    'undo a refund that was written down by mistake: what it took of credits is restored',
+    '--id refund_1a2b --reason "nothing went back"',
+  )
+    .requiredOption('--id <refund>', 'what it is called; `gateway payment list ACCOUNT` shows it', nameArgument)
+    .action(
+      written(context, ({ id: refundId }: WithdrawOptions, said) => ({
+        command: { type: 'WithdrawRefund', refundId, ...said },
+        what: `refund ${refundId} withdrawn`,
+      })),
+    );
+
+  ofPayment(
+    payment,
     'dispute',
     'write down that whoever paid disputes a payment: its credits are revoked until it is decided',
     '--usd 20 --id case-7 --reason "the bank took it back"',
@@ -67,7 +86,7 @@ export function addRefundCommands(payment: Command, context: CommandContext): vo
   ofPayment(
     payment,
     'close-dispute',
-    'write down how a dispute ended: what one that was won had taken is restored',
+    'write down how a dispute ended, also in place of what was said before: of one that was won what it had taken is restored',
     '--id case-7 --outcome won --reason "the bank gave it back"',
   )
     .requiredOption('--id <dispute>', 'what it is called', nameArgument)
@@ -97,7 +116,7 @@ interface Said {
 }
 
 interface Returned {
-  readonly command: CommandOf<'RecordRefund' | 'RecordDispute' | 'CloseDispute'>;
+  readonly command: CommandOf<'RecordRefund' | 'WithdrawRefund' | 'RecordDispute' | 'CloseDispute'>;
   /** In words. */
   readonly what: string;
 }
@@ -144,6 +163,10 @@ function assertNoAttempt(
   throw new CommandError(`${accountId}: ${named} is an attempt: ${has}`, EXIT.refused);
 }
 
+/** What to do where it did not go back after all. */
+const instead = (type: Returned['command']['type']): string =>
+  type === 'WithdrawRefund' ? ': of a refund that failed there `gateway credits restore` gives the credits back' : '';
+
 /** What Stripe calls each, as of its documentation (refunds of some methods are `pyr_`, disputes of before `dp_`). */
 const NAMED_BY_STRIPE = {
   RecordRefund: { what: 'refund', form: /^(re|pyr)_\w+$/, example: 're_…' },
@@ -165,9 +188,9 @@ function assertNotTold(
 ): void {
   if (provider === MANUAL) return;
   if (provider === payments.provider)
-    throw new CommandError(`${id}: ${paid} is of ${provider}, which tells it itself`, EXIT.refused);
-  // A dispute is closed that is there.
-  if (type === 'CloseDispute') return;
+    throw new CommandError(`${id}: ${paid} is of ${provider}, which tells it itself${instead(type)}`, EXIT.refused);
+  // It is there, under its name.
+  if (type === 'CloseDispute' || type === 'WithdrawRefund') return;
   const { what, form, example } = NAMED_BY_STRIPE[type];
   if (named === undefined || !form.test(named))
     throw new CommandError(

@@ -65,9 +65,24 @@ const disputed = (amount = usd(18)): AccountEvent[] => [
 ];
 const closed: AccountEvent = {
   type: 'DisputeClosed',
-  data: { paymentId: payment, disputeId: 'dp_1', outcome: 'won', closedAt: AT, reason: 'x' },
+  data: { paymentId: payment, disputeId: 'dp_1', outcome: 'won', replaces: null, closedAt: AT, reason: 'x' },
 };
 const lost = { ...closed, data: { ...closed.data, outcome: 'lost' } } as AccountEvent;
+const lostAfterAll = { ...closed, data: { ...closed.data, outcome: 'lost', replaces: 'won' } } as AccountEvent;
+const withdraw: CommandOf<'WithdrawRefund'> = {
+  type: 'WithdrawRefund',
+  paymentId: payment,
+  refundId: 're_1',
+  ...SAID,
+};
+const withdrawn = ({ reason = 'x' } = {}): AccountEvent[] => [
+  { type: 'RefundWithdrawn', data: { paymentId: payment, refundId: 're_1', amount: usd(9), withdrawnAt: AT, reason } },
+  ...given(...ended, ...refunded())
+    .decided({ ...withdraw })
+    .slice(1),
+];
+const won = [...ended, ...disputed(), ...given(...ended, ...disputed()).decided({ ...close })];
+const wonAndRefunded = [...won, ...given(...won).decided({ ...refund, amount: usd(18) })];
 const withoutReason = (event: AccountEvent): AccountEvent =>
   event.type === 'GrantRevoked' ? event : ({ ...event, data: { ...event.data, reason: null } } as AccountEvent);
 const TERMS = { threshold: usd(5), target: usd(1_000_000), monthlyCap: usd(2_000_000), by: 'owner@example.com' };
@@ -185,6 +200,10 @@ export const PAYMENT_CASES = {
       },
     },
     {
+      ...{ refused: 'id_reused', life: [...ended, ...refunded(), ...withdrawn()], command: refund },
+      ...{ written: refunded().slice(0, 1), fault: /^re_1: refunded twice$/ },
+    },
+    {
       ...{ refused: 'id_reused', life: [...ended, ...refunded()], command: { ...refund, amount: usd(8) } },
       ...{ written: refunded(usd(8)).slice(0, 1), fault: /^re_1: refunded twice$/ },
     },
@@ -197,6 +216,24 @@ export const PAYMENT_CASES = {
         },
       ],
       fault: /^dp_1: refunded twice$/,
+    },
+  ],
+  WithdrawRefund: [
+    {
+      ...{ refused: 'reason_missing', life: [...ended, ...refunded()], command: { ...withdraw, reason: ' ' } },
+      ...{ written: withdrawn({ reason: ' ' }), fault: /^re_1: without a reason$/ },
+    },
+    {
+      ...{ refused: 'payment_not_found', life: [opened], command: withdraw, written: withdrawn().slice(0, 1) },
+      fault: /^re_1: of pi_1, which was never paid$/,
+    },
+    {
+      ...{ refused: 'refund_not_found', life: ended, command: withdraw, written: withdrawn().slice(0, 1) },
+      fault: /^re_1: withdrawn, and was never refunded$/,
+    },
+    {
+      ...{ refused: 'nothing', life: [...ended, ...refunded(), ...withdrawn()], command: withdraw },
+      ...{ written: withdrawn().slice(0, 1), fault: /^re_1: withdrawn twice$/ },
     },
   ],
   RecordDispute: [
@@ -241,8 +278,15 @@ export const PAYMENT_CASES = {
       ...{ written: [closed], fault: /^dp_1: closed, and was never opened$/ },
     },
     {
-      ...{ refused: 'id_reused', life: [...ended, ...disputed(), lost], command: close },
-      ...{ written: [closed], fault: /^dp_1: won, and was lost before$/ },
+      ...{ refused: 'nothing', life: [...ended, ...disputed(), lost], command: { ...close, outcome: 'lost' } },
+      ...{ written: [lost], fault: /^dp_1: lost, and was lost before$/ },
+    },
+    {
+      ...{ refused: 'invalid_amount', life: wonAndRefunded, command: { ...close, outcome: 'lost' } },
+      ...{
+        written: [lostAfterAll],
+        fault: /^dp_1: lost after all, of pi_1 is 0\.000018 USD, should be at most 0\.0000/,
+      },
     },
   ],
   ConfigureAutoReload: [

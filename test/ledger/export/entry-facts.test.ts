@@ -3,8 +3,8 @@ import { grantId } from '../../../contracts/ids.ts';
 import { factsOf } from '../../../ledger/export/entry-facts.ts';
 import { exampleOf } from '../../fixtures/ledger/example-events.ts';
 
-it.each(['PaymentRefunded', 'PaymentDisputed', 'DisputeClosed'] as const)(
-  '%s is about the grant of the payment whose money went back',
+it.each(['PaymentRefunded', 'RefundWithdrawn', 'PaymentDisputed', 'DisputeClosed'] as const)(
+  '%s is about the grant of the payment whose money went back, or did not',
   (type) => {
     const event = exampleOf(type);
     const bought = grantId('payment_pi_1');

@@ -174,14 +174,16 @@ describe('invariant 21: export: with every kind of event, and in any history', (
 
 /** What was paid for an account's credits and has not gone back, in all or by a dispute that is not won. */
 function moneyOf({ events }: RealAccount): bigint {
-  const disputed = new Map<string, bigint>();
+  const [disputed, won] = [new Map<string, bigint>(), new Set<string>()];
   let money = 0n;
   for (const { type, data } of events) {
     if (type === 'CreditsGranted' && !data.grantId.startsWith('payment_')) money += data.costBasis;
     if (type === 'PaymentSucceeded') money += data.amount;
     if (type === 'PaymentRefunded') money -= data.amount;
+    if (type === 'RefundWithdrawn') money += data.amount;
     if (type === 'PaymentDisputed') disputed.set(data.disputeId, data.amount);
-    if (type === 'DisputeClosed' && data.outcome === 'won') disputed.delete(data.disputeId);
+    if (type === 'DisputeClosed' && data.outcome === 'won') won.add(data.disputeId);
+    if (type === 'DisputeClosed' && data.outcome === 'lost') won.delete(data.disputeId);
   }
-  return money - sum(disputed.values());
+  return money - sum([...disputed].flatMap(([id, amount]) => (won.has(id) ? [] : [amount])));
 }

@@ -20,8 +20,8 @@ const NEVER_REFUSED: ReadonlySet<AccountCommand['type']> = new Set([
 ]);
 
 it.each([
-  ['one proxy', histories, 35],
-  ['two proxies', fleetHistories, 37],
+  ['one proxy', histories, 36],
+  ['two proxies', fleetHistories, 38],
 ])('an account is, command by command, what the plain account says: %s', (_name, all, types) => {
   const [done, refused] = [new Set<AccountCommand['type']>(), new Set<AccountCommand['type']>()];
   fc.assert(

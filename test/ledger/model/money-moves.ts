@@ -243,6 +243,7 @@ const CAN_BE_REPEATED = {
   ...{ StartPurchase: 1, RecordPayment: 1, RecordPaymentFailure: 1, RequirePaymentAction: 1, AbandonPayment: 1 },
   EndPurchase: 1,
   ...{ SavePaymentMethod: 1, RemovePaymentMethod: 1, RecordRefund: 1, RecordDispute: 1, CloseDispute: 1 },
+  WithdrawRefund: 1,
   ...{ ConfigureAutoReload: 1, AddMember: 1, ChangeMemberRole: 1, IssueKey: 1, ReportLateUsage: 1 },
 } satisfies Partial<Record<AccountCommand['type'], 1>>;
 

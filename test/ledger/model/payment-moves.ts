@@ -151,6 +151,14 @@ export const paymentMoves = [
     const said = of.isByHand ? BY_HAND : ACTOR;
     return [{ type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...said, nowMs: account.nowMs }];
   }),
+  move(2, 'withdraw a refund', { which, isSaid: fc.constantFrom(true, true, true, false) }, (of, account) => {
+    const refunds = paidOf(account).flatMap((one) =>
+      one.refunds.map(({ refundId }) => [one.paymentId, refundId] as const),
+    );
+    const [id, refundId] = oneOf(refunds, of.which) ?? [null, 'unknown'];
+    const what = { paymentId: paymentId(id ?? 'unknown'), refundId, nowMs: account.nowMs };
+    return [{ type: 'WithdrawRefund', ...what, ...BY_HAND, ...(of.isSaid ? {} : { reason: ' ' }) }];
+  }),
   move(
     1,
     'refund in parts',

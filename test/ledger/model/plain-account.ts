@@ -1,25 +1,14 @@
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { lostOrOpen, type PlainAttempt } from './plain-attempts.ts';
+import { lostOrOpen } from './plain-attempts.ts';
 import { isOver, least, type PlainGrant, type PlainPart, takeFor, type Verdict } from './plain-grants.ts';
 import { type Of, PlainMoney } from './plain-money.ts';
 import { PlainPayments } from './plain-payments.ts';
 import { PlainPeople } from './plain-people.ts';
 import { PlainPlans } from './plain-plans.ts';
+import { hereAgain, isUnsaid, lastOf, numbered, type PlainRevocation } from './plain-returns.ts';
 
 const DAY_MS = 86_400_000;
-
-interface PlainRevocation {
-  readonly grant: string;
-  readonly cause: string;
-  readonly payment: string | null;
-  readonly amount: bigint;
-  /** What has not come back: what was owed for it, and what the grant had. */
-  owed: bigint;
-  taken: bigint;
-  /** Who paid what was not there, in turn. */
-  readonly payers: readonly PlainPart[];
-}
 
 /**
  * An account in the plainest form, from its commands alone: it says of each whether it is refused, and what there is
@@ -74,6 +63,8 @@ export class PlainAccount extends PlainMoney {
         return this.#refund(command);
       case 'RecordDispute':
         return this.#dispute(command);
+      case 'WithdrawRefund':
+        return this.#withdraw(command);
       case 'CloseDispute':
         return this.#closeDispute(command);
       case 'RecordPayment':
@@ -307,29 +298,61 @@ export class PlainAccount extends PlainMoney {
       throw new Error(`${id} takes nothing back`);
   }
 
-  #closeDispute({ paymentId, disputeId, outcome, nowMs }: Of<'CloseDispute'>): Verdict {
-    const dispute = this.payments.paidBy(paymentId)?.disputes[disputeId];
-    if (dispute === undefined) return 'refused';
-    if (dispute.outcome !== null) return dispute.outcome === outcome ? 'nothing' : 'refused';
-    const before = dispute.outcome;
+  #withdraw({ paymentId, refundId, reason = '', nowMs }: Of<'WithdrawRefund'>): Verdict {
+    const refunds = this.payments.paidBy(paymentId)?.refunds;
+    const amount = refunds?.[refundId];
+    if (refunds === undefined || amount === undefined || reason.trim() === '') return 'refused';
+    if (amount === 0n) return 'nothing';
+    refunds[refundId] = 0n;
+    if (this.#isBack({ paymentId, id: refundId, word: 'withdrawn', nowMs })) return 'done';
+    refunds[refundId] = amount;
+    return 'refused';
+  }
+
+  #closeDispute({ paymentId, disputeId, outcome, reason, nowMs }: Of<'CloseDispute'>): Verdict {
+    const attempt = this.payments.paidBy(paymentId);
+    const dispute = attempt?.disputes[disputeId];
+    if (attempt === undefined || dispute === undefined) return 'refused';
+    const { amount, outcome: before } = dispute;
+    if (before === outcome) return 'nothing';
+    const gone = this.#refunded(attempt.refunds) + lostOrOpen(attempt);
+    if (before === 'won' && reason !== undefined && gone + amount > attempt.price) return 'refused';
     dispute.outcome = outcome;
-    if (outcome !== 'won') return 'done';
-    const others = Object.entries(this.payments.paidBy(paymentId)?.disputes ?? {}).filter(
-      ([id, one]) => one.outcome === 'won' && id !== disputeId,
-    );
-    let times = 0;
-    for (const id of [disputeId, ...others.map(([id]) => id)]) {
-      const amount = least(this.#leftOf(id), this.#stillPaid(`payment_${paymentId}`) ?? 0n);
-      if (amount <= 0n) continue;
-      times++;
-      const restorationId = times === 1 ? `${disputeId}_won` : `${disputeId}_won_${times}`;
-      const what = { restorationId, revocationId: id, amount: amount as never, reason: 'won' };
-      if (this.#restore({ type: 'RestoreGrant', ...what, actor: 'x', nowMs }) === 'done') continue;
-      if (times > 1) throw new Error(`${restorationId} was refused behind another`);
-      dispute.outcome = before;
-      return 'refused';
+    if (before === 'won') {
+      this.payments.wentBack(attempt, 'disputed');
+      const id = numbered(`${disputeId}_lost`, (one) => this.#isKnown(one));
+      this.#takeBack({ paymentId, id, cause: 'dispute', amount, before: 0n, nowMs });
     }
-    return 'done';
+    if (outcome === 'lost' || this.#isBack({ paymentId, id: disputeId, word: 'won', nowMs })) return 'done';
+    dispute.outcome = before;
+    return 'refused';
+  }
+
+  /** What comes back with the money of a dispute or a refund; false where the first of it may not. */
+  #isBack({
+    paymentId,
+    id: own,
+    word,
+    nowMs,
+  }: Readonly<Record<'paymentId' | 'id' | 'word', string>> & { nowMs: number }) {
+    let times = 0;
+    for (const of of new Set([own, ...hereAgain(this.payments.paidBy(paymentId))]))
+      for (const revocationId of [of, ...this.#lostAgain(of)]) {
+        const amount = least(this.#leftOf(revocationId), this.#stillPaid(`payment_${paymentId}`) ?? 0n);
+        if (amount <= 0n) continue;
+        times++;
+        const restorationId = numbered(`${own}_${word}`, (id) => this.#restorations[id] !== undefined);
+        const what = { restorationId, revocationId, amount: amount as never, reason: word };
+        if (this.#restore({ type: 'RestoreGrant', ...what, actor: 'x', nowMs }) === 'done') continue;
+        if (times > 1) throw new Error(`${restorationId} was refused behind another`);
+        return false;
+      }
+    return true;
+  }
+
+  /** What a dispute took as it was lost after it had been won. */
+  #lostAgain(id: string): string[] {
+    return Object.keys(this.#revocations).filter((one) => one.startsWith(`${id}_lost`) && !this.payments.knows(one));
   }
 
   #leftOf(id: string): bigint {
@@ -359,19 +382,4 @@ export class PlainAccount extends PlainMoney {
     const left = grant.amount - this.#revocable(grant) - gone;
     return left > 0n ? left : 0n;
   }
-}
-
-/** Only a provider need not say why. */
-const isUnsaid = ({ provider }: PlainAttempt, reason: string | undefined): boolean =>
-  provider === 'manual' && reason === undefined;
-
-/** Who is still to have something back, from the last. */
-function lastOf(payers: readonly PlainPart[], owed: bigint): PlainPart[] {
-  let left = owed;
-  const parts: PlainPart[] = [];
-  for (const { grant, amount } of payers) {
-    parts.unshift({ grant, amount: least(amount, left) });
-    left -= parts[0]?.amount ?? 0n;
-  }
-  return parts;
 }

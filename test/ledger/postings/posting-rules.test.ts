@@ -195,14 +195,35 @@ describe('money that goes back', () => {
     });
   });
 
+  it('is here again where it is withdrawn, with what it had taken; what came back before by hand is where it was', () => {
+    const withdrawn = (amount = 100n): AccountEvent => ({
+      type: 'RefundWithdrawn',
+      data: { paymentId: payment, refundId: 're_1', amount: microUsd(amount), withdrawnAt: at, reason: 'x' },
+    });
+    const back = (restorationId: string, amount: number, balance: number): AccountEvent => ({
+      type: 'GrantRestored',
+      data: {
+        ...{ restorationId, revocationId: 're_1', grantId: grantId('payment_pi_1'), cause: 'refund', setOff: [] },
+        ...{ amount: microUsd(BigInt(amount)), uncovered: microUsd(0n), owedLess: microUsd(0n), restoredAt: at },
+        reinstated: [{ grantId: grantId('payment_pi_1'), amount: microUsd(BigInt(amount)), expiresAt: null }],
+        ...{ reason: 'x', actor: 'eve', balanceAfter: microUsd(BigInt(balance)) },
+      },
+    });
+    const gone = [bought, refunded, revoked('re_1', 'refund', 90, 0)];
+    expect(sumsOf(...gone, withdrawn(), back('re_1_withdrawn', 90, 90))).toEqual(sumsOf(bought));
+    const byHand = back('by_hand', 40, 40);
+    expect(sumsOf(...gone, byHand, withdrawn(), back('re_1_withdrawn', 50, 90))).toEqual(sumsOf(bought));
+    expect(() => post(...gone, withdrawn(99n))).toThrow(/there is no refund re_1 of 99 micro-USD/);
+  });
+
   it('is the bank’s while it is disputed, and comes back with its credits where that is won', () => {
     const disputed: AccountEvent = {
       type: 'PaymentDisputed',
       data: { paymentId: payment, disputeId: 'dp_1', amount: microUsd(100n), openedAt: at, reason: null },
     };
-    const closed = (outcome: 'won' | 'lost'): AccountEvent => ({
+    const closed = (outcome: 'won' | 'lost', replaces: 'won' | 'lost' | null = null): AccountEvent => ({
       type: 'DisputeClosed',
-      data: { paymentId: payment, disputeId: 'dp_1', outcome, closedAt: at, reason: null },
+      data: { paymentId: payment, disputeId: 'dp_1', outcome, replaces, closedAt: at, reason: null },
     });
     const open = [bought, disputed, revoked('dp_1', 'dispute', 90, 0)];
     const taken = { 'Assets:Clearing:Purchases': 100n, 'Assets:Disputes': -100n };
@@ -218,7 +239,11 @@ describe('money that goes back', () => {
         ...{ actor: 'eve', balanceAfter: microUsd(90n) },
       },
     };
-    expect(sumsOf(...open, closed('won'), restored)).toEqual(sumsOf(bought));
+    const won = [...open, closed('won'), restored];
+    expect(sumsOf(...won)).toEqual(sumsOf(bought));
+    const again = revoked('dp_1_lost', 'dispute', 90, 0);
+    expect(sumsOf(...won, closed('lost', 'won'), again)).toEqual(sumsOf(...open));
+    expect(sumsOf(...open, closed('lost'), closed('won', 'lost'), restored)).toEqual(sumsOf(bought));
     expect(() => post(bought, closed('won'))).toThrow(/there is no dispute dp_1/);
   });
 });

@@ -105,6 +105,7 @@ it('counts what was paid, what went back, and what came to nothing', () => {
     reloaded: { count: 1, money: 1_000_000n },
     renewed: { count: 0, money: 0n },
     refunded: { count: 1, money: -10n },
+    withdrawn: { count: 0, money: 0n },
     disputed: { count: 3, money: -98n },
     won: { count: 1, money: 50n },
     lost: { count: 1, money: 0n },

@@ -1,0 +1,130 @@
+import type { AccountEvent } from '../../contracts/events.ts';
+import type { PaymentId } from '../../contracts/ids.ts';
+import { disputeLostAgain, lostAgainId } from '../../contracts/lost-again.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import type { OpenAccount } from './account-state.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
+import { restoreGrant, revocableOf } from './decide-corrections.ts';
+import { because, boundedBy, isTaken, isUnreasoned, pauseOf, revoke, unpaid } from './decide-refunds.ts';
+import { evolve } from './evolve.ts';
+import { grantOfPayment } from './grant-id.ts';
+import { creditsGone, isOfReturn, paidBy } from './payments.ts';
+import type { PaymentAttempt } from './payments-state.ts';
+
+type Decision = AccountEvent[] | CommandRefusal;
+
+/** All of a refund that was written down by mistake: its money never went back, and its credits come back as far as they have not. */
+export function withdrawRefund(command: CommandOf<'WithdrawRefund'>, state: OpenAccount): Decision {
+  const { paymentId, refundId, reason = '', actor, nowMs } = command;
+  const attempt = paidBy(state.billing.payments, paymentId);
+  if (attempt === undefined) return unpaid(paymentId);
+  if (reason.trim() === '') return unreasoned();
+  const refund = attempt.refunds.find((one) => one.refundId === refundId);
+  if (refund === undefined) return commandRefused('refund_not_found', `${paymentId} has no refund ${refundId}`);
+  const { amount } = refund;
+  if (amount === 0n) return [];
+  const withdrawn = { paymentId, refundId, amount, withdrawnAt: instant(nowMs), reason };
+  const said = { reason: `refund ${refundId} was withdrawn: ${reason}`, actor, nowMs };
+  const of = { paymentId, id: refundId, cause: 'refund', restorationId: `${refundId}_withdrawn`, said } as const;
+  return withCreditsBack(state, { type: 'RefundWithdrawn', data: withdrawn }, of);
+}
+
+/** One that was won gives back what it had taken; one that was won, as it was said, and is lost after all takes it once more. */
+export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAccount): Decision {
+  const { paymentId, disputeId, outcome, closedAtMs, reason = null, actor, nowMs } = command;
+  const attempt = paidBy(state.billing.payments, paymentId);
+  const dispute = attempt?.disputes.find((one) => one.disputeId === disputeId);
+  if (attempt === undefined || dispute === undefined)
+    return commandRefused('dispute_not_found', `${paymentId} has no dispute ${disputeId}`);
+  if (isUnreasoned(attempt, reason)) return unreasoned();
+  const { amount, outcome: replaces } = dispute;
+  if (replaces === outcome) return [];
+  const closed: AccountEvent = {
+    type: 'DisputeClosed',
+    data: { paymentId, disputeId, outcome, replaces, closedAt: instant(closedAtMs), reason },
+  };
+  const what = `dispute ${disputeId} was ${outcome}`;
+  if (outcome === 'won') {
+    const said = { reason: because(what, attempt, reason), actor, nowMs };
+    const of = { paymentId, id: disputeId, cause: 'dispute', restorationId: `${disputeId}_won`, said } as const;
+    return withCreditsBack(state, closed, of);
+  }
+  if (replaces === null) return [closed];
+  const tooMuch = boundedBy(state, attempt, { ...command, amount }, attempt.price);
+  if (tooMuch !== null) return tooMuch;
+  const id = firstFree(lostAgainId(disputeId), (one) => isTaken(state, one));
+  const revoked = revoke(state, attempt, { ...command, id, amount, cause: 'dispute', before: microUsd(0n), what });
+  if ('type' in revoked) return revoked;
+  return [closed, ...revoked, ...pauseOf(attempt, state, 'disputed', nowMs)];
+}
+
+interface NotBack {
+  readonly paymentId: PaymentId;
+  /** Of a refund that is withdrawn, or of a dispute that is won. */
+  readonly id: string;
+  readonly cause: 'refund' | 'dispute';
+  /** Of the first that comes back; of the others, or where it is taken, with a number behind it. */
+  readonly restorationId: string;
+  readonly said: { readonly reason: string; readonly actor: string; readonly nowMs: number };
+}
+
+/** An event by which money is here after all, and what of its credits comes back with it. */
+function withCreditsBack(state: OpenAccount, event: AccountEvent, of: NotBack): Decision {
+  const events = [event];
+  let now = evolve(state, event);
+  for (const back of comesBack(now, of)) {
+    const restorationId = firstFree(of.restorationId, (id) => isRestoration(now, id));
+    const restored = restoreGrant({ type: 'RestoreGrant', restorationId, ...back, ...of.said }, now);
+    if ('type' in restored) return restored;
+    events.push(...restored);
+    now = restored.reduce(evolve, now);
+  }
+  return events;
+}
+
+/**
+ * Of which revocations how much, once the money is here again: what that refund or dispute has taken, and what is kept of others that
+ * were withdrawn or won, as far as the credits are still paid for: what went back otherwise, and found nothing to take, is kept.
+ */
+function comesBack(
+  state: OpenAccount,
+  { paymentId, id: own, cause: ownCause }: NotBack,
+): { readonly revocationId: string; readonly amount: MicroUsd }[] {
+  const { payments, revocations } = state.billing;
+  const attempt = paidBy(payments, paymentId);
+  if (attempt === undefined) return [];
+  const others = hereAgain(attempt).filter(({ id }) => id !== own);
+  // An id alone does not say whose credits were taken.
+  const grantId = grantOfPayment(state, paymentId);
+  const kept = revocations.filter((one) => one.grantId === grantId);
+  let most = attempt.credits - revocableOf(state, grantId) - creditsGone(state.billing, attempt);
+  return [{ id: own, cause: ownCause }, ...others].flatMap(({ id, cause }) =>
+    kept.flatMap(({ revocationId, cause: of, amount: all, restored }) => {
+      const isLostAgain = disputeLostAgain(revocationId) === id && !isOfReturn(payments, revocationId);
+      if (of !== cause || (revocationId !== id && !isLostAgain)) return [];
+      const left = all - restored;
+      const amount = left < most ? left : most;
+      if (amount <= 0n) return [];
+      most -= amount;
+      return [{ revocationId, amount: microUsd(amount) }];
+    }),
+  );
+}
+
+/** Disputes that were won, and refunds that were withdrawn. */
+const hereAgain = ({ disputes, refunds }: PaymentAttempt): Pick<NotBack, 'id' | 'cause'>[] => [
+  ...disputes.flatMap(({ disputeId: id, outcome }) => (outcome === 'won' ? [{ id, cause: 'dispute' as const }] : [])),
+  ...refunds.flatMap(({ refundId: id, amount }) => (amount === 0n ? [{ id, cause: 'refund' as const }] : [])),
+];
+
+const isRestoration = ({ billing: { revocations } }: OpenAccount, id: string): boolean =>
+  revocations.some(({ restorations }) => restorations.some(({ restorationId }) => restorationId === id));
+
+/** From the second on with a number behind it: of so many as are taken one more is free. */
+function firstFree(name: string, isTakenId: (id: string) => boolean): string {
+  let id = name;
+  for (let nth = 2; isTakenId(id); nth++) id = `${name}_${nth}`;
+  return id;
+}
+
+const instant = (ms: number): string => new Date(ms).toISOString();
