@@ -1,12 +1,14 @@
 import type { AccountEvent, CreditsDebited, EventData, ExceptionApproved, UsageRecorded } from '../contracts/events.ts';
-import { type AccountId, NO_STREAM, type Revision } from '../contracts/ids.ts';
+import { type AccountId, type KeyId, keyId, NO_STREAM, type Revision } from '../contracts/ids.ts';
 import { PICO_PER_MICRO, type PicoUsd, picoUsd } from '../contracts/money.ts';
 import { type Lane, TOKEN_CLASSES, type TokenClass } from '../contracts/usage.ts';
+import { LastUses } from '../ledger/account/last-uses.ts';
 import { monthOfInstant } from '../ledger/account/month.ts';
 import {
   type ColumnValue,
   isNext,
   numberOf,
+  type OlderTable,
   type StoredRows,
   storedRevision,
   textOf,
@@ -16,11 +18,14 @@ import {
 } from './view.ts';
 
 const NAME = 'monthly';
-/** 2: uses, exceptions, and counts as text, because their sums pass what a number holds. */
-const VERSION = 2;
+/**
+ * 2: uses, exceptions, and counts as text, because their sums pass what a number holds. 3: when each key was last used, of which rows
+ * of version 2 say nothing.
+ */
+const VERSION = 3;
 
-const ROWS: ViewTable = {
-  name: `${NAME}_v${VERSION}`,
+const rowsOf = (version: number): ViewTable => ({
+  name: `${NAME}_v${version}`,
   columns: {
     account_id: 'TEXT',
     month: 'TEXT',
@@ -32,12 +37,22 @@ const ROWS: ViewTable = {
     amount_pico_usd: 'TEXT',
   },
   keyColumns: 5,
-};
+});
 
-const REVISIONS: ViewTable = {
-  name: `${NAME}_v${VERSION}_revision`,
+const revisionsOf = (version: number): ViewTable => ({
+  name: `${NAME}_v${version}_revision`,
   columns: { account_id: 'TEXT', revision: 'INTEGER' },
   keyColumns: 1,
+});
+
+const ROWS = rowsOf(VERSION);
+const REVISIONS = revisionsOf(VERSION);
+
+/** A row a key, of the newest request's start (RFC 3339); none of a key that was never used. */
+const LAST_USES: ViewTable = {
+  name: `${NAME}_v${VERSION}_last_use`,
+  columns: { account_id: 'TEXT', key_id: 'TEXT', last_used_at: 'TEXT' },
+  keyColumns: 2,
 };
 
 /** A token class, a use, what debits left out (negative) and approvals took, or what was reversed: lines add up to what was debited. */
@@ -70,22 +85,30 @@ type Line = Pick<MonthlyLine, 'item' | 'requests' | 'count' | 'amount'> & { isCh
 
 const HANDFUL = 16;
 
+interface KeyUses {
+  readonly last: LastUses;
+  /** Since their rows were taken. */
+  readonly changed: Set<KeyId>;
+}
+
 interface Entry {
   readonly id: AccountId;
   revision: Revision;
   /** As they came: those of the month that runs stand last. */
   groups: readonly Group[];
+  /** Null where no key was used. */
+  uses: KeyUses | null;
   /** Since its rows were taken. */
   isChanged: boolean;
 }
 
 const NO_GROUPS: readonly Group[] = Object.freeze([]);
 
-/** Usage by account, month (of the request's start, UTC), model, item and lane. */
+/** Usage by account, month (of the request's start, UTC), model, item and lane; and when each key was last used. */
 export class MonthlyView implements View {
   readonly name = NAME;
   readonly version = VERSION;
-  readonly tables = [ROWS, REVISIONS] as const;
+  readonly tables = [ROWS, REVISIONS, LAST_USES] as const;
   readonly revisions = REVISIONS;
   #accounts = new Map<AccountId, Entry>();
   /** As the balance view's. */
@@ -102,6 +125,11 @@ export class MonthlyView implements View {
       .flatMap(({ model, lane, lines }) => lines.map(({ isChanged: _, ...line }) => ({ month, model, lane, ...line })));
   }
 
+  /** Of an account's keys, as far as it is folded; to be gone on with. */
+  lastUsesOf(id: AccountId): LastUses {
+    return new LastUses(this.#find(id)?.uses?.last);
+  }
+
   revisionOf(id: AccountId): Revision {
     return this.#find(id)?.revision ?? NO_STREAM;
   }
@@ -112,7 +140,10 @@ export class MonthlyView implements View {
     entry.revision = at;
     if (!entry.isChanged) this.#changed.push(entry);
     entry.isChanged = true;
-    if (event.type === 'UsageRecorded') addUsage(entry, event.data);
+    if (event.type === 'UsageRecorded') {
+      addUsage(entry, event.data);
+      noteUse(entry, event);
+    }
     if (event.type === 'LateUsageReported') addUsage(entry, event.data.usage);
     if (event.type === 'CreditsDebited') addCost(entry, event.data);
     if (event.type === 'ExceptionApproved') addApproved(entry, event.data);
@@ -138,6 +169,15 @@ export class MonthlyView implements View {
     this.#stored = rows;
   }
 
+  /** Of version 2 the last uses are missing, and known of no key until all are folded anew. */
+  olderTables(version: number): readonly OlderTable[] | null {
+    if (version !== 2) return null;
+    return [
+      { from: rowsOf(version), to: ROWS },
+      { from: revisionsOf(version), to: REVISIONS },
+    ];
+  }
+
   /** As the balance view's. */
   adopt(other: MonthlyView): void {
     this.#accounts = other.#accounts;
@@ -160,11 +200,13 @@ export class MonthlyView implements View {
     const entry = this.#add(id, at);
     for (const { month, model, lane, ...line } of lines)
       addLine(groupOf(entry, { month, model, lane }), { ...line, isChanged: false });
+    const uses = this.#stored?.of(LAST_USES, id, lastUseOf) ?? [];
+    if (uses.length > 0) entry.uses = { last: new LastUses(uses), changed: new Set() };
     return entry;
   }
 
   #add(id: AccountId, at: Revision): Entry {
-    const entry = { id, revision: at, groups: NO_GROUPS, isChanged: false };
+    const entry: Entry = { id, revision: at, groups: NO_GROUPS, uses: null, isChanged: false };
     this.#accounts.set(id, entry);
     return entry;
   }
@@ -181,7 +223,14 @@ function changedRows(entry: Entry): ViewRow[] {
     }
     group.changed = [];
   }
+  if (entry.uses !== null) rows.push(...changedUses(entry.id, entry.uses));
   rows.push({ table: REVISIONS, values: [entry.id, entry.revision] });
+  return rows;
+}
+
+function changedUses(id: AccountId, { last, changed }: KeyUses): ViewRow[] {
+  const rows = [...changed].map((key) => ({ table: LAST_USES, values: [id, key, last.at(key)] }));
+  changed.clear();
   return rows;
 }
 
@@ -194,6 +243,12 @@ function groupOf(entry: Entry, { month, model, lane }: GroupKey): Group {
   const added: Group = { month, model, lane, lines: [], byItem: null, changed: [] };
   entry.groups = [...groups, added];
   return added;
+}
+
+function noteUse(entry: Entry, event: AccountEvent): void {
+  entry.uses ??= { last: new LastUses(), changed: new Set() };
+  const used = entry.uses.last.take(event);
+  if (used !== null) entry.uses.changed.add(used);
 }
 
 function addUsage(entry: Entry, { startedAt, model, lane, tokens, uses }: UsageRecorded): void {
@@ -267,6 +322,8 @@ function lineOf([, month, model, item, lane, requests, count, amount]: readonly 
     amount: picoUsd(BigInt(textOf(amount))),
   };
 }
+
+const lastUseOf = ([, key, lastUsedAt]: readonly ColumnValue[]) => [keyId(textOf(key)), textOf(lastUsedAt)] as const;
 
 function itemOf(item: string): MonthlyItem {
   if (item === 'exceptions' || item === 'reversals' || item.startsWith('use:')) return item as MonthlyItem;

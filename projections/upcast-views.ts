@@ -114,7 +114,10 @@ export function planIn(
 }
 
 /** By the name of each table of now which of those of then its rows are made of: those that are made to be it, or else all that are upcast for its view. */
-export function olderTablesOf({ views, tables }: UpcastPlan): ReadonlyMap<string, readonly OlderTable[]> {
+export function olderTablesOf({
+  views,
+  tables,
+}: Pick<UpcastPlan, 'views' | 'tables'>): ReadonlyMap<string, readonly OlderTable[]> {
   return new Map(
     views.flatMap((view) => {
       const ofView = tables.filter(({ to }) => view.tables.includes(to));
@@ -125,6 +128,21 @@ export function olderTablesOf({ views, tables }: UpcastPlan): ReadonlyMap<string
     }),
   );
 }
+
+/** The names of tables that began with nothing where views were made of those of an earlier version: what they lack says nothing. @param upcastFrom as a file has it */
+export const begunWithNothing = (
+  views: readonly StoredView[],
+  upcastFrom: ReadonlyMap<string, number>,
+): ReadonlySet<string> =>
+  new Set(
+    views.flatMap((view) => {
+      const version = upcastFrom.get(view.name);
+      const older = version === undefined ? null : tablesOf(view, version);
+      if (older === null) return [];
+      const made = olderTablesOf({ views: [view], tables: older });
+      return view.tables.filter(({ name }) => made.get(name)?.length === 0).map(({ name }) => name);
+    }),
+  );
 
 const tablesOf = (view: StoredView, version: number): readonly OlderTable[] | null =>
   version === view.version

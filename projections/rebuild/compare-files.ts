@@ -41,7 +41,8 @@ export function compareFiles(
           continue;
         }
         compared++;
-        for (const table of tables) compareTables(table, { live, rebuilt, notFolded, id }, onDifference);
+        for (const table of tables.filter((one) => live.isWhole(one)))
+          compareTables(table, { live, rebuilt, notFolded, id }, onDifference);
       }
       for (const row of live.rows(revisions)) if (rebuilt.row(revisions, row) === null) movedOn++;
     }

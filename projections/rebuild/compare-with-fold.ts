@@ -162,7 +162,7 @@ function compareRows(
   { only, onDifference }: Pick<ComparedViews, 'only' | 'onDifference'>,
 ): number {
   const isCompared = (table: ViewTable, row: readonly ColumnValue[]): boolean =>
-    !(isOfAccounts(table) && notFolded.has(String(row[0])));
+    live.isWhole(table) && !(isOfAccounts(table) && notFolded.has(String(row[0])));
   let rows = 0;
   const seen = new Map<ViewTable, Set<string>>();
   for (const view of views) {

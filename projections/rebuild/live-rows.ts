@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { AccountsSetAside, isFoldedAside } from '../accounts-set-aside.ts';
 import { readUpcastFrom } from '../known-views.ts';
 import { RestoredRows } from '../restored-rows.ts';
-import { olderTablesOf, planIn } from '../upcast-views.ts';
+import { begunWithNothing, olderTablesOf, planIn } from '../upcast-views.ts';
 import { type ColumnValue, textOf, type ViewTable } from '../view.ts';
 import { viewsOfThisProgram } from '../views-of-this-program.ts';
 
@@ -10,15 +10,17 @@ import { viewsOfThisProgram } from '../views-of-this-program.ts';
 export class LiveRows {
   readonly #database: DatabaseSync;
   readonly #byKey = new Map<ViewTable, StatementSync>();
+  #begunWithNothing: ReadonlySet<string> | null = null;
   #tables: ReadonlySet<string> | null = null;
   /** What rows of now are made of as they are read, as a gateway does that serves from such. */
   #older: { readonly tables: ReturnType<typeof olderTablesOf>; readonly rows: RestoredRows } | null = null;
-  #upcastFrom: ReadonlyMap<string, number> = new Map();
+  #upcastFrom: ReadonlyMap<string, number>;
 
   /** @throws Error when it is no database */
   constructor(path: string) {
     this.#database = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
     this.#database.exec('BEGIN');
+    this.#upcastFrom = readUpcastFrom(path);
   }
 
   /**
@@ -27,7 +29,6 @@ export class LiveRows {
    */
   static alsoOlder(path: string): LiveRows {
     const live = new LiveRows(path);
-    live.#upcastFrom = readUpcastFrom(path);
     const views = viewsOfThisProgram();
     if (views.every(({ mayLack, tables }) => mayLack === true || tables.every((table) => live.has(table)))) return live;
     const plan = planIn(live.#database, views, live.#upcastFrom);
@@ -52,6 +53,12 @@ export class LiveRows {
         .map((table) => String(table.name)),
     );
     return this.#tables.has(name);
+  }
+
+  /** Whether there is a row for all that was folded: not where its view is made of one that knew nothing of it (upcast-views.ts). */
+  isWhole({ name }: ViewTable): boolean {
+    this.#begunWithNothing ??= begunWithNothing(viewsOfThisProgram(), this.#upcastFrom);
+    return !this.#begunWithNothing.has(name);
   }
 
   /** @param values the key first; what stands behind it does not count */

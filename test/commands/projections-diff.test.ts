@@ -99,8 +99,8 @@ describe('gateway projections diff', () => {
     change(
       data,
       `UPDATE ${BALANCE_TABLE} SET revision = 2, state = json_set(state, '$.grants[0].remaining', '7');
-       DELETE FROM monthly_v2_revision;
-       INSERT INTO monthly_v2 VALUES ('acct_test', '2020-01', 'm', 'input', 'standard', 1, '1', '1', 1)`,
+       DELETE FROM monthly_v3_revision;
+       INSERT INTO monthly_v3 VALUES ('acct_test', '2020-01', 'm', 'input', 'standard', 1, '1', '1', 1)`,
     );
     const { exitCode, stdout } = await runHere('projections', 'diff', '--all', '--data', data);
     expect(exitCode).toBe(5);
@@ -108,8 +108,8 @@ describe('gateway projections diff', () => {
       new RegExp(`^${CATALOG} 0: publication\\.`, 'm'),
       /^balance_v\d+ acct_test: state\.grants\.0\.remaining: live 7, fold 1000000000$/m,
       /: revision: live 2, fold \d+$/m,
-      /^monthly_v2_revision acct_test: the row: live -, fold \["\d+"\]$/m,
-      /^monthly_v2 acct_test 2020-01 m input standard: the row: live \["1","1","1"\], fold -$/m,
+      /^monthly_v3_revision acct_test: the row: live -, fold \["\d+"\]$/m,
+      /^monthly_v3 acct_test 2020-01 m input standard: the row: live \["1","1","1"\], fold -$/m,
     ])
       expect(stdout).toMatch(says);
     expect(await differences(data, 'acct_test')).toMatchObject({
@@ -142,7 +142,7 @@ describe('gateway projections diff', () => {
     change(
       data,
       `UPDATE balance_v6 SET state = json_set(state, '$.grants[0].remaining', '7');
-       UPDATE monthly_v2 SET requests = 77 WHERE account_id = 'acct_test'`,
+       UPDATE monthly_v3 SET requests = 77 WHERE account_id = 'acct_test'`,
     );
     const { exitCode, found } = await lines('--all');
     const differences = found.flatMap(({ difference }) => difference ?? []);
@@ -150,7 +150,7 @@ describe('gateway projections diff', () => {
       5,
       expect.arrayContaining([
         expect.objectContaining({ table: BALANCE_TABLE, live: '7', fold: '1000000000' }),
-        expect.objectContaining({ table: 'monthly_v2', live: '77' }),
+        expect.objectContaining({ table: 'monthly_v3', live: '77' }),
       ]),
     ]);
   });

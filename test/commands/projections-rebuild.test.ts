@@ -108,13 +108,13 @@ describe('gateway projections rebuild', () => {
     const data = folder();
     spoil(data);
     const views = new DatabaseSync(join(data, 'views.db'));
-    views.exec(`UPDATE monthly_v2 SET count = '77'`);
+    views.exec(`UPDATE monthly_v3 SET count = '77'`);
     views.close();
     const one = await runHereForJson('projections', 'rebuild', 'monthly', '--data', data);
     expect(one).toMatchObject({ switched: 'in the folder' });
     const left = (await runHere('projections', 'diff', '--all', '--data', data)).stdout;
     expect(left).toMatch(/^balance_v\d+ acct_test: balance_micro_usd: live 7, fold 1000000000$/m);
-    expect(left).not.toContain('monthly_v2');
+    expect(left).not.toContain('monthly_v3');
     const again = await startTestGateway({ data });
     const { state } = again.gateway.process.projections.accounts.read(again.accountId);
     expect(state).toMatchObject({ balance: 7n });

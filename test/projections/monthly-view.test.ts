@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../contracts/events.ts';
-import { revision } from '../../contracts/ids.ts';
+import { keyId, revision } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { decide } from '../../ledger/account/decide.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
@@ -147,6 +147,60 @@ describe('an account’s month', () => {
   });
 });
 
+describe('when a key was last used', () => {
+  const [early, late, later] = ['2026-11-06T11:59:00.000Z', '2026-11-06T12:00:00.000Z', '2026-12-01T00:00:00.000Z'];
+  const uses = (view: MonthlyView) =>
+    rowsOf(view.takeChanges())
+      .filter(({ table }) => table.name.endsWith('_last_use'))
+      .map(({ values }) => values.join(' '));
+  function use(view: MonthlyView, key: string, startedAt: string): void {
+    const at = revision(view.revisionOf(ACCOUNT) + 1);
+    const data = usageOf(at, 1, { keyId: keyId(key), startedAt, billable: false });
+    view.apply(ACCOUNT, at, { type: 'UsageRecorded', data });
+  }
+
+  test('is when the newest of its requests started, whatever the order of their ends, of no other key', () => {
+    const view = new MonthlyView();
+    for (const startedAt of [late, early]) use(view, 'key_a', startedAt);
+    use(view, 'key_b', early);
+    expect([...view.lastUsesOf(ACCOUNT)]).toEqual([
+      ['key_a', late],
+      ['key_b', early],
+    ]);
+    expect(view.lastUsesOf(ACCOUNT).at(keyId('key_c'))).toBe(null);
+  });
+
+  test('is one row a key and flush, and none of a key that was not used since, or earlier', () => {
+    const view = new MonthlyView();
+    for (const startedAt of [early, late, late]) use(view, 'key_a', startedAt);
+    use(view, 'key_b', late);
+    expect(uses(view)).toEqual([`acme key_a ${late}`, `acme key_b ${late}`]);
+    use(view, 'key_a', early);
+    use(view, 'key_b', later);
+    expect(uses(view)).toEqual([`acme key_b ${later}`]);
+    expect(uses(view)).toEqual([]);
+  });
+
+  test('is known after a restart, too: of an account that is asked for then, an earlier request writes nothing', () => {
+    const before = new MonthlyView();
+    use(before, 'key_a', late);
+    const view = new MonthlyView();
+    view.restore(storedRows(rowsOf(before.takeChanges())));
+    use(view, 'key_a', early);
+    expect([uses(view), view.lastUsesOf(ACCOUNT).at(keyId('key_a'))]).toEqual([[], late]);
+    use(view, 'key_a', later);
+    expect(uses(view)).toEqual([`acme key_a ${later}`]);
+  });
+
+  test('is handed out to be gone on with, and stays what it was here', () => {
+    const view = new MonthlyView();
+    use(view, 'key_a', early);
+    const data = usageOf(7, 1, { keyId: keyId('key_a'), startedAt: late });
+    expect(view.lastUsesOf(ACCOUNT).take({ type: 'UsageRecorded', data })).toBe('key_a');
+    expect(view.lastUsesOf(ACCOUNT).at(keyId('key_a'))).toBe(early);
+  });
+});
+
 describe('the rows', () => {
   const life = settled(usageOf(1, 3), usageOf(2, 4, { model: 'granite-pro' }));
 
@@ -155,6 +209,7 @@ describe('the rows', () => {
     expect(rowsOf(view.takeChanges()).map(({ values }) => values.join(' '))).toEqual([
       'acme 2026-11 opal-medium output standard 1 3 3000000',
       'acme 2026-11 granite-pro output standard 1 4 4000000',
+      'acme key_a 2026-11-06T12:00:00.000Z',
       'acme 6',
     ]);
     expect(rowsOf(view.takeChanges())).toEqual([]);
@@ -169,6 +224,7 @@ describe('the rows', () => {
         const restored = new MonthlyView();
         restored.restore(storedRows(rowsOf(view.takeChanges())));
         expect(restored.revisionOf(ACCOUNT)).toBe(view.revisionOf(ACCOUNT));
+        expect([...restored.lastUsesOf(ACCOUNT)].sort()).toEqual([...view.lastUsesOf(ACCOUNT)].sort());
         for (const month of ['2026-12', '2027-01', '2027-02'])
           expect(linesOf(restored, month)).toEqual(linesOf(view, month));
       }),
@@ -198,11 +254,20 @@ describe('the rows', () => {
     }
   });
 
+  test('of version 2 say nothing of last uses, and those of any before nothing at all', () => {
+    const tables = new MonthlyView().olderTables(2)?.map(({ from, to }) => [from.name, to.name]);
+    expect(tables).toEqual([
+      ['monthly_v2', 'monthly_v3'],
+      ['monthly_v2_revision', 'monthly_v3_revision'],
+    ]);
+    expect([1, 3, 4].map((version) => new MonthlyView().olderTables(version))).toEqual([null, null, null]);
+  });
+
   test('that are cleared are gone, also those that were asked for last', () => {
     const view = viewOf(settled(usageOf(1, 10)));
     expect(linesOf(view, '2026-11')).not.toEqual([]);
     view.clear();
-    expect([linesOf(view, '2026-11'), view.revisionOf(ACCOUNT)]).toEqual([[], -1]);
+    expect([linesOf(view, '2026-11'), [...view.lastUsesOf(ACCOUNT)], view.revisionOf(ACCOUNT)]).toEqual([[], [], -1]);
   });
 
   test('of an item that nobody knows are not restored', () => {

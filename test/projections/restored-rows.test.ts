@@ -178,7 +178,7 @@ test('an account’s balance is never newer than its months in a file, whatever 
   const file = new DatabaseSync(path, { readOnly: true });
   onTestFinished(() => file.close());
   const revisions = file.prepare(`SELECT (SELECT revision FROM ${BALANCE_TABLE} WHERE account_id = '${A}') AS balance,
-    (SELECT revision FROM monthly_v2_revision WHERE account_id = '${A}') AS months`);
+    (SELECT revision FROM monthly_v3_revision WHERE account_id = '${A}') AS months`);
   const ahead = new Set<number>();
   await until(() => {
     accounts.fold(A, revision(++at), team);

@@ -107,7 +107,7 @@ describe('views that are restored', () => {
     const [balance, monthly, later] = [new BalanceView(), new MonthlyView(), new MonthlyView()];
     const writesMeanwhile: StoredView = {
       ...emptyOf(balance),
-      restore: () => execute(path, 'UPDATE monthly_v2_revision SET revision = 77'),
+      restore: () => execute(path, 'UPDATE monthly_v3_revision SET revision = 77'),
     };
     restore(path, [writesMeanwhile, monthly], FEED);
     for (const id of LIVES.keys()) expect(monthly.revisionOf(id)).toBe(views.read(id).revision);

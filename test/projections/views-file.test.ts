@@ -170,7 +170,7 @@ describe('the file of the views', () => {
     const path = viewsFile();
     const log = logOf(0, 9);
     const { projections, stopped } = await start(log, path);
-    execute(path, 'DROP TABLE monthly_v2');
+    execute(path, 'DROP TABLE monthly_v3');
     await passing(projections.whenCaughtUp());
     await turns(LIMITS.viewFlushMs);
     await until(() => stopped.length > 0);

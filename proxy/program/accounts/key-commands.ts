@@ -29,7 +29,8 @@ import {
   withReadLog,
 } from '../command-context.ts';
 import { show, showWritten, table } from '../show.ts';
-import { readAccount, runAccountCommand } from './run-account-command.ts';
+import { accountInViews } from './account-in-views.ts';
+import { readAccountFrom, runAccountCommand } from './run-account-command.ts';
 
 interface IssueOptions {
   readonly name: string;
@@ -193,8 +194,9 @@ async function assertModelsKnown(log: EventLog, models: readonly string[]): Prom
 }
 
 async function list(id: AccountId, command: Command, context: CommandContext): Promise<void> {
-  await withReadLog(context, command, async (log) => {
-    const { state, keys: seen } = await readAccount(context, log, id, 'ListKeys');
+  await withReadLog(context, command, async (log, configuration, ledger) => {
+    const known = accountInViews(context, configuration, ledger, id);
+    const { state, keys: seen } = await readAccountFrom(context, log, { accountId: id, action: 'ListKeys', known });
     const nowMs = context.clock();
     const keys = seen.map((key) => ({
       ...key,

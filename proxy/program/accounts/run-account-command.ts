@@ -13,6 +13,7 @@ import { LastUses, type UsedKey } from '../../../ledger/account/last-uses.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
 import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
 import { type PlanEnd, PlansHad } from '../../../ledger/statement/plans-had.ts';
+import type { AccountInFile } from '../../../projections/account-in-file.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 
 /** By which option each value of an account's command is given, wherever it is. */
@@ -97,19 +98,39 @@ export async function readAccount(
   accountId: AccountId,
   action: Action,
 ): Promise<ReadAccount> {
-  const [lastUses, plans] = [new LastUses(), new PlansHad()];
+  const plans = new PlansHad();
+  const reading = { known: null, seen: (event: AccountEvent) => plans.take(event) };
+  const read = await readAccountFrom(context, log, { accountId, action, ...reading });
+  return { ...read, planEnds: plans.ends };
+}
+
+interface Reading {
+  readonly accountId: AccountId;
+  readonly action: Action;
+  /** What others have of its first events, which are not read then; null where all are. */
+  readonly known: AccountInFile | null;
+  /** Is given each that is read. */
+  readonly seen?: (event: AccountEvent) => void;
+}
+
+/** The same without what all of its events tell. @throws as `readAccount` */
+export async function readAccountFrom(
+  context: CommandContext,
+  log: EventLog,
+  { accountId, action, known, seen = () => undefined }: Reading,
+): Promise<Omit<ReadAccount, 'planEnds'>> {
+  const { snapshot, lastUses } = known ?? { snapshot: UNOPENED, lastUses: new LastUses() };
   const take = (event: AccountEvent): void => {
     lastUses.take(event);
-    plans.take(event);
+    seen(event);
   };
-  const { state, revision } = await hiddenFrom(context, accountId, () => loadAccount(log, accountId, UNOPENED, take));
+  const { state, revision } = await hiddenFrom(context, accountId, () => loadAccount(log, accountId, snapshot, take));
   assertMay(context, accountId, action, state);
   if (state.type === 'unopened') throw refusedAs(accountId, accountNotFound());
   return {
     state: accountAsTold(toldTo(actorOf(context)), state),
     revision,
     keys: keysFor(actorOf(context), state).map((key) => lastUses.of(key)),
-    planEnds: plans.ends,
   };
 }
 

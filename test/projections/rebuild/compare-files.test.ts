@@ -45,15 +45,15 @@ test('each value that is another one is told, each row that one of them lacks, a
   const live = copyOf(
     whole,
     `UPDATE ${BALANCE_TABLE} SET balance_micro_usd = '7' WHERE account_id = 'a0';
-     INSERT INTO monthly_v2 VALUES ('a1', '2020-01', 'm', 'input', 'standard', 1, '1', '1', 1);
-     DELETE FROM monthly_v2_revision WHERE account_id = 'a2';
+     INSERT INTO monthly_v3 VALUES ('a1', '2020-01', 'm', 'input', 'standard', 1, '1', '1', 1);
+     DELETE FROM monthly_v3_revision WHERE account_id = 'a2';
      INSERT INTO set_aside_v1 VALUES ('a9', 'unreadable', 3, 'poison', 1)`,
   );
   const { differences, ...rest } = compared(live, whole);
   expect(differences).toEqual([
     expect.stringMatching(/^balance_v\d+ a0 balance_micro_usd: 7, -?\d+$/),
-    'monthly_v2 a1 2020-01 m input standard row: ["1","1","1"], -',
-    expect.stringMatching(/^monthly_v2_revision a2 row: -, \["\d+"\]$/),
+    'monthly_v3 a1 2020-01 m input standard row: ["1","1","1"], -',
+    expect.stringMatching(/^monthly_v3_revision a2 row: -, \["\d+"\]$/),
     'set_aside_v1 a9 unreadable row: ["3","poison"], -',
   ]);
   expect(rest).toEqual({ compared: ALL_OF_THEM, movedOn: 0 });
@@ -64,7 +64,7 @@ test('what one of them has more because it went on is no difference, and is coun
   expect(compared(early, whole)).toMatchObject({ movedOn: ALL_OF_THEM, differences: [] });
   const other = copyOf(
     whole,
-    `DELETE FROM ${BALANCE_TABLE} WHERE account_id = 'a0'; DELETE FROM monthly_v2_revision WHERE account_id = 'a0'`,
+    `DELETE FROM ${BALANCE_TABLE} WHERE account_id = 'a0'; DELETE FROM monthly_v3_revision WHERE account_id = 'a0'`,
   );
   expect(compared(whole, other)).toMatchObject({ compared: ALL_OF_THEM - 2, movedOn: 2, differences: [] });
 });

@@ -31,6 +31,6 @@ test('a file in which nothing is folded, or of another program, is compared with
   const compared = (path: string) => compareWithFold({ path, log, only: null, onDifference: () => expect.fail() });
   expect(await compared(viewsFile())).toBeNull();
   const other = await written(log);
-  execute(other, 'DROP TABLE monthly_v2');
+  execute(other, 'DROP TABLE monthly_v3');
   expect(await compared(other)).toBeNull();
 });

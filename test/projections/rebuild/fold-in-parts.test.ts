@@ -217,7 +217,7 @@ describe('nothing is folded in parts', () => {
     await brought(ledger, { path });
     const other = join(dirname(path), 'other.db');
     cpSync(path, other);
-    execute(path, `UPDATE monthly_v2 SET stamp = 7; DROP TABLE closed_whole`);
+    execute(path, `UPDATE monthly_v3 SET stamp = 7; DROP TABLE closed_whole`);
     expect(await untouched(ledger, path)).toMatchObject({ events: EXAMPLE().length });
     expect(dump(path)).toEqual(await whole(ledger));
     execute(other, `UPDATE checkpoint SET checkpoint = json_set(checkpoint, '$.id', '${'0'.repeat(8)}')`);

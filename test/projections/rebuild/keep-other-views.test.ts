@@ -25,11 +25,11 @@ test.each([
   async (_which, isLiveEarly) => {
     const { log, early, whole } = await made();
     const [live, rebuilt] = isLiveEarly ? [early, whole] : [whole, early];
-    const [balance, monthly] = [rowsIn(live, BALANCE_TABLE), rowsIn(rebuilt, 'monthly_v2')];
+    const [balance, monthly] = [rowsIn(live, BALANCE_TABLE), rowsIn(rebuilt, 'monthly_v3')];
     expect(hasKeptOthers(rebuilt)).toBe(false);
     keepOtherViews(rebuilt, live, 'monthly');
     expect(hasKeptOthers(rebuilt)).toBe(true);
-    expect([rowsIn(rebuilt, BALANCE_TABLE), rowsIn(rebuilt, 'monthly_v2')]).toEqual([balance, monthly]);
+    expect([rowsIn(rebuilt, BALANCE_TABLE), rowsIn(rebuilt, 'monthly_v3')]).toEqual([balance, monthly]);
     const { projections, stopped } = await caughtUp(log, rebuilt);
     expectWhole(projections);
     expect(stopped).toEqual([]);

@@ -79,8 +79,8 @@ test('money of accounts that are not sampled has to be what their events come to
   const faults = await faultsAfter(
     `${by(5, 'b21')} ${by(-5, 'b23')}
      UPDATE ${BALANCE_TABLE} SET state = json_set(state, '$.balance', '999000000') WHERE account_id = 'b25';
-     DELETE FROM monthly_v2 WHERE account_id = '${gone}';
-     UPDATE monthly_v2 SET amount_pico_usd = amount_pico_usd || '0' WHERE account_id = '${tenfold}';`,
+     DELETE FROM monthly_v3 WHERE account_id = '${gone}';
+     UPDATE monthly_v3 SET amount_pico_usd = amount_pico_usd || '0' WHERE account_id = '${tenfold}';`,
   );
   const wrong = ['balance b21', 'balance b23', 'balance b25', `monthly ${gone}`, `monthly ${tenfold}`];
   expect(faults.toSorted()).toEqual(
@@ -97,15 +97,15 @@ test('who should be set aside and is not is told with the event', async () => {
 test('each account has to be as far as its stream goes, in both views, and nothing else may have a row', async () => {
   const faults = await faultsAfter(
     `UPDATE ${BALANCE_TABLE} SET revision = 0 WHERE account_id = 'b21';
-     DELETE FROM monthly_v2_revision WHERE account_id = 'b23';
+     DELETE FROM monthly_v3_revision WHERE account_id = 'b23';
      INSERT INTO ${BALANCE_TABLE} SELECT 'ghost', revision, email, '0', json_set(state, '$.balance', '0'), stamp FROM ${BALANCE_TABLE} WHERE account_id = 'b21';
      INSERT INTO ${new CatalogView().tables[0].name} VALUES (0, '{}', 1)`,
   );
   expect(faults.toSorted()).toEqual([
     expect.stringMatching(/^balance_v\d+ b21: it is at revision 0, its stream ends at \d+$/),
     `${BALANCE_TABLE}: it has ${COUNT + 1} rows, for ${COUNT} accounts`,
-    expect.stringMatching(/^monthly_v2_revision b23: it is at revision -1, its stream ends at \d+$/),
-    `monthly_v2_revision: it has ${COUNT - 1} rows, for ${COUNT} accounts`,
+    expect.stringMatching(/^monthly_v3_revision b23: it is at revision -1, its stream ends at \d+$/),
+    `monthly_v3_revision: it has ${COUNT - 1} rows, for ${COUNT} accounts`,
     'the catalog has 1 row, for 0 publications',
   ]);
 });
@@ -136,7 +136,7 @@ test('what was counted while they were made is not read once more, and finds the
   execute(
     changed,
     `UPDATE ${BALANCE_TABLE} SET balance_micro_usd = balance_micro_usd || '0', revision = 0 WHERE account_id = 'b21';
-     UPDATE monthly_v2 SET amount_pico_usd = amount_pico_usd || '0' WHERE account_id = 'b65';
+     UPDATE monthly_v3 SET amount_pico_usd = amount_pico_usd || '0' WHERE account_id = 'b65';
      INSERT INTO ${new CatalogView().tables[0].name} VALUES (0, '{}', 1)`,
   );
   const read = await passing(verifyRebuilt(changed, log));
