@@ -1,15 +1,17 @@
-import type { AccountEvent } from '../../contracts/events.ts';
+import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { AccountState } from './account-state.ts';
 import { creditsOf, paidBy, refundedOf } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
+import { sumOf } from './shares-room.ts';
 
 /** What became of the credits that money had bought which went back, or is disputed. */
 export interface CreditsTaken {
   /** Of the refund or the dispute. */
   readonly id: string;
   readonly revoked: MicroUsd;
-  /** The part of it that was spent before. */
+  /** Of that, where it was spent already, or had expired: what other credits have paid at once, and what they had not. */
+  readonly setOff: MicroUsd;
   readonly owed: MicroUsd;
   /** What could not be revoked, since it was before. */
   readonly notRevoked: MicroUsd;
@@ -31,7 +33,21 @@ export function creditsTaken(events: readonly AccountEvent[], before: AccountSta
   const part = creditsOf(attempt, earlier + amount) - creditsOf(attempt, earlier);
   const revoked = events.find((event) => event.type === 'GrantRevoked')?.data;
   const taken = revoked?.amount ?? microUsd(0n);
-  return { id, revoked: taken, owed: revoked?.uncovered ?? microUsd(0n), notRevoked: microUsd(part - taken) };
+  return { id, revoked: taken, ...lackOf(revoked), notRevoked: microUsd(part - taken) };
+}
+
+/** Who pays for the part of credits that were revoked which was not there any more. */
+export function lackOf(
+  revoked: Pick<EventData<'GrantRevoked'>, 'uncovered' | 'setOff'> | undefined,
+): Pick<CreditsTaken, 'setOff' | 'owed'> {
+  const setOff = microUsd(sumOf(revoked?.setOff ?? []));
+  return { setOff, owed: microUsd((revoked?.uncovered ?? 0n) - setOff) };
+}
+
+/** In words, behind the sum that was revoked. */
+export function sayLack({ setOff, owed }: Pick<CreditsTaken, 'setOff' | 'owed'>): string {
+  const others = setOff === 0n ? '' : `, of which ${groupedUsd(setOff)} USD are taken of other credits`;
+  return owed === 0n ? others : `${others}, of which ${groupedUsd(owed)} USD are owed now`;
 }
 
 type Taking = Extract<AccountEvent, { readonly type: 'PaymentRefunded' | 'PaymentDisputed' | 'DisputeClosed' }>;
@@ -45,8 +61,7 @@ const amountOf = ({ disputes }: PaymentAttempt, id: string): bigint =>
   disputes.find(({ disputeId }) => disputeId === id)?.amount ?? 0n;
 
 /** In words, as the end of a sentence. */
-export function sayTaken({ revoked, owed, notRevoked }: CreditsTaken): string {
-  const ofIt = owed === 0n ? '' : `, of which ${groupedUsd(owed)} USD are owed now`;
+export function sayTaken({ revoked, notRevoked, ...lack }: CreditsTaken): string {
   const rest = notRevoked === 0n ? '' : `; ${groupedUsd(notRevoked)} USD of its credits could not be: they were before`;
-  return `${groupedUsd(revoked)} USD of credits revoked${ofIt}${rest}`;
+  return `${groupedUsd(revoked)} USD of credits revoked${sayLack(lack)}${rest}`;
 }

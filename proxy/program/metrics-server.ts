@@ -7,6 +7,9 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
+import { dropUnparsed } from '../connections/drop-unparsed.ts';
+import { Crumbs } from '../request-body/crumbs.ts';
+import { CHUNK_BYTES_MIN, UNWANTED_SHORT_CHUNKS_MAX } from '../request-body/limits.ts';
 import { listenWith } from './listening.ts';
 
 interface MetricsServerOptions {
@@ -44,7 +47,7 @@ const BODY_BYTES_MAX = 256 * 1_024;
 /** Of these, whose request has not come whole yet. Beyond it, a moment later, the oldest are closed: who opens many keeps no scraper out. */
 const UNREAD_MAX = 50;
 const UNREAD_MS = 1_000;
-/** Whoever scrapes asks once a while: more that one connection sends, Node itself refuses with 503. */
+/** Whoever scrapes asks once a while: what one connection sends behind that is dropped unparsed. */
 const REQUESTS_OF_CONNECTION_MAX = 1;
 
 /** GET /metrics and GET /healthz, and what else is given, on an address that is not for the public. @throws Error with `code`, as `listen` does */
@@ -66,8 +69,12 @@ export async function startMetricsServer({
   const connections = new Connections();
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
     const { socket } = request;
-    if (request.method === 'POST') request.once('end', () => connections.isRead(socket));
-    else connections.isRead(socket);
+    if (takesBody(request, posts)) request.once('end', () => connections.isRead(socket));
+    else {
+      connections.isRead(socket);
+      // A body that nobody reads, and further requests.
+      dropUnparsed(socket);
+    }
     answer(request, response, { contentType: registry.contentType, page, pages, posts }).then(
       () => connections.isAnswered(socket),
       (error: unknown) => response.destroy(error as Error),
@@ -76,6 +83,8 @@ export async function startMetricsServer({
   server.maxConnections = CONNECTIONS_TAKEN_MAX;
   server.maxRequestsPerSocket = REQUESTS_OF_CONNECTION_MAX;
   server.on('connection', (socket) => connections.add(socket));
+  // Behind a body that was wanted.
+  server.on('dropRequest', (_request, socket: Socket) => dropUnparsed(socket));
   await listenWith(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   return {
@@ -141,9 +150,14 @@ interface Metrics {
   readonly posts: Readonly<Record<string, Post>>;
 }
 
+const pathOf = ({ url }: IncomingMessage): string => url?.split('?', 1)[0] ?? '';
+
+const takesBody = (request: IncomingMessage, posts: Metrics['posts']): boolean =>
+  request.method === 'POST' && Object.hasOwn(posts, pathOf(request));
+
 async function answer(request: IncomingMessage, response: ServerResponse, metrics: Metrics): Promise<void> {
-  const { method, url } = request;
-  const path = url?.split('?', 1)[0] ?? '';
+  const { method } = request;
+  const path = pathOf(request);
   const post = Object.hasOwn(metrics.posts, path) ? metrics.posts[path] : undefined;
   if (post !== undefined) return answerPost(request, response, post);
   if (method !== 'GET' && method !== 'HEAD') return send(response, 405, 'text/plain', 'GET only\n');
@@ -162,25 +176,28 @@ async function answer(request: IncomingMessage, response: ServerResponse, metric
 async function answerPost(request: IncomingMessage, response: ServerResponse, post: Post): Promise<void> {
   if (request.method !== 'POST') return send(response, 405, 'text/plain', 'POST only\n');
   const body = await bodyOf(request);
-  if (body === null) {
-    // What comes of it still is not read.
-    response.once('finish', () => request.destroy());
-    return send(response, 413, 'text/plain', `at most ${BODY_BYTES_MAX} bytes\n`);
-  }
+  if (typeof body === 'string') return send(response, 413, 'text/plain', `${body}\n`);
   const { status, says } = await post(body, request.headers);
   send(response, status, 'text/plain', `${says}\n`);
 }
 
-/** Null where there is more than it may have. */
-async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
+/** In its place, where it is not read to its end, why. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | string> {
   const pieces: Buffer[] = [];
+  const crumbs = new Crumbs(UNWANTED_SHORT_CHUNKS_MAX);
   let bytes = 0;
   // Not by its iterator, which would destroy the connection that is to have the answer.
   return new Promise((resolve, reject) => {
+    const leave = (why: string): void => {
+      // At once: a packet has thousands of pieces of a byte.
+      dropUnparsed(request.socket);
+      resolve(why);
+    };
     request.on('data', (piece: Buffer) => {
       bytes += piece.length;
-      if (bytes <= BODY_BYTES_MAX) pieces.push(piece);
-      else resolve(null);
+      if (bytes > BODY_BYTES_MAX) leave(`at most ${BODY_BYTES_MAX} bytes`);
+      else if (crumbs.add(piece.length)) leave(`not in pieces of less than ${CHUNK_BYTES_MIN} bytes on the average`);
+      else pieces.push(piece);
     });
     request.once('end', () => resolve(Buffer.concat(pieces)));
     request.once('error', reject);

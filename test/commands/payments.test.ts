@@ -315,3 +315,23 @@ it('refuses what is not there, in words', async () => {
     /payment attempt/,
   );
 });
+
+it('of credits that went back and were spent already, what others have paid is not owed: said so by the command, in text and JSON', async () => {
+  const program = endedLater(await programInProcess());
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '5', '--id', 'p1');
+  await program.run('payment', 'confirm', 'acct_ada', 'p1');
+  await program.run('balance', 'adjust', 'acct_ada', '--down', '5', '--reason', 'all of it');
+  await program.run('credits', 'grant', 'acct_ada', '--usd', '2.5');
+  const back = (type: string, usd: string, id: string, ...more: string[]) =>
+    [...['payment', type, 'acct_ada', 'manual_p1', '--usd', usd, '--id', id, '--reason', 'back'], ...more] as const;
+  expect(await program.run(...back('refund', '2', 'r1'))).toContain(
+    '2.000000 USD of credits revoked, of which 2.000000 USD are taken of other credits; the balance is 0.500000 USD',
+  );
+  expect(await program.run(...back('dispute', '1', 'd1'))).toContain(
+    '1.000000 USD of credits revoked, of which 0.500000 USD are taken of other credits, of which 0.500000 USD are owed now; the balance is -0.500000 USD',
+  );
+  expect(await program.json(...back('refund', '1', 'r2'))).toMatchObject({
+    ...{ revokedMicroUsd: '1000000', owedMicroUsd: '1000000', balanceMicroUsd: '-1500000' },
+  });
+});

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { EventData } from '../../../contracts/events.ts';
 import { type AccountId, grantId } from '../../../contracts/ids.ts';
-import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
-import { sumOf } from '../../../ledger/account/shares-room.ts';
+import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { lackOf, sayLack } from '../../../ledger/account/credits-taken.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
@@ -78,22 +78,17 @@ async function revoke(id: AccountId, options: RevokeOptions, command: Command, c
     });
     const [event] = done.events;
     if (event !== undefined && event.type !== 'GrantRevoked') throw new Error('something else was revoked');
-    const { amount, uncovered, setOff } = event?.data ?? { amount: null, uncovered: 0n, setOff: [] };
-    const paid = microUsd(sumOf(setOff));
-    const owed = microUsd(uncovered - paid);
-    const said = [
-      ...(paid === 0n ? [] : [`, of which ${groupedUsd(paid)} USD are taken of other credits`]),
-      ...(owed === 0n ? [] : [`, of which ${groupedUsd(owed)} USD are owed now`]),
-    ].join('');
+    const amount = event?.data.amount ?? null;
+    const lack = lackOf(event?.data);
     showWritten(context, command, done.recordedAt, {
       json: {
-        ...{ accountId: id, revocationId, grantId: grant, amountMicroUsd: amount, owedMicroUsd: owed },
+        ...{ accountId: id, revocationId, grantId: grant, amountMicroUsd: amount, owedMicroUsd: lack.owed },
         ...{ balanceAfterMicroUsd: event?.data.balanceAfter ?? null, revision: done.revision },
       },
       text:
         amount === null
           ? `${id}: ${revocationId} was made before`
-          : `revoked ${groupedUsd(amount)} USD of ${grant} from ${id}${said} (${revocationId})${sayBalanceAfter(done)}`,
+          : `revoked ${groupedUsd(amount)} USD of ${grant} from ${id}${sayLack(lack)} (${revocationId})${sayBalanceAfter(done)}`,
     });
   });
 }
