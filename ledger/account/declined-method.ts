@@ -1,6 +1,6 @@
-import { grantsOfPayment } from '../../contracts/ids.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandRefusal, commandRefused } from './commands.ts';
+import { grantOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
 import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
@@ -22,16 +22,14 @@ export function refuseDeclined(state: OpenAccount, atMs: number): CommandRefusal
 }
 
 /** In words; null where it may be charged: also where it was declined for good, and has paid since that was begun. */
-function whyDeclined({ grants, billing }: OpenAccount, id: string, atMs: number): string | null {
+function whyDeclined(state: OpenAccount, id: string, atMs: number): string | null {
+  const { grants, billing } = state;
   const charged = chargedTo(billing.payments, id);
   const declines = charged.filter(isDeclined);
-  const made = new Set(grants.map(({ grantId }) => grantId));
   const bought = new Set(
-    charged.flatMap(({ state, paymentId }) => {
-      if (state !== 'paid' || paymentId === null) return [];
-      const [usual, other] = grantsOfPayment(paymentId);
-      return [made.has(other) ? other : usual];
-    }),
+    charged.flatMap((one) =>
+      one.state !== 'paid' || one.paymentId === null ? [] : [grantOfPayment(state, one.paymentId)],
+    ),
   );
   // What waited for its payer, or for its provider, was begun long before it was paid.
   const hasPaidSince = (sinceMs: number): boolean =>

@@ -1,5 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import { OF_PAYMENT } from '../../contracts/ids.ts';
+import { grantsOfPayment, type PaymentId } from '../../contracts/ids.ts';
 
 /** How a plan has ended. */
 export interface PlanEnd extends EventData<'PlanEnded'> {
@@ -11,6 +11,8 @@ export interface PlanEnd extends EventData<'PlanEnded'> {
 export class PlansHad {
   #anchorAt: string | null = null;
   #isHad = false;
+  /** That was made last: its credits stand behind it, in one append. */
+  #paid: PaymentId | null = null;
   /** Since one was in force: the one that was, then the last that never was. */
   ends: readonly PlanEnd[] = [];
 
@@ -25,8 +27,10 @@ export class PlansHad {
       const before = this.#isHad ? [] : this.ends.filter(({ wasInForce }) => wasInForce);
       this.ends = [...before, { ...data, wasInForce: this.#isHad }];
     } else if (type === 'RenewalStarted') this.#begins(data.price === 0n);
-    // What is paid too late is credit as bought, and what an operator grants has an id of its own.
-    else if (type === 'CreditsGranted') this.#begins(data.source === 'plan' && data.grantId.startsWith(OF_PAYMENT));
+    else if (type === 'PaymentSucceeded') this.#paid = data.paymentId;
+    // What is paid too late is credit as bought, and what an operator grants is of no payment, whatever its id.
+    else if (type === 'CreditsGranted')
+      this.#begins(data.source === 'plan' && this.#paid !== null && grantsOfPayment(this.#paid).includes(data.grantId));
   }
 
   #begins(doesIt: boolean): void {

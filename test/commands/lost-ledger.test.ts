@@ -29,6 +29,7 @@ const WRITING: readonly (readonly [string, readonly string[]])[] = [
   ['payment confirm', ['acct_ada']],
   ['payment decline', ['acct_ada', ...REASON]],
   ['payment refund', ['acct_ada', 'pi_1', '--usd', '1', ...REASON]],
+  ['payment withdraw-refund', ['acct_ada', 'pi_1', '--id', 'r', ...REASON]],
   ['payment dispute', ['acct_ada', 'pi_1', '--usd', '1', '--id', 'd', ...REASON]],
   ['payment close-dispute', ['acct_ada', 'pi_1', '--id', 'd', '--outcome', 'won', ...REASON]],
   ['debit reverse', ['req_0123', '--account', 'acct_ada', ...REASON]],

@@ -55,9 +55,10 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
           if (!(error instanceof UnbookableError || error instanceof UnreadableEventError)) throw error;
           throw new CommandError(`${error.message}; gateway ledger verify tells more`, EXIT.faults);
         });
-      const { books, page, madeAt } = await (out === undefined ? make() : written(out, make));
+      const made = await (out === undefined ? make() : written(out, make));
+      const { books, madeAt } = made;
       const isJson = globalOptions(command).json === true || format === 'json';
-      if (format === 'html' && out === undefined && !isJson) writeData(context, page);
+      if (format === 'html' && out === undefined && !isJson) writeData(context, await pageOf(made));
       else show(context, command, { json: jsonOf(books), isJson, text: () => textOf(books, { madeAt, out, context }) });
       context.whenUnread?.(null);
       const differing = books.checks.filter(({ one, other }) => one !== other);
@@ -71,18 +72,16 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
 
 interface Made {
   readonly books: Books;
-  readonly page: string;
   readonly madeAt: string;
 }
 
-/** What makes the page is loaded where one is made, and by no other command. @throws CommandError where nothing is of the product */
+/** @throws CommandError where nothing is of the product */
 async function makeBooks(
   log: ReadableLog,
   { month, product, nowMs }: { readonly month: string; readonly product: string | undefined; readonly nowMs: number },
 ): Promise<Made> {
   const { MonthBooks } = await import('../../../ledger/report/month-books.ts');
   const { SealCoverage } = await import('../../../ledger/report/seal-coverage.ts');
-  const { bookPage } = await import('../../../ledger/report/page.ts');
   const seals = new SealCoverage(month);
   for await (const recorded of log.readStream(SEALS_STREAM)) seals.add(recorded);
   const reading = new MonthBooks(month, seals, product);
@@ -91,7 +90,13 @@ async function makeBooks(
     throw new CommandError(`--product: ${noneOf(product, reading.products)}`, EXIT.refused);
   const books = reading.result();
   const madeAt = new Date(nowMs).toISOString();
-  return { books, page: bookPage(books, madeAt), madeAt };
+  return { books, madeAt };
+}
+
+/** What makes the page is loaded where one is made. */
+async function pageOf({ books, madeAt }: Made): Promise<string> {
+  const { bookPage } = await import('../../../ledger/report/page.ts');
+  return bookPage(books, madeAt);
 }
 
 /** Books of nothing would say that nothing was sold. */
@@ -105,7 +110,7 @@ async function written(out: string, make: () => Promise<Made>): Promise<Made> {
   try {
     return await OutFile.write(out, async (file) => {
       const made = await make();
-      await file.write(made.page);
+      await file.write(await pageOf(made));
       return made;
     });
   } catch (error) {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { PlansHad } from '../../../ledger/statement/plans-had.ts';
-import { ms } from '../../fixtures/ledger/example-account.ts';
+import { granted, ms } from '../../fixtures/ledger/example-account.ts';
 import { AT, asks, DAY, END, type Life, life, looks } from '../account/plan-life.ts';
 
 /** How the end of each plan of a life is told where it was never in force. */
@@ -96,4 +96,12 @@ it('nothing of before is shown once another has begun', () => {
     .does(end(ms(END)), asks('open-source', END));
   expect(shownOf(free)).toEqual([]);
   expect(shownOf(free.does(end(ms(END) + 1)))).toEqual(['open-source cancelled']);
+});
+
+it('what an operator of before has granted for a plan begins none, though its id is like that of a payment', () => {
+  const { events } = life().does(asks('starter'), looks(ms(AT) + 8 * DAY));
+  const byHand = granted('payment_pi_1', 1, { source: 'plan' });
+  expect(shownOf({ events: [...events.slice(0, -1), byHand, ...events.slice(-1)] } as unknown as Life)).toEqual([
+    'starter unpaid, never in force',
+  ]);
 });

@@ -102,7 +102,11 @@ describe('a ledger that is folded in parts', () => {
     await fc.assert(
       fc.asyncProperty(story, async (told) => {
         const ledger = await ledgerFileOf(eventsOf(told));
-        const right = await whole(ledger);
+        const byOne = viewsFile();
+        await brought(ledger, { path: byOne });
+        const right = dump(byOne);
+        // Of a key whose first owner is aside, and has no row of it, a stream alone says nothing.
+        const { faults } = await verifyRebuilt(byOne, ledger.log);
         const sums = new EventSums();
         for await (const event of ledger.log.readAll()) sums.add(event);
         for (const threads of [1, 2, 3]) {
@@ -114,7 +118,7 @@ describe('a ledger that is folded in parts', () => {
           expect(currentAtMsOf(path)).not.toBeNull();
           expect(done.events).toBe(await ledger.log.headPosition());
           expect(factsOf(done.sums)).toEqual(factsOf(sums));
-          expect((await verifyRebuilt(path, ledger.log, done.sums)).faults).toEqual([]);
+          expect((await verifyRebuilt(path, ledger.log, done.sums)).faults).toEqual(faults);
         }
         await ledger.log.close();
       }),
