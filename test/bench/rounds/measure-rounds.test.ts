@@ -42,7 +42,7 @@ async function answering(warmUpRequests = 0) {
       ...{ headers: [{}], pids: [child.pid ?? 0], needsWarmUp: true },
     };
   };
-  const options = { ...readOptions(['--rounds', '2']), warmUpMs: 20, warmUpRequests, settleMs: 5, windowMs: 60 };
+  const options = { ...readOptions(['--rounds', '2']), warmUpMs: 20, warmUpRequests, settleMs: 5, windowMs: 400 };
   const bench: Bench = { load: new LoadGenerator(processes), upstreamPid: process.pid, options };
   return { processes, started, pids, loaded, start, bench, asked: () => asked };
 }
@@ -96,7 +96,8 @@ test('what is there for all rounds is measured in each, alone', async () => {
 });
 
 test.each([
-  [1, 1],
+  // However busy the machine is.
+  [0, 1],
   [1e9, 4],
 ])('what is new is warmed up until it has had %d requests, %d times at most', async (requests, warmUps) => {
   const { processes, start, bench, asked } = await answering(requests);
