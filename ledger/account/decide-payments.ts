@@ -69,6 +69,12 @@ export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAc
       'payment_differs',
       `payment: ${paymentId} has paid ${other.attemptId}, and pays nothing else`,
     );
+  // No provider's begins so, and its grant would be the second of another payment.
+  if (paymentId.startsWith('~'))
+    return commandRefused(
+      'grant_id_reserved',
+      `payment: ${paymentId} begins with ~, which none may: choose another name`,
+    );
   const granted = freeGrantOfPayment(state, paymentId);
   if (granted === null)
     return commandRefused('grant_exists', `grants were made by hand under all ids that ${paymentId} could have`);

@@ -335,3 +335,13 @@ it('of credits that went back and were spent already, what others have paid is n
     ...{ revokedMicroUsd: '1000000', owedMicroUsd: '1000000', balanceMicroUsd: '-1500000' },
   });
 });
+
+it('no payment is called as the second grant of another one would be', async () => {
+  const program = endedLater(await programInProcess());
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '7', '--id', 'p1');
+  await expect(program.run('payment', 'confirm', 'acct_ada', 'p1', '--payment', '~42')).rejects.toThrow(
+    'payment: ~42 begins with ~, which none may: choose another name',
+  );
+  expect((await program.json('account', 'show', 'acct_ada')).balance).toBe('0');
+});
