@@ -30,7 +30,8 @@ export function dropUnparsed(socket: Socket): void {
  */
 function ignoreRest(socket: Socket): void {
   const parser = parserOf(socket);
-  if (parser === null) return;
+  // Where it is so already, that is no state to go back to: Node uses a parser again.
+  if (parser === null || parser[ON_HEAD] === null) return;
   const { [ON_HEAD]: onHead, [ON_BODY]: onBody } = parser;
   parser[ON_HEAD] = null;
   parser[ON_BODY] = null;

@@ -190,15 +190,17 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | string> {
   return new Promise((resolve, reject) => {
     const leave = (why: string): void => {
       // At once: a packet has thousands of pieces of a byte.
+      request.off('data', take);
       dropUnparsed(request.socket);
       resolve(why);
     };
-    request.on('data', (piece: Buffer) => {
+    const take = (piece: Buffer): void => {
       bytes += piece.length;
       if (bytes > BODY_BYTES_MAX) leave(`at most ${BODY_BYTES_MAX} bytes`);
       else if (crumbs.add(piece.length)) leave(`not in pieces of less than ${CHUNK_BYTES_MIN} bytes on the average`);
       else pieces.push(piece);
-    });
+    };
+    request.on('data', take);
     request.once('end', () => resolve(Buffer.concat(pieces)));
     request.once('error', reject);
     request.once('close', () => reject(new Error('the connection was closed before the end of its body')));
