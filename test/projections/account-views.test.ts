@@ -1,11 +1,18 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { revision } from '../../contracts/ids.ts';
+import { accountId, keyId, leaseId, revision } from '../../contracts/ids.ts';
+import { recordUsage } from '../../ledger/account/record-usage.ts';
 import { AccountViews } from '../../projections/account-views.ts';
-import { ACCOUNT, granted, keyIssued, opened } from '../fixtures/ledger/example-account.ts';
+import { ACCOUNT, CARD, granted, keyIssued, openAccount, opened, usageOf } from '../fixtures/ledger/example-account.ts';
+import { recordedLife } from '../fixtures/ledger/recorded-life.ts';
 import { exampleLives, foldAll, foldFrom } from './example-ledger.ts';
 import { storedRows } from './stored-rows.ts';
 
 const LIFE = [opened, granted('g', 7), keyIssued()];
+
+setFlagsFromString('--expose-gc');
+const collect: () => void = runInNewContext('gc');
 
 describe('the views of all accounts', () => {
   test('fold each event once, however often and from wherever it comes', () => {
@@ -98,5 +105,31 @@ describe('the views of all accounts', () => {
       expect(together.read(id)).toEqual(alone.read(id));
       expect(together.monthly.linesOf(id, '2027-01')).toEqual(alone.monthly.linesOf(id, '2027-01'));
     }
+  });
+
+  test('keep of a request what they tell, and not the text in which it was read', () => {
+    const [accounts, longText] = [200, 50_000];
+    const upstream = { provider: 'p', model: 'm'.repeat(longText), requestId: null };
+    const views = new AccountViews();
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let index = 0; index < accounts; index++) {
+      const id = accountId(`acct_${index}`);
+      const key = keyId(`key_of_the_account_${index}`);
+      const issued = keyIssued({ keyId: key, sha256: String(index).padStart(64, '0') });
+      const life = [opened, granted('g', 7), issued];
+      const [usage, debit] = recordUsage(openAccount(life), usageOf(1, 3, { upstream, keyId: key }), CARD);
+      if (usage?.type !== 'UsageRecorded' || debit?.type !== 'CreditsDebited') throw new Error('it is not debited');
+      const leased = { ...debit, data: { ...debit.data, leaseId: leaseId('l'.repeat(longText)) } };
+      const events = [...life, usage, leased].map((event) => ({
+        event,
+        atMs: Date.parse('2026-11-21T10:00:00.000Z'),
+      }));
+      for (const recorded of recordedLife(events, id)) views.take(id, recorded);
+      expect(views.foldedUpTo(id)).toBe(events.length - 1);
+    }
+    collect();
+    // Of each the last request's: its texts are as long as all else of an account is many times over.
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan((accounts * longText) / 4);
   });
 });

@@ -42,6 +42,8 @@ interface OursOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   /** It begins with a copy of these; otherwise they are made by itself. */
   readonly began?: GatewayData;
+  /** Where it has much to fold before it is ready. */
+  readonly readyMsMax?: number;
 }
 
 /**
@@ -59,6 +61,7 @@ export async function startOurs(
     isProbed = true,
     settings,
     began,
+    readyMsMax,
   }: OursOptions,
 ): Promise<Ours> {
   const folder = join(processes.folder, called);
@@ -88,7 +91,7 @@ export async function startOurs(
     { environment: { BENCH_KEY: 'bench', EVENT_LOOP_PROBE_FILE: probeFile, NODE_ENV: 'production' }, stdout: 'pipe' },
   );
   const ledger = ledgerOfOurs(processes, called);
-  const { url } = await readyLine<{ url: string }>(child, processes, called);
+  const { url } = await readyLine<{ url: string }>(child, processes, called, readyMsMax);
   return {
     name,
     port: Number(new URL(url).port),
