@@ -44,14 +44,17 @@ const providerSchema = z.strictObject({
   auth: z.enum(['x-api-key', 'bearer']).default('x-api-key'),
   /** Sent when the client sends no `anthropic-version`. */
   version: z.string().default('2023-06-01'),
+  /** Whether it answers `/v1/messages/count_tokens`. */
   countTokens: z.boolean().default(true),
   /** A client that leaves: read on to the final usage, or cancel the upstream's call. */
   onClientDisconnect: z.enum(['drain', 'cancel']).default('drain'),
+  /** Calls for messages under way at once; further ones wait. */
   connections: z.int().min(1).max(10_000).default(512),
   /** For calls of count_tokens, beside those for messages: counts never take a connection from these. */
   countConnections: z.int().min(1).max(10_000).default(32),
   /** Of each of the two, the most that one account's calls may have at once, in percent. Its further calls wait. */
   accountPercent: z.int().min(1).max(100).default(50),
+  /** Of a call: until it is connected, until its answer begins, between two pieces of that, and in all. */
   connectMs: milliseconds(LIMITS.connectMs).default(LIMITS.connectMs),
   firstByteMs: milliseconds(LIMITS.firstByteMs).default(LIMITS.firstByteMs),
   idleMs: milliseconds(LIMITS.idleMs).default(LIMITS.idleMs),
@@ -132,7 +135,10 @@ const sections = z.strictObject({
     /** How long a request for which there are no credits waits while some are being bought by themselves; 0 is not at all. */
     waitMs: z.int().min(0).max(LIMITS.reloadWaitMsMax).default(0),
   }),
-  /** Where `gateway serve` and `gateway relay` answer GET /metrics; absent is nowhere. Not for the public. */
+  /**
+   * Where `gateway serve` and `gateway relay` answer GET /metrics; absent is nowhere. Not for the public. Of `serve` also where its
+   * seals and their keys are shown, and where webhooks of payments are heard.
+   */
   metrics: section({ serve: address.optional(), relay: address.optional() }),
   /** Published at start where the ledger has no catalog; later starts tell differences. From this file's folder. */
   catalog: systemText.optional(),
@@ -182,7 +188,7 @@ const sections = z.strictObject({
   statements: section({
     graceMs: z.int().min(LIMITS.statementGraceMsMin).max(2_678_400_000).default(LIMITS.statementGraceMs),
   }),
-  /** Who takes the money of purchases and auto-reloads (ledger/payments/). */
+  /** Who takes the money of purchases, plans and auto-reloads (ledger/payments/). */
   payments: paymentsSection.prefault({}),
   /** Values of `anthropic-beta` that the model's entry does not let pass: left out upstream, or answered with 400. */
   unknownBetas: z.enum(['drop', 'refuse']).default('drop'),
@@ -224,6 +230,7 @@ const sections = z.strictObject({
     .prefault({}),
   /** What one account, and one key of it, may ask for in a minute and at once. */
   rateLimits: rateLimitsSchema.prefault({}),
+  /** How long an answer is read on after its client has left, where its provider's `onClientDisconnect` is `drain`. */
   drainMs: milliseconds(LIMITS.drainMs).default(LIMITS.drainMs),
   /** Answers that are read on at once after their clients have left; a further one's upstream is left at once. */
   drainsMax: z.int().min(0).max(LIMITS.requestsInFlightMax).default(LIMITS.drainsMax),
@@ -234,6 +241,7 @@ const sections = z.strictObject({
   drainsMaxPerAccount: z.int().min(0).max(LIMITS.requestsInFlightMax).optional(),
   /** A client that takes no byte of an answer that waits for it, for so long, has left: it is charged as one that did. */
   clientStallMs: milliseconds(LIMITS.idleMs).default(LIMITS.clientStallMs),
+  /** How long a gateway that is stopped waits for what is under way. */
   shutdownDrainMs: milliseconds(10 * LIMITS.shutdownDrainMs).default(LIMITS.shutdownDrainMs),
   /** A line for each request that has ended, as JSON. */
   accessLog: z.enum(['stdout', 'none']).default('stdout'),
@@ -242,7 +250,7 @@ const sections = z.strictObject({
     .strictObject({
       /** Such as `http://127.0.0.1:4318/v1/traces`. */
       otlpUrl: httpUrl,
-      /** Which part is kept, from 0 to 1, of the requests whose callers have not decided that themselves. */
+      /** Which part of all requests is kept, from 0 to 1, whatever their callers say of their own traces. */
       ratio: z.number().min(0).max(1).default(1),
     })
     .optional(),

@@ -23,8 +23,9 @@ const stripeSchema = z.strictObject({
   }).default([]),
   /** How long ago a webhook may have been signed; by this machine's clock. */
   webhookToleranceSeconds: z.int().min(1).max(3_600).default(300),
-  /** Where whoever has paid, or has not, is sent from Stripe's page. */
+  /** Where whoever has paid is sent from Stripe's page. */
   successUrl: pageUrl,
+  /** Where whoever has not is; without it that page has no way back. */
   cancelUrl: pageUrl.optional(),
   /** Another place than Stripe's own, for tests. */
   baseUrl: apiUrl.default('https://api.stripe.com'),

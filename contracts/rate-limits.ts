@@ -76,7 +76,7 @@ export const rateLimitSetField = z.strictObject({
 });
 
 export const rateLimitsSchema = z.strictObject({
-  /** Of accounts that were ever granted credits from a purchase or a plan. */
+  /** Of accounts that ever had credits from a purchase, or from a plan that costs something. */
   paid: limitSet(PAID),
   /** Of all others: on trial, or with credits that were given away, or with nothing. */
   unpaid: limitSet(UNPAID),
