@@ -13,7 +13,7 @@ export const SYSTEM: Actor = { type: 'system' };
 export const HOLDERS = [...ROLES, 'operator', 'system'] as const;
 type Holder = (typeof HOLDERS)[number];
 
-/** What of it: anything of the account; of members only such as are no owners, and become none; of keys only the actor's own. */
+/** What of it: anything of the account; of members only such as are no owners, and become none; of keys and memberships only the actor's own. */
 export type Reach = 'any' | 'below owner' | 'own';
 
 interface Permission {
@@ -43,7 +43,8 @@ export const PERMISSIONS = {
   OpenAccount: { does: 'open an account', may: STAFF },
   AddMember: { does: 'add a member', may: OF_MEMBERS },
   ChangeMemberRole: { does: "change a member's role", may: OF_MEMBERS },
-  RemoveMember: { does: 'remove a member', may: OF_MEMBERS },
+  /** The last owner stays, whoever asks (ledger/account/decide-members.ts). */
+  RemoveMember: { does: 'remove a member', may: { ...OF_MEMBERS, member: 'own' } },
   IssueKey: { does: 'issue a key', may: OF_KEYS },
   RotateKey: { does: 'rotate a key', may: OF_KEYS },
   RevokeKey: { does: 'revoke a key', may: OF_KEYS },

@@ -59,12 +59,14 @@ const refused = (message: string): CommandRefusal => ({ type: 'refused', code: '
 const concernsOwner = (asked: Asked, state: OpenAccount): boolean =>
   ('role' in asked && asked.role === 'owner') || ('email' in asked && roleOf(state, asked.email) === 'owner');
 
-/** A key of another member's is told as one that there is not. */
+/** A key of another member's is told as one that there is not; of another's membership nothing is, not even whether there is one. */
 function refuseOthers(asked: Asked, email: string, state: OpenAccount): CommandRefusal | null {
   if (asked.type === 'IssueKey')
     return isOf(email, { member: asked.member ?? null }, state)
       ? null
       : refused("member may issue no keys but the member's own");
+  if (asked.type === 'RemoveMember')
+    return isSameMember(asked.email, email) ? null : refused("member may end no membership but the member's own");
   if (asked.type !== 'RevokeKey' && asked.type !== 'RotateKey') return null;
   const key = entryOf(state.keys, asked.keyId);
   return key !== undefined && isOf(email, key, state) ? null : keyNotFound(asked.keyId);

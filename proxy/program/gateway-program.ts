@@ -17,6 +17,9 @@ interface Group {
 /** Groups whose commands, each of which names an account first, ask what a member of it may. */
 const OF_ONE_ACCOUNT: ReadonlySet<string> = new Set(['account', 'credits', 'key', 'limit', 'member', 'payment']);
 
+/** Of no account: what is for sale is for everybody to see, as models' prices are at /pricing. */
+const FOR_ALL: ReadonlySet<string> = new Set(['plan list']);
+
 /** What a command needs is loaded where the group's name is in the line: half of the time that `--help` would take else. */
 const GROUPS: readonly Group[] = [
   {
@@ -189,9 +192,10 @@ function givenActor({ actor, as }: ActorOptions): Actor | null {
 function assertFor({ actor, as }: ActorOptions, action: Command): void {
   if (as === undefined) return;
   if (actor !== undefined) throw new CommandError('say one of --actor and --as', EXIT.usage);
-  const isOfOne =
-    action.registeredArguments[0]?.name() === 'account' && OF_ONE_ACCOUNT.has(action.parent?.name() ?? '');
-  if (!isOfOne) throw new CommandError('--as: this command is for operators alone', EXIT.refused);
+  const group = action.parent?.name() ?? '';
+  const isOfOne = action.registeredArguments[0]?.name() === 'account' && OF_ONE_ACCOUNT.has(group);
+  if (!isOfOne && !FOR_ALL.has(`${group} ${action.name()}`))
+    throw new CommandError('--as: this command is for operators alone', EXIT.refused);
 }
 
 /** Sub-commands must throw, too, so that `main.mjs` alone decides how the process ends. */

@@ -113,7 +113,7 @@ describe('--as', () => {
   );
 
   it('is refused by every other command, whatever it is given', async () => {
-    const others = commands.filter(([name]) => COMMANDS[name] === undefined);
+    const others = commands.filter(([name]) => COMMANDS[name] === undefined && name !== 'plan list');
     expect(others.length).toBeGreaterThan(30);
     for (const [name, command] of others) {
       const needed = command.options.filter(({ mandatory }) => mandatory);
@@ -130,6 +130,13 @@ describe('--as', () => {
       });
     }
     expect(await said('payment', 'list', ...ADA)).toMatchObject({ message: '--as: say the account' });
+  });
+
+  it('shows what plans cost to everybody', async () => {
+    const shown = await said('plan', 'list');
+    expect(shown).toMatchObject({ exitCode: 0 });
+    for (const email of [EMAILS.member, 'nobody@example.com'])
+      expect(await said('plan', 'list', '--as', email)).toEqual(shown);
   });
 });
 
@@ -196,6 +203,27 @@ it('a member issues keys of its own, sees them alone, and finds no others', asyn
     message: expect.stringMatching(/^acct_ada: member may issue no keys but the member's own/),
   });
   expect(await said('key', 'rotate', 'acct_ada', String(mine), ...own)).toMatchObject({ exitCode: 0 });
+});
+
+it('whoever is in an account leaves it by itself, and its keys end, but for the last owner', async () => {
+  await program.run('account', 'open', '--kind', 'organization', '--email', EMAILS.owner, '--id', 'acct_left');
+  const leave = (email: string) => said('member', 'remove', 'acct_left', email, '--as', email);
+  for (const role of ['admin', 'member'] as const) {
+    await program.run('member', 'add', 'acct_left', EMAILS[role], '--role', role);
+    const { keyId } = await program.json('key', 'issue', 'acct_left', '--as', EMAILS[role]);
+    expect(await leave(EMAILS[role].toUpperCase())).toEqual({
+      exitCode: 0,
+      message: expect.stringContaining(`is no member any more; ended: ${keyId}\n`),
+    });
+    expect(await leave(EMAILS[role])).toEqual({
+      exitCode: EXIT.refused,
+      message: 'acct_left: there is no such account',
+    });
+  }
+  expect(await leave(EMAILS.owner)).toMatchObject({
+    exitCode: EXIT.refused,
+    message: expect.stringMatching(/last owner: make somebody else an owner first$/),
+  });
 });
 
 it('who did it stands in the ledger: the member, the actor that is named, else the system’s user', async () => {

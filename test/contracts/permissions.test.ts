@@ -20,9 +20,10 @@ it("the README's table of who may do what is the one in the code", () => {
   expect(readFileSync(new URL('../../README.md', import.meta.url), 'utf8')).toContain(`\n${table}\n\n`);
 });
 
-it('every action has somebody who may do it, and a member alone never anything but keys', () => {
+it('every action has somebody who may do it, and a member alone never anything but its keys, and to leave', () => {
   for (const action of ACTIONS) expect(holdersOf(action), action).not.toEqual([]);
   expect(ACTIONS.filter((action) => reachOf(action, 'member') !== null)).toEqual([
+    'RemoveMember',
     'IssueKey',
     'RotateKey',
     'RevokeKey',

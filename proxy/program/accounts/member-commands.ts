@@ -38,7 +38,10 @@ export function addMemberCommands(member: Command, context: CommandContext): voi
     );
 
   of('remove', "end somebody's membership, and all of the member's keys with it, within a second and for good")
-    .addHelpText('after', '\nExample:\n  gateway member remove acct_example ben@example.com')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  gateway member remove acct_example ben@example.com\n  gateway member remove acct_example ben@example.com --as ben@example.com',
+    )
     .action(async (id: AccountId, email: string, _options: unknown, command: Command) => {
       const nowMs = context.clock();
       const removing = (by: string): AccountCommand => ({ type: 'RemoveMember', email, by, nowMs });

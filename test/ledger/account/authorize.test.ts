@@ -107,6 +107,18 @@ describe.each(OF_MEMBERS)('%s', (type) => {
   });
 });
 
+it('a member ends its own membership, whatever the letters of its e-mail, and no other, of which it learns nothing', () => {
+  const byMember = (email: string) =>
+    authorize(member(EMAILS.member), { ...asked('RemoveMember', 'member'), email } as Asked, account);
+  expect(byMember(EMAILS.member.toUpperCase())).toBeNull();
+  const others = [OWNER, EMAILS.admin, 'nobody@example.com'].map(byMember);
+  expect(others[0]).toMatchObject({
+    code: 'not_permitted',
+    message: "member may end no membership but the member's own",
+  });
+  for (const other of others) expect(other).toEqual(others[0]);
+});
+
 describe('keys of others', () => {
   it.each(['RevokeKey', 'RotateKey'] as const)('are to a member as keys that there are not: %s', (type) => {
     const by = (email: string, id: string) =>
