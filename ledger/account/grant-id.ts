@@ -1,6 +1,7 @@
 import { type GrantId, grantsOfPayment, OF_PAYMENT, type PaymentId, paymentId } from '../../contracts/ids.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandRefusal, commandRefused } from './commands.ts';
+import type { PaymentAttempt } from './payments-state.ts';
 
 type Granted = Pick<OpenAccount, 'grants'>;
 
@@ -9,6 +10,14 @@ export function grantOfPayment(account: Granted, paid: PaymentId): GrantId {
   const [usual, other] = grantsOfPayment(paid);
   return isMade(account, other) ? other : usual;
 }
+
+/** What those of some attempts have bought that were paid. */
+export const boughtBy = (account: Granted, attempts: readonly PaymentAttempt[]): ReadonlySet<GrantId> =>
+  new Set(
+    attempts.flatMap(({ state, paymentId: paid }) =>
+      state === 'paid' && paid !== null ? [grantOfPayment(account, paid)] : [],
+    ),
+  );
 
 /** Whether it is what a payment has bought; of many payments the ids alone say of nearly all that it is not. */
 export const isOfPayment = (account: Granted, id: string, paid: PaymentId): boolean =>

@@ -1,5 +1,5 @@
 import type { OpenAccount } from './account-state.ts';
-import { grantOfPayment } from './grant-id.ts';
+import { boughtBy } from './grant-id.ts';
 import { allAttempts } from './payments.ts';
 import { duePlan, newestRenewal, renewalsOf } from './plans.ts';
 import { isAnswered } from './reload.ts';
@@ -49,14 +49,20 @@ export function wasPaidInTime({
   const last = allAttempts(payments).findLast(({ kind, startedAtMs }) => kind === 'renewal' && startedAtMs <= atMs);
   const period = last?.period ?? null;
   if (period === null) return false;
-  const bought = new Set(
-    renewalsOf(payments, period.startMs).flatMap((one) =>
-      one.state === 'paid' && one.period?.plan === period.plan && one.paymentId !== null
-        ? [grantOfPayment({ grants }, one.paymentId)]
-        : [],
-    ),
-  );
+  const renewals = renewalsOf(payments, period.startMs).filter((one) => one.period?.plan === period.plan);
+  const bought = boughtBy({ grants }, renewals);
   return grants.some(({ grantId, effectiveAtMs }) => effectiveAtMs < atMs && bought.has(grantId));
+}
+
+/** Whether the plan that has ended was ever paid for in time, and so in force; else it was asked for, and given up, perhaps after another. */
+export function wasEverPaid({
+  grants,
+  billing: { endedPlan, payments },
+}: Pick<OpenAccount, 'grants' | 'billing'>): boolean {
+  const attempts = allAttempts(payments).filter(({ period }) => period !== null && period.plan === endedPlan?.plan);
+  const bought = boughtBy({ grants }, attempts);
+  // What is paid too late is credit as bought.
+  return grants.some(({ grantId, source }) => source === 'plan' && bought.has(grantId));
 }
 
 const instant = (ms: number): string => new Date(ms).toISOString();

@@ -4,14 +4,13 @@ import { formatUsd, type MicroUsd, microUsd, mostDebited } from '../../contracts
 import { readable } from '../../contracts/printable.ts';
 import { NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
 import { isExpired } from '../../ledger/account/grants.ts';
-import { hasHadPlan } from '../../ledger/account/has-paid.ts';
 import { type HeldOfAccount, spendable, takenOfCredits } from '../../ledger/account/leases.ts';
 import { memberKey, memberKeyOf } from '../../ledger/account/members.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { overdraftOf } from '../../ledger/account/plans.ts';
 import { memberLimitOf } from '../../ledger/account/spend-limits.ts';
 import { accountAsTold } from '../../ledger/account/told-words.ts';
-import { unpaidPlan, wasPaidInTime } from '../../ledger/account/unpaid-plan.ts';
+import { unpaidPlan, wasEverPaid, wasPaidInTime } from '../../ledger/account/unpaid-plan.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
 import type { Holds } from '../holds.ts';
@@ -155,7 +154,7 @@ function whatIsOver(account: OpenAccount, nowMs: number): Over | null {
   const isLast = (endMs: number): boolean => !grants.some(({ effectiveAtMs }) => effectiveAtMs >= endMs);
   if (endedPlan?.reason === 'unpaid' && isLast(endedPlan.atMs) && !wasPaidInTime(account)) {
     const at = new Date(endedPlan.atMs).toISOString();
-    const how = hasHadPlan(account) ? `ended at ${at} because it was not paid in time` : `was not paid by ${at}`;
+    const how = wasEverPaid(account) ? `ended at ${at} because it was not paid in time` : `was not paid by ${at}`;
     return { code: 'plan_ended', told: `the plan ${endedPlan.plan} ${how}, and no credits are left` };
   }
   if (grants.length === 0 || !grants.every(({ source }) => source === 'trial')) return null;

@@ -104,6 +104,19 @@ it('a plan that was not paid in time, and a trial that is used up, say so, and w
   expect((await send(trial, 500)).status).toBe(200);
 });
 
+it('a plan that was never had is one that was not paid, and has not ended, also after another that was had', async () => {
+  const account = await onPlan('narrow');
+  await gateway.command({ type: 'EndPlan', reason: 'x', by: 'ops', nowMs }, account.accountId);
+  const used = { ...TAKEN, grantId: grantId(`renewal_${new Date(nowMs).toISOString()}`) };
+  await gateway.command({ type: 'RevokeGrant', ...used, nowMs }, account.accountId);
+  await choose(account, 'dear');
+  nowMs += 7 * DAY;
+  await gateway.command({ type: 'StartRenewal', ...renewing() }, account.accountId);
+  expect(refusalOf(await send(account, 500), 402)).toMatch(
+    /^the plan dear was not paid by 2026-06-07T23:59:59\.000Z, and no credits are left: /,
+  );
+});
+
 it('a renewal that was declined says so, why, until when it may be paid, and what to do; one that nobody has answered, that it is not paid', async () => {
   const account = await onPlan('dear');
   const claim = () => attemptId(`renewal_${new Date(nowMs).toISOString()}`);
