@@ -1,5 +1,6 @@
 import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import type { PlanState } from '../../../ledger/account/plan-state.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
 import { unpaidPlan, wasPaidInTime } from '../../../ledger/account/unpaid-plan.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
@@ -21,10 +22,19 @@ export function planInWords(account: OpenAccount, ends: readonly PlanEnd[], nowM
   }
   const { period, next } = plan;
   const due = unpaidPlan({ billing }, nowMs);
-  const unpaid = due === null ? '' : `; ${due.says}: ${due.next}`;
+  const unpaid = due === null ? notBegun(account, plan, nowMs) : `; ${due.says}: ${due.next}`;
   if (period === null) return `${inForce}; ${plan.plan} once it is paid${unpaid}`;
   const then = next === null ? 'then renewed' : next.plan === NO_PLAN ? 'then it ends' : `then ${next.plan}`;
   return `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}, ${then}${unpaid}`;
+}
+
+/** Where what the period is followed by is due, and nobody has looked at it yet: gateways alone do. */
+function notBegun({ suspended }: OpenAccount, { period, next, due }: PlanState, nowMs: number): string {
+  if (period === null || due !== null || nowMs < period.endMs) return '';
+  if (next !== null && next.plan === NO_PLAN) return '; that is over: a gateway that runs writes down its end';
+  return suspended === null
+    ? '; that is over: the next is due, and a gateway that runs begins it'
+    : '; that is over: the next is due, and none begins while the account is suspended';
 }
 
 function endInWords({ plan, reason, at, wasInForce }: PlanEnd, index: number, isPaid: boolean): string {

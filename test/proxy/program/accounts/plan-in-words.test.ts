@@ -19,9 +19,15 @@ function endsOf(life: readonly AccountEvent[]): PlansHad['ends'] {
 it('a plan whose renewal was declined is shown with why, when it is tried again, until when, and what to do', () => {
   const life = [opened, ...subscribed('team', '2026-09-20T00:00:00.000Z')];
   const nowMs = ms('2026-10-20T00:00:00.000Z');
-  expect(planInWords(openAccount(life), [], nowMs)).toBe(
+  expect(planInWords(openAccount(life), [], nowMs - 1)).toBe(
     'team, 2026-09-20T00:00:00.000Z to 2026-10-20T00:00:00.000Z, then renewed',
   );
+  // Until a gateway has looked.
+  const over = 'that is over: the next is due, and a gateway that runs begins it';
+  const before = openAccount(life);
+  expect(planInWords(before, [], nowMs - 1)).not.toContain(over);
+  expect(planInWords(before, [], nowMs)).toMatch(new RegExp(`, then renewed; ${over}$`));
+  expect(planInWords({ ...before, suspended: 'x' }, [], nowMs)).toMatch(/; that is over: .*while .* suspended$/);
   life.push(...given(...life).decided({ type: 'StartRenewal', provider: 'stripe', catalog: catalogOf(TEAM), nowMs }));
   const renewal = attemptId('renewal_2026-10-20T00:00:00.000Z');
   const declined = { attemptId: renewal, code: 'do_not_honor', isTerminal: false, nowMs };
