@@ -3,6 +3,7 @@ import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountEvent, type EventData, isAccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, grantsOfPayment, type Revision, timeOfRequest } from '../../contracts/ids.ts';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
+import type { StatementFigure } from '../../contracts/statement-events.ts';
 import type { Lane } from '../../contracts/usage.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
 import { eventAsTold } from '../account/told-words.ts';
@@ -33,6 +34,8 @@ export interface StatementMovement {
   readonly at: string;
   readonly revision: number;
   readonly what: string;
+  /** Of the statement's figures the one that it is part of; null where it has no amount. */
+  readonly figure: StatementFigure | null;
   /** Micro-USD, negative for what was taken; null for what moves no credits: payments, suspensions, what is not debited. */
   readonly amount: bigint | null;
 }
@@ -88,7 +91,7 @@ export async function monthStatement(
     contents.plansHad.take(event);
     // What was paid stands beside its credits.
     const isByItself = isNoted(event.type) && event.type !== 'PaymentSucceeded';
-    if (isByItself && monthOfInstant(written.at) === month) contents.note(event, written, null);
+    if (isByItself && monthOfInstant(written.at) === month) contents.note(event, written);
     const entry = statementEntryOf(event, metadata.recordedAt);
     if (entry === null) continue;
     const where = place.where(entry, recorded.revision);
@@ -210,18 +213,20 @@ class Contents {
       this.#addItem(event.data, APPROVED, 1n, event.data.cost);
     }
     const paid = this.plans.paidFor(event);
-    if (paid !== null) this.note(paid, { ...written, revision: written.revision - 1 }, null);
-    this.note(event, written, netOf({ ...noSums(), [entry.figure]: entry.amount }));
+    if (paid !== null) this.note(paid, { ...written, revision: written.revision - 1 });
+    this.note(event, written, entry);
   }
 
   /** As one of those that are shown one by one. */
-  note(event: AccountEvent, { revision, at, by }: Written, amount: bigint | null): void {
+  note(event: AccountEvent, { revision, at, by }: Written, entry: StatementEntry | null = null): void {
     if (this.#movements.length >= this.#movementsMax) this.#leftOut++;
     else {
       const sentence =
         this.plansHad.sentenceOf(event) ?? sentenceOf(eventAsTold('account', event), (keyId) => keyId, by);
       const what = `${sentence}${this.plans.begunBy(event)}`;
-      this.#movements.push({ at, revision, what, amount });
+      const figure = entry?.figure ?? null;
+      const amount = entry === null ? null : netOf({ ...noSums(), [entry.figure]: entry.amount });
+      this.#movements.push({ at, revision, what, figure, amount });
     }
   }
 

@@ -223,8 +223,14 @@ describe('gateway account statement', () => {
       /^acme,2027-03,open,note,2027-03-02T10:00:00\.000Z,suspended by operator: =2\+2 <b>card<\/b>,,,,\r$/m,
     );
     expect(csv).toMatch(
-      /^acme,2027-03,open,credit,2027-03-02T10:00:00\.000Z,"operator revoked .*,-0\.000005000000\r$/m,
+      /^acme,2027-03,open,revoked,2027-03-02T10:00:00\.000Z,"operator revoked .*,-0\.000005000000\r$/m,
     );
+    // What moved the balance has the kind of its figure, which those of a kind together are.
+    const rows = csv.split('\r\n').map((row) => row.split(','));
+    for (const figure of ['granted', 'revoked']) {
+      const [balance] = rows.filter((row) => row[3] === 'balance' && row[5] === figure);
+      expect(rows.filter((row) => row[3] === figure).map((row) => row.at(-1))).toEqual([balance?.at(-1)]);
+    }
     const line = /suspended by operator: =2\+2 <b>card<\/b>(.*)$/m.exec(
       stripVTControlCharacters(await said('2027-03', 'table')),
     );

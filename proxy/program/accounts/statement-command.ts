@@ -87,8 +87,8 @@ function csvOf(
       ...['usage', '', item, model, lane, String(count), usdOfPico(cost)],
     ]),
     ...(items.length === 0 ? [] : [['usage', '', CARRIED, '', '', '', usdOfPico(-carried)]]),
-    ...movements.map(({ at, what, amount }) => [
-      ...[amount === null ? 'note' : 'credit', at, what, '', '', '', amount === null ? '' : usd(amount)],
+    ...movements.map(({ at, what, figure, amount }) => [
+      ...[figure === null ? 'note' : FIGURE_WORDS[figure], at, what, '', '', '', amount === null ? '' : usd(amount)],
     ]),
   ];
   return [

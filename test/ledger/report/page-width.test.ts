@@ -27,8 +27,14 @@ const STATEMENT: MonthStatement = {
   })),
   ...{ carried: 7n, movementsLeftOut: 1_000_000 },
   movements: [
-    { at: '2026-11-28T10:00:00.000Z', revision: 123_456_789, what: 'x'.repeat(500), amount: -LARGE },
-    { at: '2026-11-28T10:00:00.000Z', revision: 1, what: 'paid by card (purchase_72d061bf54a73e78)', amount: null },
+    { at: '2026-11-28T10:00:00.000Z', revision: 123_456_789, what: 'x'.repeat(500), figure: 'debited', amount: -LARGE },
+    {
+      at: '2026-11-28T10:00:00.000Z',
+      revision: 1,
+      what: 'paid by card (purchase_72d061bf54a73e78)',
+      figure: null,
+      amount: null,
+    },
   ],
 };
 const OF = {
