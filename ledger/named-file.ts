@@ -113,13 +113,25 @@ function textOfPipe(pipe: string): string {
   return Buffer.concat(chunks).toString('utf8');
 }
 
+/** Whether nothing is at a path; where that may not be seen, whoever reads it says why. */
+export function isMissing(path: string): boolean {
+  try {
+    statSync(path);
+    return false;
+  } catch (error) {
+    return whyNot(error) === MISSING;
+  }
+}
+
+export const MISSING = 'does not exist';
+
 /** Why a file cannot be read, behind its name. */
 export function whyNot(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
-      return 'does not exist';
+      return MISSING;
     case 'EACCES':
     case 'EPERM':
       return 'may not be read by this user';

@@ -46,16 +46,8 @@ export interface Books {
 }
 
 /** Why books of a month can change yet, in a sentence; null where they cannot. @param madeAt when, RFC 3339 */
-export function unfinished(
-  { month, eventsOfMonth }: Pick<Books, 'month' | 'eventsOfMonth'>,
-  madeAt: string,
-): string | null {
-  const now = monthOfInstant(madeAt);
-  if (now > month) return null;
-  return now < month && eventsOfMonth === 0
-    ? 'The month has not begun: nothing is of it yet.'
-    : 'The month is not over: these are its books until now.';
-}
+export const unfinished = (month: string, madeAt: string): string | null =>
+  monthOfInstant(madeAt) > month ? null : 'The month is not over: these are its books until now.';
 
 export interface Reconciliation
   extends Pick<EventData<'ProviderReconciled'>, 'provider' | 'by' | 'from' | 'to' | 'counts'> {

@@ -14,7 +14,7 @@ import { amountCell, countCell, sentenceCell, sumRow, table, textCell, wordCell 
 export function bookPage(books: Books, madeAt: string): string {
   const title = `Books of ${books.month}${books.product === null ? '' : `, ${books.product}`}`;
   const ledger = books.identity === null ? 'a ledger without an identity' : books.identity.ledgerId;
-  const open = unfinished(books, madeAt);
+  const open = unfinished(books.month, madeAt);
   const head = html`<p class="dim">Ledger <code>${ledger}</code>, generation ${books.identity?.generation ?? 1}. From ${books.month}-01 00:00 UTC to
 the month’s end, by when each event was written down. Made at ${madeAt} from all of the ledger, ${counted(books.events, 'event')}; of this
 month’s books: ${groupedCount(books.eventsOfMonth)}, without those that move nothing (leases, seals and the like). All amounts in USD.</p>

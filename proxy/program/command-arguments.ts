@@ -5,7 +5,10 @@ import { ACCOUNT_ID_PATTERN, type AccountId, type AttemptId, accountId, attemptI
 import { LIMITS } from '../../contracts/limits.ts';
 import { formatUsd, type MicroUsd, parseUsd, USD_READABLE_MAX } from '../../contracts/money.ts';
 import { NOT_ON_A_LINE } from '../../contracts/printable.ts';
+import { monthOf } from '../../ledger/account/month.ts';
+import { isMissing, MISSING } from '../../ledger/named-file.ts';
 import type { StreamPlace } from '../../ledger/statement/stream-range.ts';
+import { CommandError, EXIT } from './command-error.ts';
 
 /** Parsers of command-line arguments: typed values, or an error that says what would be right. */
 export function accountArgument(text: string): AccountId {
@@ -82,6 +85,13 @@ export function monthArgument(text: string): string {
   return text;
 }
 
+/** For a month of which there is nothing. @throws CommandError where that is because none of it has been yet */
+export function assertBegun(month: string, nowMs: number): void {
+  const newest = monthOf(nowMs);
+  if (month > newest)
+    throw new CommandError(`--month: ${month} has not begun; the newest month that has is ${newest}`, EXIT.usage);
+}
+
 export function wholeNumberArgument(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('expected a whole number of at least 0');
@@ -94,6 +104,11 @@ export function wholeNumberArgument(text: string): number {
 export function pathArgument(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('expected a path; this one is empty');
   return text;
+}
+
+/** @param of the option behind which the path stands; none of an argument. @throws CommandError where nothing is there */
+export function assertThere(path: string, of?: string): void {
+  if (isMissing(path)) throw new CommandError(`${of === undefined ? '' : `${of} `}${path}: ${MISSING}`, EXIT.usage);
 }
 
 const PORT_MAX = 65_535;

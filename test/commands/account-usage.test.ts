@@ -56,13 +56,11 @@ it('shows a table with all decimals, of the month that is asked for', async () =
   expect(december).not.toContain('2026-11');
 });
 
-it('says in a line that a month has nothing, long ago or to come: for programs it is an empty list', async () => {
+it('says in a line that a month has nothing: for programs it is an empty list', async () => {
   const { program } = await ledger();
-  for (const month of ['1999-01', '2099-12']) {
-    const words = ['account', 'usage', ACCOUNT, '--month', month];
-    expect(await program.run(...words)).toBe(`${ACCOUNT} has used nothing in ${month}\n`);
-    expect(JSON.parse(await program.run('--json', ...words))).toEqual([]);
-  }
+  const words = ['account', 'usage', ACCOUNT, '--month', '1999-01'];
+  expect(await program.run(...words)).toBe(`${ACCOUNT} has used nothing in 1999-01\n`);
+  expect(JSON.parse(await program.run('--json', ...words))).toEqual([]);
 });
 
 it('refuses an account of which not all events can be read: a part of a month is none', async () => {

@@ -93,7 +93,7 @@ it('says of a report that cannot be compared what is amiss, and of a file that i
     message: expect.stringContaining(`${unknown}: it has columns that are not known: "colour"`),
   });
   const none = join(temporaryFolder(), 'none.csv');
-  await expect(run(none)).rejects.toMatchObject({ exitCode: EXIT.unavailable, message: `${none}: does not exist` });
+  await expect(run(none)).rejects.toMatchObject({ exitCode: EXIT.usage, message: `${none}: does not exist` });
   const folder = temporaryFolder();
   await expect(run(folder)).rejects.toMatchObject({ exitCode: EXIT.usage, message: `${folder}: is a folder` });
   await expect(program.run('ledger', 'reconcile', reportOf(REPORT), '--provider', 'exmaple')).rejects.toMatchObject({

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { accountStream, commandId } from '../../contracts/ids.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
+import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { ACCOUNT, granted, opened, usageOf } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
@@ -99,3 +100,36 @@ describe.each(Object.keys(COMMANDS))('gateway ledger %s', (name) => {
 
 it('a month before all years is none that a report is of', () =>
   expect(program.run('ledger', 'report', '--month', '0050-02')).rejects.toThrow(/the years 1970 to 9999/));
+
+describe('a month that has not begun', () => {
+  const OF_MONTHS: Readonly<Record<string, readonly string[]>> = {
+    'account usage': [ACCOUNT],
+    'account statement': [ACCOUNT],
+    'catalog diff': ['contracts/example-catalog.yaml'],
+    'ledger report': [],
+  };
+
+  it('is refused by each command that takes one, in the same words', async () => {
+    const { commands: groups } = await gatewayProgram(program.context);
+    const ofMonths = groups.flatMap((group) =>
+      group.commands
+        .filter(({ options }) => options.some(({ long }) => long === '--month'))
+        .map((one) => `${group.name()} ${one.name()}`),
+    );
+    expect(ofMonths.toSorted()).toEqual(Object.keys(OF_MONTHS).toSorted());
+    program.clock = () => Date.parse('2026-12-31T23:59:59.999Z');
+    for (const name of ofMonths)
+      await expect(
+        program.run(...name.split(' '), ...(OF_MONTHS[name] ?? []), '--month', '2027-01'),
+        name,
+      ).rejects.toMatchObject({
+        ...{ exitCode: EXIT.usage, message: '--month: 2027-01 has not begun; the newest month that has is 2026-12' },
+      });
+  });
+
+  it('by a clock that is behind the ledger’s is none of which that has something', async () => {
+    program.clock = () => Date.parse('2026-11-30T23:59:59.999Z');
+    expect(await program.run('ledger', 'report', '--month', '2026-12')).toContain('The month is not over');
+    expect(await program.run('account', 'usage', ACCOUNT, '--month', '2026-11')).toContain('has used nothing');
+  });
+});

@@ -153,8 +153,8 @@ it('a file that is missing, one too many, and a manifest that is none are faults
     stderr: expect.stringContaining('no manifest that'),
   });
   expect(await restoring(`${to}-none`, data)).toMatchObject({
-    exitCode: 4,
-    stderr: `gateway: ${to}-none: there is no such folder\n`,
+    exitCode: 2,
+    stderr: `gateway: ${to}-none: does not exist\n`,
   });
   expect(await restoring(temporaryFolder(), data)).toMatchObject({
     exitCode: 2,

@@ -93,10 +93,10 @@ it('what has outlived it, and is not where it is said to be, is no less than wha
   const data = fresh();
   const none = join(temporaryFolder(), 'none');
   const wrong = await restoring(data, '--from-journal', none);
-  expect(wrong).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('there is no such folder') });
+  expect(wrong).toMatchObject({ exitCode: 2, stderr: `gateway: --from-journal ${none}: does not exist\n` });
   expect(await restoring(data, '--from-copy', none)).toMatchObject({
-    exitCode: 4,
-    stderr: expect.stringContaining('there is no such file'),
+    exitCode: 2,
+    stderr: `gateway: --from-copy ${none}: does not exist\n`,
   });
   expect(existsSync(data)).toBe(false);
   expect(await restoring(data, '--from-topic')).toMatchObject({

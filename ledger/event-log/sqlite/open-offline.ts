@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { EventLogError } from '../../../contracts/event-log.ts';
+import { MISSING } from '../../named-file.ts';
 import { checkFile } from './check-file.ts';
 import { describeDamage } from './database-fault.ts';
 import { lookAt } from './file-identity.ts';
@@ -68,7 +69,7 @@ function opened(path: string): OfflineFile {
 function assertReadable(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   const amiss = (what: string): EventLogError => new EventLogError('unavailable', `${path}${what}`);
-  if (found === undefined) throw amiss(': there is no such file');
+  if (found === undefined) throw amiss(`: ${MISSING}`);
   if (found.isDirectory()) throw amiss(' is a folder, and no file of a ledger');
   if (!found.isFile()) throw amiss(' is no regular file: copy what it gives into one');
   if (may(path, constants.R_OK)) return;

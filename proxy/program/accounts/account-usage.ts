@@ -4,7 +4,7 @@ import { groupedExactUsd } from '../../../contracts/money.ts';
 import { accountNotFound } from '../../../ledger/account/commands.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import type { MonthlyLine } from '../../../projections/monthly-view.ts';
-import { accountArgument, monthArgument } from '../command-arguments.ts';
+import { accountArgument, assertBegun, monthArgument } from '../command-arguments.ts';
 import type { CommandContext } from '../command-context.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 import { withViews } from '../ledger/with-views.ts';
@@ -17,7 +17,7 @@ export function addAccountUsageCommand(account: Command, context: CommandContext
     .command('usage')
     .description('what an account has used in a month, by model, lane and what was billed')
     .argument('<account>', 'account id', accountArgument)
-    .option('--month <month>', 'of the requests’ start (UTC); this month otherwise', monthArgument)
+    .option('--month <YYYY-MM>', 'of the requests’ start (UTC); this month otherwise', monthArgument)
     .addHelpText('after', '\nExample:\n  gateway account usage acct_demo --month 2026-11')
     .action(async (id: AccountId, { month }: { readonly month?: string }, command: Command) => {
       const asked = month ?? monthOf(context.clock());
@@ -29,6 +29,7 @@ export function addAccountUsageCommand(account: Command, context: CommandContext
         if (state.type === 'unopened') throw refusedAs(id, accountNotFound());
         return monthly.linesOf(id, asked);
       });
+      if (lines.length === 0) assertBegun(asked, context.clock());
       if (lines.length === 0) show(context, command, { json: [], text: `${id} has used nothing in ${asked}` });
       else await showRows(context, command, lines.toSorted(byName), ROW);
     });

@@ -2,13 +2,13 @@ import { type Command, Option } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount, groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
 import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
-import { endOfMonthMs, monthOf } from '../../../ledger/account/month.ts';
+import { endOfMonthMs } from '../../../ledger/account/month.ts';
 import { csvLine } from '../../../ledger/export/csv-line.ts';
 import { usdOfPico } from '../../../ledger/export/decimal-text.ts';
 import { type MonthStatement, monthStatement } from '../../../ledger/report/month-statement.ts';
 import { CARRIED, FIGURE_WORDS, type StatementOf, statusSentence } from '../../../ledger/report/statement-words.ts';
-import { accountArgument, monthArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
+import { accountArgument, assertBegun, monthArgument } from '../command-arguments.ts';
+import { type CommandContext, globalOptions, withReadLog } from '../command-context.ts';
 import { facts, show, type Terminal, table, writeData } from '../show.ts';
 import { readAccount } from './run-account-command.ts';
 
@@ -43,9 +43,7 @@ export function addStatementCommand(account: Command, context: CommandContext): 
         { month, format }: { readonly month: string; readonly format: Format },
         command: Command,
       ) => {
-        const now = monthOf(context.clock());
-        if (month > now)
-          throw new CommandError(`--month: ${month} has not begun; the newest month that has is ${now}`, EXIT.usage);
+        assertBegun(month, context.clock());
         await withReadLog(context, command, async (log, configuration) => {
           const { state } = await readAccount(context, log, id, 'ShowStatement');
           const isJson = globalOptions(command).json === true || format === 'json';

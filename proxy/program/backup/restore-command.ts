@@ -14,7 +14,7 @@ import { RECORD_END } from '../../../ledger/event-log/sqlite/wal-record.ts';
 import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { wantOfRightsOf } from '../../../ledger/want-of-rights.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
-import { pathArgument } from '../command-arguments.ts';
+import { assertThere, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
 import { ledgerFile, openEventLog } from '../open-event-log.ts';
@@ -81,7 +81,7 @@ interface Restoring {
 async function restore(backup: string, survivors: Survivors, restoring: Restoring): Promise<Restored> {
   const { configuration } = restoring;
   const { data } = configuration;
-  assertThere(backup, survivors, data);
+  assertFolders(backup, survivors, data);
   const manifest = { ...(await checkBackup(backup)), restoredWith: flagsOf(survivors) };
   assertFitting(backup, manifest, survivors, configuration);
   const folder = RestoreFolder.begin(data, manifest);
@@ -154,8 +154,8 @@ async function onLog<T>(configuration: Configuration, work: (log: EventLog) => P
 }
 
 /** What is named is there, and of its kind, before anything is made. @throws CommandError */
-function assertThere(backup: string, { fromCopy, fromJournal }: Survivors, data: string): void {
-  if (lookAt(backup) === null) throw new CommandError(`${backup}: there is no such folder`, EXIT.unavailable);
+function assertFolders(backup: string, { fromCopy, fromJournal }: Survivors, data: string): void {
+  assertThere(backup);
   if (lookAt(join(backup, MANIFEST_FILE)) === null)
     throw new CommandError(
       `${backup} is no backup: it has no ${MANIFEST_FILE}, which \`gateway ledger backup\` writes last`,
@@ -163,10 +163,8 @@ function assertThere(backup: string, { fromCopy, fromJournal }: Survivors, data:
     );
   if (lookAt(data)?.isDirectory() === false)
     throw new CommandError(`${data} is no folder: name another with --data or \`data\``, EXIT.usage);
-  const [copy, journal] = [fromCopy, fromJournal].map((paths) => paths.find((path) => lookAt(path) === null));
-  if (copy !== undefined) throw new CommandError(`--from-copy ${copy}: there is no such file`, EXIT.unavailable);
-  if (journal !== undefined)
-    throw new CommandError(`--from-journal ${journal}: there is no such folder`, EXIT.unavailable);
+  for (const copy of fromCopy) assertThere(copy, '--from-copy');
+  for (const journal of fromJournal) assertThere(journal, '--from-journal');
 }
 
 /** Null where nothing is there. @throws CommandError where it may not be seen whether anything is */

@@ -18,7 +18,7 @@ import { plansOnSale } from '../../../ledger/catalog/known-plans.ts';
 import { decideCatalog } from '../../../ledger/catalog/publish-catalog.ts';
 import { type Debit, type Rerated, ReratedUsage } from '../../../ledger/catalog/rerated-usage.ts';
 import { describeUnknownNames } from '../../../ledger/catalog/unknown-names.ts';
-import { monthArgument } from '../command-arguments.ts';
+import { assertBegun, monthArgument } from '../command-arguments.ts';
 import { type CommandContext, configurationOf, withReadLog } from '../command-context.ts';
 import { logWithProgress } from '../ledger/log-with-progress.ts';
 import { fittingTable, show } from '../show.ts';
@@ -45,6 +45,7 @@ export function addDiffCommand(catalog: Command, context: CommandContext): void 
         ' compared by nothing.\n\nExample:\n  gateway catalog diff catalog.yaml --month 2027-01',
     )
     .action(async (file: string, { month = monthBefore(context.clock()) }: { month?: string }, command: Command) => {
+      assertBegun(month, context.clock());
       const read = givenCatalog(file, configurationOf(context, command));
       await withReadLog(context, command, async (log) => {
         const state = await loadCatalog(log);

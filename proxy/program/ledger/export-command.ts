@@ -1,5 +1,4 @@
 import { mkdirSync, rmSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { UnreadableEventError } from '../../../contracts/event-codec.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
@@ -24,7 +23,7 @@ import { show, writeData } from '../show.ts';
 import { assertAccount, noAccount } from './assert-account.ts';
 import { inPages, toldPages, warnOfHidden } from './log-with-progress.ts';
 import { outInWords } from './out-in-words.ts';
-import { offlineOption } from './with-ledger.ts';
+import { offlineFile, offlineOption } from './with-ledger.ts';
 
 const FORMATS = ['ndjson', 'csv', 'hledger', 'beancount', 'focus', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
@@ -70,7 +69,7 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
       const { offline } = options;
       const progress = progressOf(context, options);
       if (offline !== undefined)
-        return writeExport(ofFile(resolve(offline), options, progress), options, { context, command });
+        return writeExport(ofFile(offlineFile(offline), options, progress), options, { context, command });
       await withReadLog(context, command, async (log) => {
         if (options.account === undefined) await warnOfHidden(log, context);
         await writeExport(await ofLog(log, options, progress), options, { context, command });

@@ -6,7 +6,7 @@ import type { EventData } from '../../../contracts/events.ts';
 import { counted, groupedCount, groupedUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
 import { knownProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { whyNot } from '../../../ledger/named-file.ts';
-import { listArgument, pathArgument } from '../command-arguments.ts';
+import { assertThere, listArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { assertRange, rangeOptions } from '../range-options.ts';
 import { fittingTable, paintedFacts, show } from '../show.ts';
@@ -49,6 +49,7 @@ export function addReconcileCommand(ledger: Command, context: CommandContext): v
     .action(async (file: string, options: ReconcileCommandOptions, command: Command) => {
       const { from, to } = options;
       assertRange(from !== undefined && to !== undefined && from >= to);
+      assertThere(file);
       if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
         throw new CommandError(`${file}: is a folder`, EXIT.usage);
       const showResult = (result: Reconciled, recorded: keyof typeof RECORDED): void =>
@@ -98,7 +99,7 @@ async function compare(
   } catch (error) {
     if (error instanceof ReportError) throw new CommandError(`${file}: ${error.message}`, EXIT.usage);
     if (error instanceof Error && 'syscall' in error && 'path' in error)
-      throw new CommandError(`${file}: ${whyNot(error)}`, EXIT.unavailable);
+      throw new CommandError(`${file}: ${whyNot(error)}`, EXIT.usage);
     throw error;
   } finally {
     report.destroy();

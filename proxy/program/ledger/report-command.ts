@@ -7,7 +7,7 @@ import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import { type Books, unfinished } from '../../../ledger/report/books.ts';
 import { correctedBy, soldIn, spentBy } from '../../../ledger/report/movements.ts';
 import { receivedIn } from '../../../ledger/report/payments-book.ts';
-import { monthArgument, pathArgument, productArgument } from '../command-arguments.ts';
+import { assertBegun, monthArgument, pathArgument, productArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
 import { facts, show, type Terminal, table, wrapped, writeData } from '../show.ts';
 import { logWithProgress, warnOfHidden } from './log-with-progress.ts';
@@ -75,7 +75,7 @@ interface Made {
   readonly madeAt: string;
 }
 
-/** @throws CommandError where nothing is of the product */
+/** @throws CommandError where nothing is of the product, or of the month yet */
 async function makeBooks(
   log: ReadableLog,
   { month, product, nowMs }: { readonly month: string; readonly product: string | undefined; readonly nowMs: number },
@@ -89,6 +89,8 @@ async function makeBooks(
   if (product !== undefined && !reading.products.has(product))
     throw new CommandError(`--product: ${noneOf(product, reading.products)}`, EXIT.refused);
   const books = reading.result();
+  // By a clock that is behind the ledger's a month has begun all the same.
+  if (books.eventsOfMonth === 0) assertBegun(month, nowMs);
   const madeAt = new Date(nowMs).toISOString();
   return { books, madeAt };
 }
@@ -144,7 +146,7 @@ function textOf(books: Books, { madeAt, out, context }: ShownBooks): string {
   const { month, product, opening, closing, moved, models, products, payments } = books;
   const { trial, promotion, adjustment } = moved.granted;
   const given = trial.amount + promotion.amount + adjustment.amount;
-  const open = unfinished(books, madeAt);
+  const open = unfinished(month, madeAt);
   const figures = facts(
     [
       ...(product === null ? [] : [['product', product] as const]),

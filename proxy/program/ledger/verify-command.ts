@@ -16,7 +16,7 @@ import { Progress } from '../progress.ts';
 import { verifyAccounts, verifyLog } from './verify-events.ts';
 import { type Verification, type Verified, verifyFile } from './verify-file.ts';
 import { addSealOptions, asksForSeals, type VerifySealsOptions, verifySealsOf } from './verify-seals-command.ts';
-import { offlineOption, withLedger } from './with-ledger.ts';
+import { offlineFile, offlineOption, withLedger } from './with-ledger.ts';
 
 interface VerifyOptions extends VerifySealsOptions {
   readonly all?: boolean;
@@ -74,9 +74,10 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
         for (const fault of file === null ? [] : structureFaults(file))
           verification.onFault(ofLedger(`its file: ${fault}`, null));
       };
-      if (offline !== undefined) lookAtFile(resolve(offline));
+      const evidence = offline === undefined ? null : offlineFile(offline);
+      lookAtFile(evidence);
       const verifying =
-        offline === undefined
+        evidence === null
           ? withReadLog(context, command, (log, configuration, { isWhole, lost }) => {
               lookAtFile(ledgerFile(configuration));
               if (lost !== undefined) verification.onFault(ofLedger(lost, null));
@@ -87,8 +88,8 @@ export function addVerifyCommand(ledger: Command, context: CommandContext): void
                 : verifyAccounts(log, accounts, { ...verification, views });
             })
           : accounts.length > 0
-            ? withLogFile(resolve(offline), (log) => verifyAccounts(log, accounts, verification))
-            : verifyFile(resolve(offline), verification);
+            ? withLogFile(evidence, (log) => verifyAccounts(log, accounts, verification))
+            : verifyFile(evidence, verification);
       const verified = await verifying.catch((error: unknown) => {
         if (faults === 0 || !(error instanceof EventLogError || error instanceof CommandError)) throw error;
         throw new CommandError(
