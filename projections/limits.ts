@@ -15,8 +15,8 @@ export const VIEW_LIMITS = Object.freeze({
   foldThreadsMax: 4,
   /** Fewer events are folded by one as soon as by several. */
   foldedInPartsFrom: 50_000,
-  /** So often each of them asks whether the rows are wanted that it has come to. */
-  stretchEvents: 50_000,
+  /** Behind so many positions each of them asks whether the rows are wanted that it has come to. */
+  stretchPositions: 50_000,
   /** What is parsed of an event is soon garbage. */
   foldThreadYoungMb: 32,
   /** Between two tries of a write that a full disk has refused. */

@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { isFull, mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
+import { messageOf } from '../contracts/message-of.ts';
+import { isFull, mayPass } from '../ledger/event-log/sqlite/database-fault.ts';
 import { closeWhole, settle } from './closed-mark.ts';
 import { KeptRoomError, RoomToKeep } from './room-to-keep.ts';
 import type { Batch } from './view-file.ts';

@@ -1,6 +1,7 @@
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { messageOf } from '../contracts/message-of.ts';
 import { giveToFolderOwner } from '../ledger/folder-owner.ts';
 import { pause } from '../ledger/pause.ts';
 import { syncFolder } from '../ledger/sync-folder.ts';
@@ -39,7 +40,8 @@ export async function settledFile(path: string, signal: AbortSignal): Promise<vo
   }
 }
 
-const keptOf = ({ previous }: ViewFiles): string => `${previous}.new`;
+/** The name that the live views get beside their own, and have alone until they are the previous ones. */
+const becomingPrevious = ({ previous }: ViewFiles): string => `${previous}.new`;
 
 /**
  * Puts other views in the place of the live ones, which are kept as the previous ones. At each instant there are live views,
@@ -50,21 +52,21 @@ const keptOf = ({ previous }: ViewFiles): string => `${previous}.new`;
  */
 export function switchFiles(files: ViewFiles, candidate: string): string | null {
   const { live, previous } = files;
-  const kept = keptOf(files);
+  const becoming = becomingPrevious(files);
   settleFile(candidate);
   settleFile(live);
   // Readers keep what they have open; for whoever opens the file next it is another's.
   for (const beside of ['-wal', '-shm']) for (const path of [live, candidate]) rmSync(path + beside, { force: true });
-  rmSync(kept, { force: true });
+  rmSync(becoming, { force: true });
   // Of views that were made of the previous ones, those are what there is to go back to; and to nothing nobody goes back.
-  const isKept = existsSync(live) && !holdsNothing(live) && !(existsSync(previous) && readUpcastFrom(live).size > 0);
-  if (isKept) linkSync(live, kept);
+  const keepsLive = existsSync(live) && !holdsNothing(live) && !(existsSync(previous) && readUpcastFrom(live).size > 0);
+  if (keepsLive) linkSync(live, becoming);
   renameSync(candidate, live);
-  const unkept = isKept ? keepAsPrevious(files, candidate) : null;
+  const whyUnkept = keepsLive ? keepAsPrevious(files, candidate) : null;
   giveToFolderOwner(live);
   syncFolder(dirname(candidate));
   syncFolder(dirname(live));
-  return unkept;
+  return whyUnkept;
 }
 
 /**
@@ -73,7 +75,7 @@ export function switchFiles(files: ViewFiles, candidate: string): string | null 
  */
 function keepAsPrevious(files: ViewFiles, candidate: string): string | null {
   try {
-    renameSync(keptOf(files), files.previous);
+    renameSync(becomingPrevious(files), files.previous);
     return null;
   } catch (error) {
     const why = takenBack(files, candidate);
@@ -86,20 +88,23 @@ function keepAsPrevious(files: ViewFiles, candidate: string): string | null {
 function takenBack(files: ViewFiles, candidate: string): string | null {
   try {
     linkSync(files.live, candidate);
-    renameSync(keptOf(files), files.live);
+    renameSync(becomingPrevious(files), files.live);
     return null;
   } catch (error) {
     return messageOf(error);
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** What whoever serves says of views that were live, and could not be given the name of the previous ones. */
+export const UNKEPT =
+  'the views that were live before keep a name of their own: `gateway projections rollback` gives them theirs';
 
 /** Where the views stand that were live before the last switch: in a file of another name as long as they could not be given their own. */
-export const previousViews = (files: ViewFiles): string => (isUnkept(files) ? keptOf(files) : files.previous);
+export const previousViews = (files: ViewFiles): string => (isUnkept(files) ? becomingPrevious(files) : files.previous);
 
 /** Of one that is under way it is a second name of the live ones. */
-const isUnkept = (files: ViewFiles): boolean => existsSync(keptOf(files)) && !isLive(files, keptOf(files));
+const isUnkept = (files: ViewFiles): boolean =>
+  existsSync(becomingPrevious(files)) && !isLive(files, becomingPrevious(files));
 
 /** Gives them that, where a switch could not, or was killed before. @throws Error of the file system */
 export function keepUnkept(files: ViewFiles): void {
@@ -114,14 +119,14 @@ function holdsNothing(path: string): boolean {
 
 /** What a switch has left that was killed. */
 export function finishSwitch(files: ViewFiles): void {
-  const kept = keptOf(files);
-  if (!existsSync(kept)) return;
+  const becoming = becomingPrevious(files);
+  if (!existsSync(becoming)) return;
   // Not switched yet: then it is a second name of the live views.
-  if (isLive(files, kept)) rmSync(kept);
+  if (isLive(files, becoming)) rmSync(becoming);
   else {
     // One that was being taken back: whoever makes views anew would write into the live ones.
     if (isLive(files, files.rebuild)) rmSync(files.rebuild);
-    renameSync(kept, files.previous);
+    renameSync(becoming, files.previous);
   }
 }
 

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import { isBusy, isFull, mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
+import { messageOf } from '../contracts/message-of.ts';
+import { isBusy, isFull, mayPass } from '../ledger/event-log/sqlite/database-fault.ts';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import { markOpen } from './closed-mark.ts';
 import { readUpcastFrom } from './known-views.ts';
@@ -114,18 +115,18 @@ export class ViewStore {
   async #carryOut(batches: readonly Batch[]): Promise<void> {
     if (this.#underWay !== null) throw new Error('a write of the view store is under way');
     if (this.#closing !== null) throw new Error('the view store is closed');
-    this.#underWay = this.#sendInParts(batches).finally(() => {
+    this.#underWay = this.#sendOneByOne(batches).finally(() => {
       this.#underWay = null;
     });
     await this.#underWay;
   }
 
   /** Each behind the answer to the one before: as one message the rows of all accounts would be in memory three times more. */
-  async #sendInParts(batches: readonly Batch[]): Promise<void> {
-    for (const part of inParts(batches)) {
+  async #sendOneByOne(batches: readonly Batch[]): Promise<void> {
+    for (const request of requestsOf(batches)) {
       if (this.#died !== null) throw this.#died;
       this.#waiting = Promise.withResolvers();
-      this.#worker.postMessage(part);
+      this.#worker.postMessage(request);
       await this.#waiting.promise;
     }
   }
@@ -176,7 +177,7 @@ function begin({ path, views, keep }: Pick<ViewStoreOptions, 'path' | 'views' | 
   }
 }
 
-function* inParts(batches: readonly Batch[]): Generator<WriteRequest> {
+function* requestsOf(batches: readonly Batch[]): Generator<WriteRequest> {
   let part: Batch[] = [];
   let room = VIEW_LIMITS.rowsPerPart;
   for (const { statements, rows } of batches)

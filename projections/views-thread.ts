@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { mayPass, messageOf } from '../ledger/event-log/sqlite/database-fault.ts';
+import { messageOf } from '../contracts/message-of.ts';
+import { mayPass } from '../ledger/event-log/sqlite/database-fault.ts';
 import { damageOfRows } from './damaged-rows.ts';
 import { KeptRoomError } from './room-to-keep.ts';
 import { type UpcastFiles, upcastViews } from './upcast-views.ts';

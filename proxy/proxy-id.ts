@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ProxyId, proxyId, uuidV7 } from '../contracts/ids.ts';
+import { messageOf } from '../contracts/message-of.ts';
 import { replaceFile } from '../ledger/replace-file.ts';
 import { UnreadableFileError } from '../ledger/unreadable-file.ts';
 import { wantOfRightsOf } from '../ledger/want-of-rights.ts';
@@ -42,5 +43,3 @@ function readKept(file: string): string | null {
     });
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -7,6 +7,7 @@ import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from 
 import { restoreGrant, revocableOf } from './decide-corrections.ts';
 import { because, boundedBy, isTaken, isUnreasoned, pauseOf, revoke, unpaid } from './decide-refunds.ts';
 import { evolve } from './evolve.ts';
+import { firstFree } from './first-free.ts';
 import { grantOfPayment } from './grant-id.ts';
 import { creditsGone, isOfReturn, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
@@ -119,12 +120,5 @@ const hereAgain = ({ disputes, refunds }: PaymentAttempt): Pick<NotBack, 'id' | 
 
 const isRestoration = ({ billing: { revocations } }: OpenAccount, id: string): boolean =>
   revocations.some(({ restorations }) => restorations.some(({ restorationId }) => restorationId === id));
-
-/** From the second on with a number behind it: of so many as are taken one more is free. */
-function firstFree(name: string, isTakenId: (id: string) => boolean): string {
-  let id = name;
-  for (let nth = 2; isTakenId(id); nth++) id = `${name}_${nth}`;
-  return id;
-}
 
 const instant = (ms: number): string => new Date(ms).toISOString();

@@ -9,6 +9,7 @@ import { type CommandOf, type CommandRefusal, commandRefused } from './commands.
 import { PAID_PRIORITY } from './decide-payments.ts';
 import { refuseDeclined } from './declined-method.ts';
 import { evolve } from './evolve.ts';
+import { firstFree } from './first-free.ts';
 import { LONGEST_GRANT_OF_PAYMENT } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { isWithdrawn } from './method-for.ts';
@@ -231,11 +232,9 @@ const withoutPlan = (): CommandRefusal => commandRefused('plan_not_found', 'plan
 
 /** The id of the first attempt for something, or of the next: none that a grant has, which what costs nothing is granted under. */
 function unused({ grants, billing: { payments } }: OpenAccount, id: string): AttemptId {
-  for (let at = 1; ; at++) {
-    const candidate = at === 1 ? id : `${id}_${at}`;
-    const isTaken = attemptOf(payments, candidate) !== undefined || grants.some(({ grantId }) => grantId === candidate);
-    if (!isTaken) return attemptId(candidate);
-  }
+  const isTaken = (one: string): boolean =>
+    attemptOf(payments, one) !== undefined || grants.some(({ grantId }) => grantId === one);
+  return attemptId(firstFree(id, isTaken));
 }
 
 const instant = (ms: number): string => new Date(ms).toISOString();

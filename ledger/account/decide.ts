@@ -179,7 +179,7 @@ function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): D
   const { grantId, source, amount, costBasis, priority, effectiveAtMs, expiresAtMs } = command;
   if (amount <= 0n) return commandRefused('invalid_amount', 'amount: must be more than 0');
   const taken = refuseGrantId(state, grantId);
-  if (taken?.code === 'grant_exists' && isMade(command, state)) return [];
+  if (taken?.code === 'grant_exists' && isSameAsMade(command, state)) return [];
   if (taken !== null) return taken;
   if (expiresAtMs !== null && expiresAtMs <= effectiveAtMs)
     return commandRefused('invalid_period', 'expiresAt: must be after the grant begins');
@@ -191,7 +191,7 @@ function grantCredits(command: CommandOf<'GrantCredits'>, state: OpenAccount): D
 }
 
 /** The same grant again, whenever it was made; what an adjustment has granted is none. */
-function isMade(
+function isSameAsMade(
   { grantId, source, amount, costBasis, priority, expiresAtMs }: CommandOf<'GrantCredits'>,
   { grants, billing }: OpenAccount,
 ): boolean {

@@ -49,10 +49,10 @@ export async function bringUp({
   if (!areViewsOf(path, identity)) removeViews(path);
   if (identity !== null) writeLedgerOfViews(path, identity);
   markVerified(path, false);
-  const inParts = ledger === null ? null : await foldInParts({ log, ledger, path, clock, keepFreeBytes, onFolded });
-  if (inParts?.isAll === true) return inParts;
+  const folded = ledger === null ? null : await foldInParts({ log, ledger, path, clock, keepFreeBytes, onFolded });
+  if (folded?.isAll === true) return folded;
   const after = readFoldedThrough(path)?.position ?? null;
-  const before = inParts ?? { events: 0, sums: after === null ? new EventSums() : null };
+  const before = folded ?? { events: 0, sums: after === null ? new EventSums() : null };
   const counted = countedLog(log, { ...before, after }, onFolded);
   const { onTaken } = counted;
   const failed = Promise.withResolvers<never>();

@@ -15,11 +15,12 @@ import { HandOvers } from './hand-overs.ts';
 /** A ledger's file that several threads can read at once. */
 export interface LedgerInParts {
   readonly file: string;
-  readonly threads: number;
+  /** Of the accounts: each is folded by a thread of its own. */
+  readonly parts: number;
   /** Where fewer events are to be folded it is not begun. */
   readonly from: number;
   /** As `FoldPart` and `HandOvers` have them. */
-  readonly stretchEvents: number;
+  readonly stretchPositions: number;
   readonly pauseMs: (tookMs: number) => number;
 }
 
@@ -56,15 +57,17 @@ export async function foldInParts(options: FoldedOptions): Promise<FoldedInParts
   if (upTo - after < ledger.from) return null;
   const views = viewsOfThisProgram();
   beginFile({ path, views, keep: after > 0 });
-  const { threads: parts, file, stretchEvents } = ledger;
-  const handOvers = new HandOvers({ ...options, ...ledger, views, isFresh: after === 0, parts, upTo });
+  const { parts, file, stretchPositions, pauseMs } = ledger;
+  const { clock, keepFreeBytes } = options;
+  const isFresh = after === 0;
+  const handOvers = new HandOvers({ log, path, views, isFresh, keepFreeBytes, clock, parts, upTo, pauseMs });
   let events = 0;
   const onEvents = (more: number): void => {
     events += more;
     onFolded(more, Math.max(events, upTo - after));
   };
   const threads = Array.from({ length: parts }, (_, part) => {
-    const of = { path: file, part, parts, after, upTo, views: after > 0 ? path : null, stretchEvents };
+    const of = { path: file, part, parts, after, upTo, views: after > 0 ? path : null, stretchPositions };
     return startPart(of, handOvers, onEvents);
   });
   let has: Parameters<HandOvers['close']>[0] = 'as it is';

@@ -22,7 +22,7 @@ export interface FoldPart extends ScanPart {
   /** The file with the rows of all parts up to `after`; null where all begins. */
   readonly views: string | null;
   /** Behind so many positions each it is asked whether the rows are wanted that have changed. */
-  readonly stretchEvents: number;
+  readonly stretchPositions: number;
 }
 
 /** What a thread tells. */
@@ -57,7 +57,7 @@ function newsOf(error: unknown): FoldNews | null {
   return error instanceof UnreadableEventError ? { type: 'unreadable', message: error.message } : null;
 }
 
-async function foldPart(port: MessagePort, { views: path, stretchEvents, ...scan }: FoldPart): Promise<void> {
+async function foldPart(port: MessagePort, { views: path, stretchPositions, ...scan }: FoldPart): Promise<void> {
   const tell = (news: FoldNews): void => port.postMessage(news);
   const ask = async (news: FoldNews): Promise<FoldWord> => {
     tell(news);
@@ -87,16 +87,16 @@ async function foldPart(port: MessagePort, { views: path, stretchEvents, ...scan
     for (const rows of changesIn(views)) await ask({ type: 'rows', batches: batchesFor(rows) });
     await ask({ type: 'handed over' });
   };
-  let end = Math.min(scan.after + stretchEvents, scan.upTo);
+  let end = Math.min(scan.after + stretchPositions, scan.upTo);
   for (const event of scanFile(scan, { types: KEY_EVENTS, onEvent })) {
-    for (; event.position > end; end = Math.min(end + stretchEvents, scan.upTo)) await reach(end);
+    for (; event.position > end; end = Math.min(end + stretchPositions, scan.upTo)) await reach(end);
     // What is of no account each part has read.
     if (scan.part > 0 && accountOfStream(event.stream) === null) continue;
     fold.take(event);
     if (++folded === EVENTS_A_WORD) tellFolded();
   }
   tellFolded();
-  for (; end < scan.upTo; end = Math.min(end + stretchEvents, scan.upTo)) await reach(end);
+  for (; end < scan.upTo; end = Math.min(end + stretchPositions, scan.upTo)) await reach(end);
   await reach(end);
   tell({ type: 'end', sums: sums.asPart });
   port.close();

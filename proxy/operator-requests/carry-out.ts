@@ -5,13 +5,9 @@ import { orAborted } from '../../ledger/or-aborted.ts';
 import { areViewsOf, readLedgerOfViews } from '../../projections/known-views.ts';
 import { readParked, writeParked } from '../../projections/parked-accounts.ts';
 import type { Projections } from '../../projections/projections.ts';
-import { switchFiles } from '../../projections/switched-file.ts';
+import { switchFiles, UNKEPT } from '../../projections/switched-file.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import type { Asked } from './operator-request.ts';
-
-/** What a gateway says of views that were live (switched-file.ts). */
-export const UNKEPT =
-  'the views that were live before keep a name of their own: `gateway projections rollback` gives them theirs';
 
 interface AskedParts {
   readonly projections: Projections;

@@ -1,3 +1,5 @@
+import { messageOf } from '../../../contracts/message-of.ts';
+
 /** What SQLite's result codes (https://www.sqlite.org/rescode.html) say of a transaction. */
 const SQLITE_BUSY = 5;
 const SQLITE_IOERR = 10;
@@ -44,8 +46,6 @@ export const describeDamage = (path: string, fault: unknown): string =>
  * which the rest counts for nothing. A failed sync is not among them: the pages may come back after a crash.
  */
 export const wroteNothing = (fault: unknown): boolean => isBusy(fault) || plainCodeOf(fault) === SQLITE_FULL;
-
-export const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
 const codeOf = (fault: unknown): number | null =>
   fault instanceof Error && 'errcode' in fault && typeof fault.errcode === 'number' ? fault.errcode : null;

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { messageOf } from '../../../contracts/message-of.ts';
 import { AppendTable } from './append-table.ts';
-import { messageOf, wroteNothing } from './database-fault.ts';
+import { wroteNothing } from './database-fault.ts';
 import type { AppendedGroup, AppendGroup } from './messages.ts';
 import { prepareArrays } from './open-database.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';

@@ -1,8 +1,9 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { EventLogError } from '../../../contracts/event-log.ts';
+import { messageOf } from '../../../contracts/message-of.ts';
 import { makeForFolderOwner } from '../../folder-owner.ts';
 import { wantOfRights } from '../../want-of-rights.ts';
-import { describeDamage, isDamage, mayPass, messageOf } from './database-fault.ts';
+import { describeDamage, isDamage, mayPass } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { EventLogError } from '../../../contracts/event-log.ts';
-import { messageOf } from './database-fault.ts';
+import { messageOf } from '../../../contracts/message-of.ts';
 import { identityOf, lookAt } from './file-identity.ts';
 
 /** The file itself, its write-ahead log, and the index of that: as long as one connection is open, all three stay. */

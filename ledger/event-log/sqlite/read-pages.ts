@@ -1,8 +1,9 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { LeafPage } from '../../../contracts/event-log.ts';
+import { messageOf } from '../../../contracts/message-of.ts';
 import { LeafHasher } from '../../seals/leaf.ts';
 import { LeafPageOf } from '../../seals/leaf-page.ts';
-import { describeDamage, isDamage, messageOf } from './database-fault.ts';
+import { describeDamage, isDamage } from './database-fault.ts';
 import { eventOf } from './event-of-row.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import type { EventRow, LeavesQuery, PageQuery, ReadAnswer, ReadMessage } from './messages.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parentPort, workerData } from 'node:worker_threads';
 import { EventLogError } from '../../../contracts/event-log.ts';
-import { messageOf } from './database-fault.ts';
+import { messageOf } from '../../../contracts/message-of.ts';
 import { CLOSE, OPEN, type ThreadData, type ThreadOpened } from './messages.ts';
 import type { OpenedFile } from './opened-file.ts';
 

@@ -68,7 +68,7 @@ export async function declinePayment(
       const facts = [{ type: 'attempt', attemptId, outcome } as const];
       ({ recordedAt } = await recordAs(context, log, { accountId, provider: attempt.provider, facts }));
     }
-    await refuseIfOtherwise(context, provided, { accountId, attemptId, isWritten: recordedAt !== null });
+    await assertDeclined(context, provided, { accountId, attemptId, isWritten: recordedAt !== null });
     showWritten(context, command, recordedAt, {
       json: { accountId, attemptId, outcome: shown },
       text: `${accountId}: ${attemptId} (${groupedUsd(credits)} USD of credits) ${sayOutcome(context, accountId, { attempt, outcome: shown })}${isUnasked ? notAsked(attempt) : ''}`,
@@ -85,7 +85,7 @@ interface Declined extends NamedAttempt {
 }
 
 /** What was paid is not declined any more, nor what was given up before by nobody: another of that is begun by itself. @throws CommandError */
-async function refuseIfOtherwise(
+async function assertDeclined(
   context: CommandContext,
   provided: ProvidedLog,
   { isWritten, ...named }: Declined,

@@ -110,17 +110,17 @@ export async function broughtUp(
   const { identity } = await readLedgerState(log);
   using progress = new Progress(context, 'events');
   return await bringUp({
-    ...{ log, ledger: inParts(configuration), path, identity, clock: context.clock },
+    ...{ log, ledger: ledgerInParts(configuration), path, identity, clock: context.clock },
     keepFreeBytes: roomKeptBytes(configuration.data),
     onFolded: (events, of) => progress.add(events, of),
   });
 }
 
 /** Null where one thread folds as soon as several. */
-function inParts(configuration: Configuration): LedgerInParts | null {
+function ledgerInParts(configuration: Configuration): LedgerInParts | null {
   const file = ledgerFile(configuration);
-  const threads = Math.min(availableParallelism(), VIEW_LIMITS.foldThreadsMax);
-  if (file === null || threads === 1) return null;
-  const { foldedInPartsFrom: from, stretchEvents } = VIEW_LIMITS;
-  return { file, threads, from, stretchEvents, pauseMs: catchUpPauseMs };
+  const parts = Math.min(availableParallelism(), VIEW_LIMITS.foldThreadsMax);
+  if (file === null || parts === 1) return null;
+  const { foldedInPartsFrom: from, stretchPositions } = VIEW_LIMITS;
+  return { file, parts, from, stretchPositions, pauseMs: catchUpPauseMs };
 }

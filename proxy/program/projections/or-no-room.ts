@@ -1,5 +1,6 @@
+import { messageOf } from '../../../contracts/message-of.ts';
 import { shortageOf } from '../../../contracts/shortage.ts';
-import { mayPass, messageOf } from '../../../ledger/event-log/sqlite/database-fault.ts';
+import { mayPass } from '../../../ledger/event-log/sqlite/database-fault.ts';
 import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
 import { freeBytesAt, mebibytes } from '../../../ledger/room-on-disk.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';

@@ -41,6 +41,6 @@ log.readAll = (options) => {
 };
 await bringUp({
   ...{ log, path, identity: null, clock: Date.now, keepFreeBytes: 0, onFolded: () => undefined },
-  ledger: { file, threads: 2, from: 0, stretchEvents: 10, pauseMs: () => 0 },
+  ledger: { file, parts: 2, from: 0, stretchPositions: 10, pauseMs: () => 0 },
 });
 throw new Error('it was to be killed');

@@ -34,7 +34,7 @@ const SECRET = 'c7'.repeat(32);
 
 /** Nothing is too little, and each is asked at each stretch. */
 const inParts = (file: string, more: Partial<LedgerInParts> = {}): LedgerInParts => ({
-  ...{ file, threads: 2, from: 0, stretchEvents: 10, pauseMs: () => 0 },
+  ...{ file, parts: 2, from: 0, stretchPositions: 10, pauseMs: () => 0 },
   ...more,
 });
 
@@ -58,7 +58,7 @@ const story = fc.record({
   ruined: fc.option(fc.nat()),
   /** Who is given the same secret, one after another, in the midst of it. */
   owners: fc.array(fc.nat(), { maxLength: 3 }),
-  stretchEvents: fc.integer({ min: 1, max: 80 }),
+  stretchPositions: fc.integer({ min: 1, max: 80 }),
 });
 type Story = typeof story extends fc.Arbitrary<infer S> ? S : never;
 
@@ -109,10 +109,10 @@ describe('a ledger that is folded in parts', () => {
         const { faults } = await verifyRebuilt(byOne, ledger.log);
         const sums = new EventSums();
         for await (const event of ledger.log.readAll()) sums.add(event);
-        for (const threads of [1, 2, 3]) {
+        for (const parts of [1, 2, 3]) {
           const path = viewsFile();
-          const { stretchEvents } = told;
-          const done = await brought(ledger, { path, ledger: inParts(ledger.path, { threads, stretchEvents }) });
+          const { stretchPositions } = told;
+          const done = await brought(ledger, { path, ledger: inParts(ledger.path, { parts, stretchPositions }) });
           expect(dump(path)).toEqual(right);
           expect([damageOfRows(path), wasClosedWhole(path)]).toEqual([null, true]);
           expect(currentAtMsOf(path)).not.toBeNull();
@@ -158,7 +158,7 @@ describe('a ledger that is folded in parts', () => {
     const first = [...log.inner.events];
     const ledger = await ledgerFileOf(first);
     const path = viewsFile();
-    await brought(ledger, { path, ledger: inParts(ledger.path, { threads: 3 }) });
+    await brought(ledger, { path, ledger: inParts(ledger.path, { parts: 3 }) });
     writeTo(log.inner, accountId('a2'), [issued('key_thief')]);
     writeTo(log.inner, accountId('a3'), [{ type: 'PlanChanged', data: { plan: 'team', terms: null } }]);
     const more = log.inner.events.slice(first.length);
@@ -284,7 +284,7 @@ describe('kill -9', () => {
     const at = readFoldedThrough(path)?.position ?? 0;
     expect([at > 0, at < length]).toEqual([true, true]);
     expect(damageOfRows(path)).toBeNull();
-    const again = await brought(ledger, { path, ledger: inParts(ledger.path, { threads: 3 }) });
+    const again = await brought(ledger, { path, ledger: inParts(ledger.path, { parts: 3 }) });
     expect(again).toMatchObject({ events: length - at, sums: null });
     expect(dump(path)).toEqual(await whole(ledger));
   });
