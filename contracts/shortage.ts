@@ -9,7 +9,7 @@ const CODES: ReadonlyMap<unknown, Shortage> = new Map([
   ['ENFILE', 'descriptors'],
 ]);
 
-/** Another process has met one, and has said so. */
+/** One that was met elsewhere, as by another process, in words of its own. */
 export class ToldShortageError extends Error {
   readonly shortage: Shortage;
 
@@ -27,3 +27,13 @@ export function shortageOf(error: unknown): Shortage | null {
   if (error instanceof ToldShortageError) return error.shortage;
   return error instanceof Error && 'code' in error ? (CODES.get(error.code) ?? null) : null;
 }
+
+/** As Node has it where it has no more than words: EMFILE and ENFILE by their names, or in libuv's words. */
+const NO_DESCRIPTOR = /\b(EMFILE|ENFILE|too many open files|file table overflow)\b/;
+
+/**
+ * Whether a thread has ended for want of a descriptor: to start by, or to read its modules. Node tells of the one, and of some
+ * of the other, by codes of its own.
+ */
+export const lackedDescriptor = (ended: unknown): boolean =>
+  shortageOf(ended) === 'descriptors' || (ended instanceof Error && NO_DESCRIPTOR.test(ended.message));

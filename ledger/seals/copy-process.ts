@@ -23,16 +23,25 @@ export class CopyProcess {
   #answersWithinMs: number;
   #timer: NodeJS.Timeout | null = null;
 
-  /** @param args of `copy-program.ts` @param answersWithinMs for each thing that is asked of the place */
-  constructor(args: readonly string[], answersWithinMs: number) {
+  private constructor(child: ChildProcessWithoutNullStreams, answersWithinMs: number) {
     this.#answersWithinMs = answersWithinMs;
-    // Nothing of the environment, in which there are providers' keys.
-    this.#child = spawn(process.execPath, ['--no-warnings', PROGRAM, ...args], { env: {} });
+    this.#child = child;
     // Written to one that has ended: the end says why.
     this.#child.stdin.on('error', () => {});
     this.#ended = this.#end();
     // Each is looked at by whoever asks for something meanwhile, which may be nobody.
     for (const failing of [this.#ended, this.#late.promise]) failing.catch(() => {});
+  }
+
+  /**
+   * @param args of `copy-program.ts` @param answersWithinMs for each thing that is asked of the place, asked for once the process runs
+   * @throws Error of the system where none can be started, as without a descriptor for its streams: those are missing then, and why is told a turn later
+   */
+  static async start(args: readonly string[], answersWithinMs: () => number): Promise<CopyProcess> {
+    // Nothing of the environment, in which there are providers' keys.
+    const child = spawn(process.execPath, ['--no-warnings', PROGRAM, ...args], { env: {} });
+    await once(child, 'spawn');
+    return new CopyProcess(child, answersWithinMs());
   }
 
   /** The end of the file. @throws SilentPlaceError; Error of the file system */

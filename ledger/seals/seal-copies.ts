@@ -55,7 +55,8 @@ export class SealCopies {
   async #addPage(): Promise<boolean> {
     const { log, to, ledgerId } = this.#options;
     const { copyTailBytes, sealsAheadMax } = SEAL_LIMITS;
-    const writing = new CopyProcess([to, `seals-${ledgerId}.ndjson`, String(copyTailBytes)], this.#answersWithinMs);
+    const args = [to, `seals-${ledgerId}.ndjson`, String(copyTailBytes)];
+    const writing = await CopyProcess.start(args, () => this.#answersWithinMs);
     this.#writing = writing;
     try {
       const tail = await writing.tail();

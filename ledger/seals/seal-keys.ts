@@ -85,9 +85,9 @@ const ATTEMPTS_MAX = 5;
 /** Whole under its name, or not at all: of several at once one is first. False where it is there. @throws Error of the file system */
 function makeFile(file: string): boolean {
   const beside = `${file}.${randomUUID()}`;
-  writeFileSync(beside, newKeyText(), { flag: 'wx', mode: OWNERS_ALONE, flush: true });
-  giveToFolderOwner(beside);
   try {
+    writeFileSync(beside, newKeyText(), { flag: 'wx', mode: OWNERS_ALONE, flush: true });
+    giveToFolderOwner(beside);
     linkSync(beside, file);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;

@@ -11,10 +11,12 @@ import {
 } from '../../contracts/event-log.ts';
 import type { DomainEvent } from '../../contracts/events.ts';
 import { type LedgerId, NO_STREAM, type Position, position, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
+import { ToldShortageError } from '../../contracts/shortage.ts';
 import { readLedgerState } from '../identity/ledger-state.ts';
 import { pause } from '../pause.ts';
 import { recordingBy } from '../recording-by.ts';
 import { untilLogAnswers } from '../until-log-answers.ts';
+import { firstKey } from './first-key.ts';
 import { readFrontier, writeFrontier } from './frontier-file.ts';
 import { LeafHasher } from './leaf.ts';
 import { largestPowerIn } from './leaf-page.ts';
@@ -107,11 +109,11 @@ export class Sealer {
   }
 
   async #start(): Promise<void> {
-    const { log, copyTo, key } = this.#options;
+    const { log, copyTo, key, logger } = this.#options;
     const { signal } = this.#closing;
     const after = await untilLogAnswers(() => this.#readKnown(), { signal });
+    this.#key = await firstKey(() => key(this.#known === NO_STREAM), { signal, logger });
     if (signal.aborted) return;
-    this.#key = key(this.#known === NO_STREAM);
     if (copyTo !== null && this.#ledgerId !== null)
       this.#copies = new SealCopies({
         ...{ log, to: copyTo, ledgerId: this.#ledgerId },
@@ -383,13 +385,15 @@ function treeSizeOf(recorded: RecordedEvent): number {
   return type === 'LedgerSealed' ? data.treeSize : 0;
 }
 
-/** What says itself what is amiss, outside of the program, is told without where in the program it was found. */
-const whyOf = (error: unknown): { readonly reason: string } | { readonly err: unknown } =>
-  error instanceof ConfigurationError || error instanceof UnusableKeyError || error instanceof EventLogError
-    ? { reason: error.message }
-    : { err: error };
-
 /** No further seal can be made with the key that there is. */
 class UnusableKeyError extends Error {
   override readonly name = 'UnusableKeyError';
 }
+
+const SAID_IN_FULL = [ConfigurationError, UnusableKeyError, EventLogError, ToldShortageError];
+
+/** What says itself what is amiss, outside of the program, is told without where in the program it was found. */
+const whyOf = (error: unknown): { readonly reason: string } | { readonly err: unknown } =>
+  error instanceof Error && SAID_IN_FULL.some((said) => error instanceof said)
+    ? { reason: error.message }
+    : { err: error };

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { type Configuration, ConfigurationError } from '../../../contracts/configuration.ts';
+import { shortageOf, ToldShortageError } from '../../../contracts/shortage.ts';
 import { keyOfFile, keyOfFolder, type SealKey, sealKeyFile, sealKeyOf } from '../../../ledger/seals/seal-keys.ts';
 
 /**
  * The key of seals, as it is each time that it is asked for; null where none is configured, and nothing is sealed. Asked
- * with true the embedded ledger's is made where there is none, which is for who knows that the ledger knows none either.
+ * with true the embedded ledger's is made where there is none, which is for who knows that the ledger knows none either. It
+ * throws a ConfigurationError, and a ToldShortageError for what may pass.
  * @param onMade told of a key that was made, because the embedded ledger had none
  */
 export function sealKeySource(
@@ -26,6 +28,9 @@ export function sealKeySource(
     } catch (cause) {
       const where = place.type === 'text' ? 'seals.keyEnv: the variable' : `the key of seals: ${placeOf(place, data)}`;
       const why = cause instanceof Error ? cause.message : String(cause);
+      const shortage = shortageOf(cause) ?? shortageOf(cause instanceof Error ? cause.cause : undefined);
+      // It passes: nothing is amiss with the configuration.
+      if (shortage !== null) throw new ToldShortageError(`${where} ${why}`, shortage);
       const isGone = place.type === 'data folder' && !existsSync(sealKeyFile(data));
       const remedy = isGone
         ? ': put it back (no backup has it); where it is lost: gateway ledger keys rotate --lost'

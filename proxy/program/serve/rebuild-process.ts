@@ -19,6 +19,7 @@ export async function rebuildInProcess(configuration: Configuration, signal: Abo
   const args = [PROGRAM, 'projections', 'rebuild', '--all', '--config', '/dev/stdin'];
   const child = spawn(process.execPath, args, { stdio: [stdin, 'pipe', 'pipe'], signal });
   closeSync(stdin);
+  // Where it could not be started for want of a descriptor it has neither, and its end says why.
   const [said, faults] = [lastOf(child.stdout), lastOf(child.stderr)];
   const [code, killedBy] = (await once(child, 'close')) as [number | null, string | null];
   if (code !== 0) throw new Error(`it ended with ${code ?? killedBy}: ${faults().trim()}`);
@@ -32,10 +33,15 @@ export async function rebuildInProcess(configuration: Configuration, signal: Abo
 function unnamedFile({ data, eventLog, projections }: Configuration): number {
   const path = join(data, `rebuild-${randomUUID()}.json`);
   const file = openSync(path, 'wx+', 0o600);
-  rmSync(path);
-  // At its beginning, where it is read from.
-  writeSync(file, JSON.stringify({ data, eventLog, projections }), 0);
-  return file;
+  try {
+    rmSync(path);
+    // At its beginning, where it is read from.
+    writeSync(file, JSON.stringify({ data, eventLog, projections }), 0);
+    return file;
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
 }
 
 function lastOf(stream: Readable | null): () => string {

@@ -1,14 +1,17 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { shortageOf, ToldShortageError } from '../../../contracts/shortage.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { rotateSealKey } from '../../../ledger/seals/rotate-key.ts';
 import { keyOfFolder, type SealKey, sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 import { verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { sealKeySource } from '../../../proxy/program/configuration/seal-key-of.ts';
 import { chainOf } from '../../fixtures/ledger/seal-chain.ts';
+import { canMount, smallDisk } from '../../fixtures/ledger/small-disk.ts';
 import { untilSealed } from '../../fixtures/ledger/until-sealed.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { NOW_MS, newLog, started, write } from './sealer-scene.ts';
@@ -106,6 +109,38 @@ describe('of a sealer the key', () => {
     expect(keyOfFolder(folder).key.keyId).toBe(key.keyId);
     expect([readdirSync(first), readdirSync(folder)]).toEqual([['seal-key'], ['seal-key']]);
   });
+
+  it('that the machine has no descriptor for at its start is told, and stops nothing', async () => {
+    const short = new ToldShortageError('EMFILE: too many open files', 'descriptors');
+    const { sealer, lines } = started(await newLog(), {
+      key: () => {
+        throw short;
+      },
+    });
+    await expect.poll(() => lines.map((line) => JSON.parse(line))).toMatchObject([{ reason: short.message }]);
+    expect(sealer.standing().stopped).toBeNull();
+  });
+
+  it.runIf(canMount)(
+    'that cannot be made on a full disk is told as what passes, and is made once there is room',
+    () => {
+      const disk = smallDisk(1_024);
+      const data = dirname(disk.folder);
+      const source = sealKeySource({ seals: { ...SEALS, key: { type: 'data folder' } }, data, file: null });
+      disk.leaveFree(0);
+      const before = readdirSync(data);
+      let told: unknown = null;
+      try {
+        source?.(true);
+      } catch (error) {
+        told = error;
+      }
+      expect([shortageOf(told), String(told)]).toEqual(['disk', expect.stringContaining(sealKeyFile(data))]);
+      expect(readdirSync(data)).toEqual(before);
+      disk.clear();
+      expect(source?.(true).keyId).toBe(keyOfFolder(data).key.keyId);
+    },
+  );
 
   it('that is gone from its folder is not made anew where the ledger knows one: the one in memory goes on', async () => {
     const log = await newLog();
