@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { lackedDescriptor } from '../contracts/shortage.ts';
 import type { UpcastFiles } from './upcast-views.ts';
 import type { NotForNow, ViewsTask, ViewsTaskDone } from './views-thread.ts';
 
@@ -7,7 +8,11 @@ export async function upcastInThread(
   files: UpcastFiles,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number> | NotForNow | null> {
-  const done = await inThread({ type: 'upcast', files }, signal);
+  const done = await inThread({ type: 'upcast', files }, signal).catch((error: unknown): NotForNow => {
+    // The thread itself found no descriptor to start by.
+    if (error instanceof Error && lackedDescriptor(error)) return { notForNow: error.message };
+    throw error;
+  });
   if ('notForNow' in done) return done;
   if (!('upcastFrom' in done)) throw otherAnswer(done);
   return done.upcastFrom;

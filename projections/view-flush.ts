@@ -196,6 +196,7 @@ export class ViewFlush {
 
   #opened(): ViewStore {
     if (this.#open === null) throw new Error('there is no file to write to');
+    if (this.#store?.isUnstarted === true) this.#store = null;
     this.#store ??= this.#open();
     return this.#store;
   }

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../contracts/message-of.ts';
+import { lackedDescriptor } from '../contracts/shortage.ts';
 import { isBusy, isFull, mayPass } from '../ledger/event-log/sqlite/database-fault.ts';
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import { markOpen } from './closed-mark.ts';
@@ -59,7 +60,7 @@ interface ViewStoreOptions {
   readonly keep: boolean;
   /** Nothing is written that would leave the disk less: it is as full then. Null, or left out, for whoever may have all. */
   readonly keepFreeBytes?: number | null;
-  /** The thread that writes has ended by itself, at most once: nothing is written any more. */
+  /** The thread that writes has ended by itself, at most once: nothing is written any more. Not told where `isUnstarted`. */
   readonly onDied: (error: Error) => void;
 }
 
@@ -75,6 +76,7 @@ export class ViewStore {
   /** For the answer to one part of it. */
   #waiting: PromiseWithResolvers<void> | null = null;
   #died: Error | null = null;
+  #hasAnswered = false;
   #closing: Promise<void> | null = null;
 
   private constructor(options: ViewStoreOptions) {
@@ -94,6 +96,11 @@ export class ViewStore {
   static open(options: ViewStoreOptions): ViewStore {
     beginFile(options);
     return new ViewStore(options);
+  }
+
+  /** Its thread found no descriptor to start by, or to open the file by: nothing was written, and another store can be opened in the place of this one. */
+  get isUnstarted(): boolean {
+    return this.#died instanceof ViewsNotWrittenError;
   }
 
   /** Writes all of it or nothing. One call at a time. @throws ViewsNotWrittenError; Error when the thread has ended. */
@@ -134,17 +141,21 @@ export class ViewStore {
   #answered(answer: WriteAnswer): void {
     const waiting = this.#waiting;
     this.#waiting = null;
+    this.#hasAnswered = true;
     if (answer === null) waiting?.resolve();
     else waiting?.reject(new ViewsNotWrittenError(answer));
   }
 
   #end(cause: unknown): void {
     if (this.#died !== null) return;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    this.#died = new Error(`the views cannot be written any more: ${reason}`, { cause });
+    const message = messageOf(cause);
+    const isUnstarted = !this.#hasAnswered && (lackedDescriptor(cause) || mayPass(cause));
+    this.#died = isUnstarted
+      ? new ViewsNotWrittenError({ message, mayPass: true, isFull: false })
+      : new Error(`the views cannot be written any more: ${message}`, { cause });
     this.#waiting?.reject(this.#died);
     this.#waiting = null;
-    this.#options.onDied(this.#died);
+    if (!isUnstarted) this.#options.onDied(this.#died);
   }
 
   async #close(how: CloseRequest['close']): Promise<void> {

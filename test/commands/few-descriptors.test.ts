@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -49,11 +49,16 @@ async function serveWithFew(config: string) {
   const script = `ulimit -n ${DESCRIPTORS} && exec "$0" "$@"`;
   const args = ['-c', script, process.execPath, PROGRAM, '--json', 'serve', '--port', '0', '--config', config];
   const env = { ...process.env, TEST_UPSTREAM_KEY: 'a-key' };
-  const child = spawn('bash', args, { stdio: ['ignore', 'pipe', 'ignore'], env });
+  const stderr = join(temporaryFolder(), 'stderr');
+  const child = spawn('bash', args, { stdio: ['ignore', 'pipe', openSync(stderr, 'a')], env });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const [line] = await once(createInterface({ input: child.stdout }), 'line');
+  const ended = once(child, 'exit').then(([code, signal]) => {
+    throw new Error(`the gateway has ended with ${code ?? signal}:\n${readFileSync(stderr, 'utf8')}`);
+  });
+  if (child.stdout === null) throw new Error('its stdout is a pipe');
+  const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended]);
   const { url } = JSON.parse(String(line));
-  return { child, url: new URL(url), descriptors: () => readdirSync(`/proc/${child.pid}/fd`).length };
+  return { child, ended, url: new URL(url), descriptors: () => readdirSync(`/proc/${child.pid}/fd`).length };
 }
 
 it.runIf(process.platform === 'linux')(
@@ -62,7 +67,7 @@ it.runIf(process.platform === 'linux')(
     const config = await configured();
     const { accountId } = await runForJson('account', 'open', '--email', 'a@example.com', '--config', config);
     const issued = await runProgram('key', 'issue', String(accountId), '--key-only', '--config', config);
-    const { child, url, descriptors } = await serveWithFew(config);
+    const { child, ended, url, descriptors } = await serveWithFew(config);
     // A connection that is there before all others.
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
@@ -86,34 +91,37 @@ it.runIf(process.platform === 'linux')(
     };
     const messageOf = (model: string) => ask('/v1/messages', model);
     const statusOf = async (answered: ReturnType<typeof ask>) => (await answered)?.status;
-    await expect.poll(() => statusOf(messageOf('opal-medium')), WAIT).toBe(200);
-    const before = descriptors();
+    const scene = async (): Promise<void> => {
+      await expect.poll(() => statusOf(messageOf('opal-medium')), WAIT).toBe(200);
+      const before = descriptors();
 
-    const taking: Socket[] = [];
-    const fill = async (): Promise<void> => {
-      for (let tries = 0; descriptors() < DESCRIPTORS && tries < DESCRIPTORS; tries++) {
-        const socket = connect(Number(url.port), url.hostname);
-        // One that finds no descriptor left is closed at once.
-        socket.on('error', () => undefined);
-        taking.push(socket);
-        await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
-      }
-    };
-    const whenFull = (path: string, model?: string) => async () => {
-      // What the gateway has closed since has room again for one.
-      await fill();
-      return ask(path, model);
-    };
-    const refused = { status: 529, body: expect.stringContaining('no file descriptor left') };
-    await expect.poll(whenFull('/v1/messages', 'opal-medium'), WAIT).toMatchObject(refused);
-    await expect.poll(whenFull('/v1/messages', 'svc-mock'), WAIT).toMatchObject({ status: 200 });
-    await expect.poll(whenFull('/healthz'), WAIT).toMatchObject({ status: 200 });
+      const taking: Socket[] = [];
+      const fill = async (): Promise<void> => {
+        for (let tries = 0; descriptors() < DESCRIPTORS && tries < DESCRIPTORS; tries++) {
+          const socket = connect(Number(url.port), url.hostname);
+          // One that finds no descriptor left is closed at once.
+          socket.on('error', () => undefined);
+          taking.push(socket);
+          await new Promise((resolve) => socket.once('connect', resolve).once('close', resolve));
+        }
+      };
+      const whenFull = (path: string, model?: string) => async () => {
+        // What the gateway has closed since has room again for one.
+        await fill();
+        return ask(path, model);
+      };
+      const refused = { status: 529, body: expect.stringContaining('no file descriptor left') };
+      await expect.poll(whenFull('/v1/messages', 'opal-medium'), WAIT).toMatchObject(refused);
+      await expect.poll(whenFull('/v1/messages', 'svc-mock'), WAIT).toMatchObject({ status: 200 });
+      await expect.poll(whenFull('/healthz'), WAIT).toMatchObject({ status: 200 });
 
-    for (const socket of taking) socket.destroy();
-    await expect.poll(() => statusOf(messageOf('opal-medium')), WAIT).toBe(200);
-    // All that was taken is back, but for a connection or two that are there anew.
-    await expect.poll(descriptors, WAIT).toBeLessThanOrEqual(before + 3);
-    expect((await fetch(new URL('/healthz', url))).status).toBe(200);
+      for (const socket of taking) socket.destroy();
+      await expect.poll(() => statusOf(messageOf('opal-medium')), WAIT).toBe(200);
+      // All that was taken is back, but for a connection or two that are there anew.
+      await expect.poll(descriptors, WAIT).toBeLessThanOrEqual(before + 3);
+      expect((await fetch(new URL('/healthz', url))).status).toBe(200);
+    };
+    await Promise.race([scene(), ended]);
     agent.destroy();
     expect(await stop(child)).toBe(0);
   },

@@ -266,6 +266,8 @@ describe('a write', () => {
 });
 
 describe('the thread that writes', () => {
+  const NO_DATABASE = 'this is not a database, and long enough to be read as one'.repeat(20);
+
   test('is told of when it ends between two writes, and fails those that follow', async () => {
     const path = viewsFile();
     const died: Error[] = [];
@@ -274,11 +276,11 @@ describe('the thread that writes', () => {
       died.push(error);
       death.resolve();
     };
-    const store = ViewStore.open({ path, views: [], keep: true, onDied });
-    // Before the thread has come to open it.
-    rmSync(dirname(path), { recursive: true });
+    const store = ViewStore.open({ path, views: [], keep: true, keepFreeBytes: 0, onDied });
+    // Before the thread has come to look at it.
+    writeFileSync(path, NO_DATABASE);
     await death.promise;
-    expect(died.map(String)).toEqual([expect.stringMatching(/cannot be written any more: unable to open/)]);
+    expect(died.map(String)).toEqual([expect.stringMatching(/cannot be written any more: file is not a database/)]);
     await expect(store.write([], HEAD)).rejects.toThrow(/cannot be written any more/);
     await expect(store.clear()).rejects.toThrow(/cannot be written any more/);
     await store.close();
@@ -289,11 +291,23 @@ describe('the thread that writes', () => {
   test('fails the write that waits for it when it ends', async () => {
     const path = viewsFile();
     const died: Error[] = [];
+    const onDied = (error: Error): void => void died.push(error);
+    const store = ViewStore.open({ path, views: [], keep: true, keepFreeBytes: 0, onDied });
+    const writing = store.write([], HEAD);
+    writeFileSync(path, NO_DATABASE);
+    await expect(writing).rejects.toThrow(/cannot be written any more/);
+    expect(died).toHaveLength(1);
+    await store.close();
+  });
+
+  test('is told of to nobody where it cannot open the file for now: another store may, later', async () => {
+    const path = viewsFile();
+    const died: Error[] = [];
     const store = ViewStore.open({ path, views: [], keep: true, onDied: (error) => died.push(error) });
     const writing = store.write([], HEAD);
     rmSync(dirname(path), { recursive: true });
-    await expect(writing).rejects.toThrow(/cannot be written any more/);
-    expect(died).toHaveLength(1);
+    await expect(writing).rejects.toMatchObject({ name: 'ViewsNotWrittenError', mayPass: true });
+    expect([store.isUnstarted, died]).toEqual([true, []]);
     await store.close();
   });
 

@@ -18,6 +18,13 @@ export function leaveDescriptors(pid: number, free: number): () => void {
   return () => setSoftLimit(pid, before);
 }
 
+/** Leaves it none, whatever it closes meanwhile. Returns what ends that. */
+export function takeAllDescriptors(pid: number): () => void {
+  const before = softLimit(pid);
+  setSoftLimit(pid, '0');
+  return () => setSoftLimit(pid, before);
+}
+
 function softLimit(pid: number): string {
   const args = ['--pid', String(pid), '--nofile', '--noheadings', '--output', 'SOFT'];
   return execFileSync('prlimit', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
