@@ -7,7 +7,7 @@ import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';
 import { inTurns } from './in-turns.ts';
-import { isOfKey, KeyIndex } from './key-index.ts';
+import { KeyIndex } from './key-index.ts';
 import { VIEW_LIMITS } from './limits.ts';
 import { MonthlyView } from './monthly-view.ts';
 import { PayingAccounts } from './paying-accounts.ts';
@@ -185,16 +185,6 @@ export class AccountViews implements AccountRepository {
   /** Whoever has a key of the account is to be told that it is set aside, not that nobody knows the key. */
   #leave(accountId: AccountId, recorded: RecordedEvent): void {
     this.setAside.left(accountId, recorded.revision);
-    this.noteKey(accountId, recorded);
-  }
-
-  /** Of an event that is not folded here: where it gives the account a key, that has its secret. */
-  noteKey(accountId: AccountId, recorded: RecordedEvent): void {
-    if (!isOfKey(recorded.type)) return;
-    try {
-      this.keys.observe(accountId, accountEventOf(accountId, recorded));
-    } catch (error) {
-      if (!(error instanceof AccountUnreadableError)) throw error;
-    }
+    this.keys.note(accountId, recorded);
   }
 }

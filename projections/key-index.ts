@@ -1,5 +1,7 @@
+import type { RecordedEvent } from '../contracts/event-log.ts';
 import type { AccountEvent, EventType } from '../contracts/events.ts';
 import type { AccountId, KeyId } from '../contracts/ids.ts';
+import { AccountUnreadableError, accountEventOf } from '../ledger/account/account-event.ts';
 import type { ApiKey } from '../ledger/account/account-state.ts';
 
 /** Of events that give a key a secret. */
@@ -37,6 +39,16 @@ export class KeyIndex {
     const { sha256, keyId } = event.data;
     // The other may be of another account, which the reason that this one's callers are told says nothing of.
     return this.#add(sha256, { accountId, keyId }) ? null : `key ${keyId} has the secret that another key had first`;
+  }
+
+  /** Of an event that is not folded: where it gives the account a key, that has its secret. */
+  note(accountId: AccountId, recorded: RecordedEvent): void {
+    if (!isOfKey(recorded.type)) return;
+    try {
+      this.observe(accountId, accountEventOf(accountId, recorded));
+    } catch (error) {
+      if (!(error instanceof AccountUnreadableError)) throw error;
+    }
   }
 
   adopt(other: KeyIndex): void {

@@ -8,23 +8,27 @@ import { type ColumnValue, numberOf, textOf, type View, type ViewTable } from '.
 import { LiveRows } from './live-rows.ts';
 import { differencesOf, type RowDifference } from './row-difference.ts';
 
-interface ComparedFiles {
+export interface ComparedFiles {
   /** Accounts, once for each view, that both have and of which neither went on. */
   readonly compared: number;
   /** Those of which one has more events, as a gateway goes on meanwhile; and whom it has aside by other than their events. */
   readonly movedOn: number;
+  /** Of which version the live rows of a view are that were compared as this program reads them; nothing where all were folded. */
+  readonly upcastFrom: Readonly<Record<string, number>>;
 }
 
 /**
  * What two files of views have otherwise, where both have folded the same; `onDifference` is told what the live one has, and
- * what the other. Both are of this program's versions. @throws Error of SQLite
+ * what the other, which is of this program's versions. Null where this program can make nothing of the live one. @throws Error of
+ * SQLite, or where rows of an earlier version are not of their form
  */
 export function compareFiles(
   files: { readonly live: string; readonly rebuilt: string },
   onDifference: (difference: RowDifference) => void,
-): ComparedFiles {
-  const [live, rebuilt] = [new LiveRows(files.live), new LiveRows(files.rebuilt)];
+): ComparedFiles | null {
+  const [live, rebuilt] = [LiveRows.alsoOlder(files.live), new LiveRows(files.rebuilt)];
   try {
+    if (!live.hasAllViews) return null;
     const ofAccounts: readonly View[] = [new BalanceView(), new MonthlyView()];
     const others = [...new CatalogView().tables, ...new AccountsSetAside().tables];
     // What the other one has, the live one then has, too.
@@ -48,7 +52,7 @@ export function compareFiles(
     }
     for (const table of others.filter((one) => live.has(one)))
       compareTables(table, { live, rebuilt, notFolded }, onDifference);
-    return { compared, movedOn };
+    return { compared, movedOn, upcastFrom: Object.fromEntries(live.upcastFrom) };
   } finally {
     live.close();
     rebuilt.close();

@@ -21,6 +21,7 @@ import { MonthlyView } from '../monthly-view.ts';
 import { lacking } from '../take-back.ts';
 import { type ColumnValue, numberOf, type StoredView, type View, type ViewTable } from '../view.ts';
 import { ViewGapError } from '../view-gap-error.ts';
+import { type KeyBehind, keysBehindAside } from './keys-behind-aside.ts';
 import { LiveRows } from './live-rows.ts';
 import { differencesOf, type RowDifference } from './row-difference.ts';
 
@@ -59,16 +60,21 @@ export async function compareWithFold({ path, log, only, onDifference }: Compare
   }
 }
 
+interface ComparedRows extends Omit<ComparedViews, 'path'> {
+  /** By who compares several accounts: as `keysBehindAside`, which reads as many streams as accounts are set aside. */
+  readonly keysBehind?: () => Promise<readonly KeyBehind[]>;
+}
+
 /** The same of rows that are open, whose checkpoint stands at a position of this log. */
 export async function compareRowsWithFold(
   live: LiveRows,
   through: Position | null,
-  { log, only, onDifference }: Omit<ComparedViews, 'path'>,
+  { log, only, onDifference, keysBehind = () => keysBehindAside(live, log) }: ComparedRows,
 ): Promise<Compared | null> {
+  if (!live.hasAllViews) return null;
   const fold = new FoldAsFar(live, through);
-  if (!fold.isOfThisProgram) return null;
   // Its stream alone says nothing of a key that another account had first.
-  if (only !== null && fold.isAside(only)) fold.takeKeysOfOthers(only);
+  if (only !== null && fold.isAside(only)) fold.takeKeysOfOthers(only, await keysBehind());
   let events = 0;
   for await (const event of only === null ? log.readAll() : log.readStream(accountStream(only))) {
     fold.take(event);
@@ -85,6 +91,8 @@ class FoldAsFar {
   readonly #catalog = new CatalogView();
   readonly #setAside = new AccountsSetAside();
   readonly #keys = new KeyIndex();
+  /** Not looked at yet. */
+  #keysBehind: KeyBehind[] = [];
   readonly #ofAccounts: readonly View[] = [new BalanceView(), new MonthlyView()];
   readonly #catalogRevision: number;
   #last: { readonly id: AccountId; readonly revisions: readonly number[] } | null = null;
@@ -99,22 +107,19 @@ class FoldAsFar {
     this.#catalogRevision = Math.max(NO_STREAM, ...rowsOf(this.#catalog).map(([at]) => numberOf(at)));
   }
 
-  get isOfThisProgram(): boolean {
-    return this.views.every((view) => view.mayLack || view.tables.every((table) => this.#live.has(table)));
-  }
-
   /** By the file's rows. */
   isAside(id: AccountId): boolean {
     const [table] = this.#setAside.tables;
     return this.#live.has(table) && [...this.#live.rows(table, id)].length > 0;
   }
 
-  /** Also by the file's rows: of an account's own the fold tells. */
-  takeKeysOfOthers(id: AccountId): void {
+  /** Also by the file's rows, and what these lack: of an account's own the fold tells. */
+  takeKeysOfOthers(id: AccountId, behind: readonly KeyBehind[]): void {
     for (const row of this.#live.rows(KEYS)) {
       const [other, key] = ofKeyRow(row);
       if (other !== id) this.#keys.addFrom(other, key);
     }
+    this.#keysBehind = behind.filter((one) => one.id !== id);
   }
 
   /** @throws Error for an event of the catalog that cannot be read */
@@ -125,10 +130,23 @@ class FoldAsFar {
       const event = decodeEvent(recorded);
       if (event.type === 'CatalogPublished') this.#catalog.fold(revision, event.data);
     }
-    if (id === null || this.#setAside.unreadableFrom(id) !== null) return;
+    if (id === null) return;
+    if (this.#setAside.unreadableFrom(id) !== null) {
+      this.#keys.note(id, recorded);
+      return;
+    }
+    this.#noteKeysBefore(recorded.position);
     const cameTo = this.#revisionsOf(id);
     const views = this.#ofAccounts.filter((_view, index) => this.#isWithin(recorded, cameTo[index] ?? NO_STREAM));
     if (views.length > 0) this.#fold(id, recorded, views);
+  }
+
+  /** Those whose rows are not there come as they stand in the log. */
+  #noteKeysBefore(at: Position): void {
+    for (let [next] = this.#keysBehind; next !== undefined && next.recorded.position < at; [next] = this.#keysBehind) {
+      this.#keys.note(next.id, next.recorded);
+      this.#keysBehind.shift();
+    }
   }
 
   #fold(id: AccountId, recorded: RecordedEvent, views: readonly View[]): void {

@@ -72,7 +72,7 @@ async function foldPart(port: MessagePort, { views: path, stretchPositions, ...s
   // A key is that account's to which the log has given it first, whoever folds that.
   const onEvent = (event: RecordedEvent): void => {
     const id = accountOfStream(event.stream);
-    if (id !== null) accounts.noteKey(id, event);
+    if (id !== null) accounts.keys.note(id, event);
   };
   let folded = 0;
   const tellFolded = (): void => {

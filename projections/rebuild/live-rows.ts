@@ -29,9 +29,8 @@ export class LiveRows {
    */
   static alsoOlder(path: string): LiveRows {
     const live = new LiveRows(path);
-    const views = viewsOfThisProgram();
-    if (views.every(({ mayLack, tables }) => mayLack === true || tables.every((table) => live.has(table)))) return live;
-    const plan = planIn(live.#database, views, live.#upcastFrom);
+    if (live.hasAllViews) return live;
+    const plan = planIn(live.#database, viewsOfThisProgram(), live.#upcastFrom);
     if (plan === null) return live;
     live.#upcastFrom = plan.upcastFrom;
     const tables = olderTablesOf(plan);
@@ -42,6 +41,11 @@ export class LiveRows {
   /** By view, of which version the rows are that its rows were, or are, made of; nothing where all were folded. */
   get upcastFrom(): ReadonlyMap<string, number> {
     return this.#upcastFrom;
+  }
+
+  /** Whether there is, or can be made, a table for each of this program's views. */
+  get hasAllViews(): boolean {
+    return viewsOfThisProgram().every(({ mayLack, tables }) => mayLack || tables.every((table) => this.has(table)));
   }
 
   has({ name }: ViewTable): boolean {

@@ -11,6 +11,7 @@ import { MonthlyView } from '../monthly-view.ts';
 import { numberOf, textOf, type ViewTable } from '../view.ts';
 import { compareRowsWithFold } from './compare-with-fold.ts';
 import { EventSums, type MoneySums } from './event-sums.ts';
+import { type KeyBehind, keysBehindAside } from './keys-behind-aside.ts';
 import { LiveRows } from './live-rows.ts';
 
 /** Accounts that are folded once more, from their own streams, evenly out of all. */
@@ -47,9 +48,11 @@ export async function verifyRebuilt(
     const step = Math.max(1, Math.ceil(ids.length / SAMPLED_MAX));
     const sampled = ids.filter((_, index) => index % step === 0);
     const through = await reachedIn(log, folded);
+    let behind: Promise<readonly KeyBehind[]> | null = null;
+    const keysBehind = () => (behind ??= keysBehindAside(rows, log));
     for (const only of sampled)
       await compareRowsWithFold(rows, through, {
-        ...{ log, only },
+        ...{ log, only, keysBehind },
         onDifference: ({ table, field, live, fold }) =>
           faults.push(
             `${table} ${only}: ${field ?? 'the row'} is ${live ?? 'missing'}, a fold of its stream has ${fold ?? 'none'}`,

@@ -1,10 +1,12 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename } from 'node:path';
+import { StatementSync } from 'node:sqlite';
 
 /**
  * Loaded before a program (`node --import`): the process is killed (`kill -9`) before or after it gives a file the name in
- * KILL_AT, such as `before rename views.db`, or `*` for a part of it.
+ * KILL_AT, such as `before rename views.db`, or `*` for a part of it; or before it reads all rows of a table as they stand there, such as
+ * `before read stored_view`.
  */
 const [when, call, name = ''] = (process.env.KILL_AT ?? '').split(' ');
 const NAMED = new RegExp(`^${name.replaceAll('.', '\\.').replace('*', '.*')}$`);
@@ -22,6 +24,13 @@ for (const [known, method] of [
   };
 }
 syncBuiltinESMExports();
+
+const { iterate } = StatementSync.prototype;
+StatementSync.prototype.iterate = function watched(...values: unknown[]) {
+  const [, table = ''] = /^SELECT .* FROM (\w+) *$/.exec(this.sourceSQL) ?? [];
+  if (call === 'read' && table !== '' && NAMED.test(table)) end();
+  return iterate.call(this, ...(values as Parameters<typeof iterate>));
+};
 
 /** The signal is delivered before anything else is done. */
 function end(): void {

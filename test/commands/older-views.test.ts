@@ -8,6 +8,7 @@ import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-l
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { readUpcastFrom } from '../../projections/known-views.ts';
 import { areOfThisProgram } from '../../projections/prepared-views.ts';
+import { removeViews } from '../../projections/remove-views.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
@@ -78,7 +79,7 @@ describe('a gateway whose views were written in an earlier version', () => {
     begin.resolve();
     await expect.poll(() => logLines.join()).toContain('folded from the log');
     expect(logLines.join()).toContain(
-      'rows of accounts compared with the live ones, 0 went on meanwhile: 0 differences',
+      'rows of accounts compared with the live ones, 0 went on meanwhile: 0 differences; balance as its rows of version 6 are read',
     );
     expect(await balanceStatesOf(data)).toEqual(['live', 'kept for rollback']);
     expect(await viewsFound()).toMatchObject({ state: 'ok', says: expect.stringMatching(/the newest$/) });
@@ -168,5 +169,49 @@ describe('a gateway whose views were written in an earlier version', () => {
     expect(areOfThisProgram(files.previous)).toBe(false);
     gateway.child.kill('SIGTERM');
     expect(await gateway.ended).toBe(0);
+  });
+});
+
+describe('gateway projections rebuild --dry-run', () => {
+  const dryRun = (data: string) => runHere('projections', 'rebuild', '--all', '--dry-run', '--data', data);
+
+  it('compares with views of an earlier version, as a gateway reads their rows', async () => {
+    const { data, files } = folder();
+    expect(await dryRun(data)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/: 0 differences; balance as its rows of version 6 are read\nnothing was switched/),
+    });
+    const database = new DatabaseSync(files.live);
+    database.exec(`UPDATE balance_v6 SET balance_micro_usd = '7'`);
+    database.close();
+    expect(await dryRun(data)).toMatchObject({
+      exitCode: 5,
+      stdout: expect.stringMatching(/balance_micro_usd: live 7, fold 1000000000$.*: 1 difference; balance as its/ms),
+    });
+    const rebuilt = await runHere('projections', 'rebuild', '--all', '--data', data);
+    expect(rebuilt.stdout).toContain('switched in the folder; those of the other version are kept for its program');
+  });
+
+  it('says why it has nothing to compare: rows of no form, views that it can make nothing of, or none', async () => {
+    const { data, files } = folder();
+    const change = (sql: string): void => {
+      const database = new DatabaseSync(files.live);
+      database.exec(sql);
+      database.close();
+    };
+    change(`UPDATE balance_v6 SET state = '{"type":"open"}'`);
+    expect(await dryRun(data)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(
+        /earlier version, and cannot be read as ones of this one \(.+\): nothing was compared$/m,
+      ),
+    });
+    change(`UPDATE stored_view SET version = 5 WHERE name = 'balance'`);
+    expect(await dryRun(data)).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/can make nothing of \(balance 5, .*has written them: nothing was compared$/m),
+    });
+    removeViews(files.live);
+    expect((await dryRun(data)).stdout).toContain('there are no live views yet: nothing was compared');
   });
 });

@@ -1,9 +1,10 @@
 import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { accountStream } from '../../contracts/ids.ts';
+import { accountStream, ledgerId } from '../../contracts/ids.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { roomKeptBytes } from '../../ledger/journal/kept-room.ts';
+import { readLedgerOfViews, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { removeViews } from '../../projections/remove-views.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
@@ -95,6 +96,26 @@ describe.runIf(canMount)('where the disk has no room for other views a rebuild',
     disk.clear();
     disk.leaveFree(kept() + BESIDE);
     expect(await rebuild(data)).toMatchObject({ isResumed: true, switched: 'in the folder' });
+  });
+
+  it('does not keep what one of another ledger has made: it goes, and makes room', async () => {
+    const { disk, data, kept, rebuild: made, hasMade } = onDisk();
+    const left = async (): Promise<void> => {
+      await rebuild(data, '--dry-run');
+      execute(made, `CREATE TABLE long (it BLOB); INSERT INTO long VALUES (zeroblob(${4 * MIB}))`);
+      const identity = readLedgerOfViews(made) ?? expect.fail('of a ledger');
+      writeLedgerOfViews(made, { ...identity, ledgerId: ledgerId('other') });
+    };
+    await left();
+    disk.leaveFree(kept() - 4 * MIB - BLOCK);
+    const refused = await ended(data, '--all');
+    expect(refused).toMatchObject({ exitCode: 4, stderr: expect.stringMatching(/ MiB are\. Make room/) });
+    expect(hasMade()).toBe(false);
+    disk.clear();
+    await left();
+    // Too little beside it, and enough without.
+    disk.leaveFree(kept() - BLOCK);
+    expect(await rebuild(data)).toMatchObject({ leftBefore: 'nothing', switched: 'in the folder' });
   });
 
   it('ends on the way before that of requests is taken, gives back what it has taken, and leaves the live ones', async () => {

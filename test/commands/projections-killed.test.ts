@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -114,6 +114,31 @@ describe('kill -9', () => {
     expect(await gateway.ended).toBe(null);
     expect(await balanceServed(data)).toBe(7n);
     expect(balanceIn(join(data, 'views.previous.db'))).toBe('1000000000');
+  });
+
+  it('of a command in the middle of its verification leaves the live views as they were, and nobody takes for verified what it has made', async () => {
+    const data = spoiled();
+    const { live, rebuild } = viewFilesOf(data);
+    const before = readFileSync(live);
+    const command = killedAt(
+      'before read monthly_v*_revision',
+      PROGRAM,
+      'projections',
+      'rebuild',
+      '--all',
+      '--data',
+      data,
+    );
+    expect(await command.ended).toBe(null);
+    expect(readFileSync(live)).toEqual(before);
+    // All is folded by then.
+    expect(balanceIn(rebuild)).toBe('1000000000');
+    const { files } = await runHereForJson('projections', 'status', '--data', data);
+    expect(files).toMatchObject([{ state: 'stopped' }, { state: 'rebuild interrupted', lag: { events: 0 } }]);
+    expect(await balanceServed(data)).toBe(7n);
+    const again = await runHereForJson('projections', 'rebuild', '--all', '--data', data);
+    expect(again).toMatchObject({ isResumed: true, leftBefore: 'interrupted', switched: 'in the folder' });
+    expect(balanceIn(live)).toBe('1000000000');
   });
 
   it('of a command that had the views switched leaves nothing to be done: no gateway begins it', async () => {

@@ -7,11 +7,12 @@ import { KEYS } from '../../projections/balance-view.ts';
 import type { Projections } from '../../projections/projections.ts';
 import { compareWithFold } from '../../projections/rebuild/compare-with-fold.ts';
 import { verifyRebuilt } from '../../projections/rebuild/verify-rebuilt.ts';
+import { readSetAside } from '../../projections/rebuild/views-facts.ts';
 import { keyIssued } from '../fixtures/ledger/example-account.ts';
 import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { inTurnsThroughout } from '../fixtures/ledger/turns.ts';
-import { execute, viewsFile, writeTo } from './example-ledger.ts';
-import { caughtUp, logOf, written } from './started-projections.ts';
+import { execute, ownedBy, viewsFile, writeTo } from './example-ledger.ts';
+import { caughtUp, LIVES, logOf, written } from './started-projections.ts';
 
 inTurnsThroughout();
 
@@ -82,4 +83,57 @@ describe.each([
     expectKept(restored.projections, owner, thief);
     expect(existsSync(`${path}.damaged`)).toBe(true);
   });
+});
+
+describe('a secret that an account was given behind the event for which it is set aside', () => {
+  /** Of whom nothing can be read, and of whom the beginning can. */
+  const [NONE, SOME] = [accountId('none'), accountId('some')];
+  const [LATER, OTHER] = [accountId('later'), accountId('other')];
+  const unreadable: AccountEvent = { type: 'PlanChanged', data: { plan: 'team', terms: null } };
+
+  function ruin(log: MemoryEventLog, id: AccountId): void {
+    writeTo(log, id, [unreadable]);
+    Object.assign(log.events.at(-1) ?? {}, { data: '{"cut' });
+  }
+  const opened = (log: MemoryEventLog, id: AccountId): void => {
+    const [event = expect.fail('it has a life')] = LIVES.get(FIRST) ?? [];
+    writeTo(log, id, [ownedBy(id, event)]);
+  };
+  const give = (log: MemoryEventLog, id: AccountId, key: string, secret: string): void =>
+    writeTo(log, id, [keyIssued({ keyId: keyId(key), sha256: secret })]);
+
+  it('is its own: no fold, and no verification, finds a difference of whom it is given later, who is set aside', async () => {
+    const log = logOf();
+    ruin(log, NONE);
+    give(log, NONE, 'key_none', SECRET);
+    opened(log, SOME);
+    ruin(log, SOME);
+    give(log, SOME, 'key_some', 'd8'.repeat(32));
+    opened(log, LATER);
+    give(log, LATER, 'key_later', SECRET);
+    opened(log, OTHER);
+    give(log, OTHER, 'key_other', 'd8'.repeat(32));
+    await expectAgreed(log, [NONE, SOME, LATER, OTHER]);
+  });
+
+  it('is not its own where another one had it before, who is set aside for something else', async () => {
+    const log = logOf();
+    opened(log, LATER);
+    give(log, LATER, 'key_later', SECRET);
+    ruin(log, LATER);
+    ruin(log, NONE);
+    give(log, NONE, 'key_none', SECRET);
+    await expectAgreed(log, [LATER, NONE]);
+  });
+
+  async function expectAgreed(log: MemoryEventLog, aside: readonly AccountId[]): Promise<void> {
+    const path = await written(log);
+    expect(readSetAside(path).map(({ accountId: id }) => id)).toEqual(aside.toSorted());
+    expect((await verifyRebuilt(path, log)).faults).toEqual([]);
+    for (const only of [null, ...aside]) {
+      const differences: unknown[] = [];
+      await compareWithFold({ path, log, only, onDifference: (difference) => differences.push(difference) });
+      expect(differences).toEqual([]);
+    }
+  }
 });

@@ -33,7 +33,9 @@ export async function withViewsLocked(
     );
   if (configuration.projections.source !== 'log')
     throw new CommandError(
-      'these views are fed from a topic: they are made anew where views.db is moved away',
+      'these views are fed from a topic: how far they are its partitions say, and not a position to which others could be made beside them.' +
+        ' Stop the gateway and move views.db away (with its -wal and -shm): its start makes them anew from the topic, and admits nothing before;' +
+        ' `gateway projections diff` compares those that are there',
       EXIT.refused,
     );
   const { rebuildFolder } = viewFilesOf(configuration.data);

@@ -5,12 +5,12 @@ import { counted } from '../../../contracts/money.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { type Compared, compareWithFold } from '../../../projections/rebuild/compare-with-fold.ts';
 import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
-import { readStanding } from '../../../projections/rebuild/views-facts.ts';
 import { accountArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions, withReadLog } from '../command-context.ts';
 import { assertAccount } from '../ledger/assert-account.ts';
 import { logWithProgress } from '../ledger/log-with-progress.ts';
 import { lineOf } from './difference-line.ts';
+import { upcastInWords, versionsInWords } from './versions-in-words.ts';
 
 /** `gateway projections diff`: a line a value that the live views have otherwise than a fold of the log. */
 export function addDiffCommand(projections: Command, context: CommandContext): void {
@@ -53,11 +53,11 @@ export function addDiffCommand(projections: Command, context: CommandContext): v
 }
 
 function nothingToCompare(path: string): string {
-  const versions = Object.entries(readStanding(path)?.versions ?? {}).map(([view, version]) => `${view} ${version}`);
-  if (versions.length === 0)
+  const versions = versionsInWords(path);
+  if (versions === '')
     return 'it holds no views yet: a gateway makes them at its start, and `gateway projections rebuild --all` without one';
   return (
-    `it holds views that this program can make nothing of (${versions.join(', ')}): \`gateway projections rebuild --all\` makes ones of this` +
+    `it holds views that this program can make nothing of (${versions}): \`gateway projections rebuild --all\` makes ones of this` +
     ' program beside them, and the program that has written them compares them'
   );
 }
@@ -68,9 +68,4 @@ const summaryOf = ({ events, rows, notCompared, upcastFrom, differences }: Summa
   `${counted(rows, 'row')} of ${counted(events, 'event')}: ` +
   (differences === 0 ? 'no difference' : counted(differences, 'difference')) +
   (notCompared === 0 ? '' : `; not compared, for they are hidden or parked: ${counted(notCompared, 'account')}`) +
-  Object.entries(upcastFrom)
-    .map(
-      ([view, version]) =>
-        `; ${view} as its rows of version ${version} are read, from which it is served until it is rebuilt`,
-    )
-    .join('');
+  upcastInWords(upcastFrom, ', from which it is served until it is rebuilt');

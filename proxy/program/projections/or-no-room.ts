@@ -12,11 +12,17 @@ import { ViewsNotWrittenError } from '../../../projections/view-store.ts';
 import { isWantOfRoom } from '../../../projections/want-of-room.ts';
 import { CommandError, EXIT } from '../command-context.ts';
 
-/** Before anything is written. @throws CommandError */
-export function assertRoom(data: string): void {
+/**
+ * Before anything is written. @param isToGo whether what a rebuild before has made is not gone on with: it is no room that is taken for good. @throws
+ * CommandError; as `isToGo`
+ */
+export async function assertRoom(data: string, isToGo: () => Promise<boolean>): Promise<void> {
+  if (wantOfRoom(data, bytesToRebuild) === null) return;
+  const { rebuild } = viewFilesOf(data);
+  if (await isToGo()) removeViews(rebuild);
   const wanting = wantOfRoom(data, bytesToRebuild);
   if (wanting === null) return;
-  const made = madeBytes(viewFilesOf(data).rebuild);
+  const made = madeBytes(rebuild);
   const stays = made === 0 ? '' : `, beside the ${mebibytes(made)} that a rebuild before has made, which stay`;
   throw new CommandError(`${NO_ROOM}: ${wanting}${stays}. Make room, then run this again`, EXIT.unavailable);
 }

@@ -7,10 +7,8 @@ import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { damageOf } from '../../../projections/damaged-views.ts';
 import { areViewsOf, readFoldedThrough, readUpcastFrom } from '../../../projections/known-views.ts';
 import { areOfThisProgram } from '../../../projections/prepared-views.ts';
-import { compareFiles } from '../../../projections/rebuild/compare-files.ts';
 import type { EventSums } from '../../../projections/rebuild/event-sums.ts';
 import { hasKeptOthers, keepOtherViews, REBUILT_ALONE } from '../../../projections/rebuild/keep-other-views.ts';
-import type { RowDifference } from '../../../projections/rebuild/row-difference.ts';
 import { type VerifiedViews, verifyRebuilt } from '../../../projections/rebuild/verify-rebuilt.ts';
 import { removeViews } from '../../../projections/remove-views.ts';
 import { areVerified, markVerified } from '../../../projections/verified-mark.ts';
@@ -18,6 +16,7 @@ import { viewFilesOf } from '../../../projections/view-files.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { show } from '../show.ts';
 import { broughtUp, damageOfLive, isServed, whatBecameOf, withViewsLocked } from './beside-live-views.ts';
+import { comparedInWords, compareWithLive, SHOWN_MAX } from './compare-with-live.ts';
 import { lineOf } from './difference-line.ts';
 import { assertRoom, assertRoomForOthers, orNoRoom } from './or-no-room.ts';
 import { switchViews } from './switch-views.ts';
@@ -74,26 +73,24 @@ async function rebuild(
 ): Promise<void> {
   const { data } = configuration;
   const { rebuild: path } = viewFilesOf(data);
-  assertRoom(data);
-  const { json, verified, damage, isUpcast } = await orNoRoom({ path, givesBack: true }, () =>
+  await orNoRoom({ path, givesBack: false }, () => assertRoom(data, () => isToGo(path, log, anew)));
+  const { json, verified, damage, areOthers } = await orNoRoom({ path, givesBack: true }, () =>
     rebuilt(context, log, configuration, { dryRun, anew, only }),
   );
-  const { events, leftBefore, compared, differences, shown, switched } = json;
+  const { events, leftBefore, shown, switched } = json;
   show(context, command, {
     json,
     text: () =>
       [
         ...shown.map(lineOf),
         `${counted(events, 'event')} folded${BEGAN[leftBefore]}: ${totalsInWords(verified)}`,
-        compared === null
-          ? 'there are no live views of these versions: nothing was compared'
-          : `${counted(compared.compared, 'row')} of accounts compared with the live ones, ${groupedCount(compared.movedOn)} went on meanwhile: ${counted(differences, 'difference')}`,
+        comparedInWords(json),
         switched === null
           ? `nothing was switched: ${path}`
-          : `switched ${switched}; ${whatBecameOf(damage, isUpcast ? 'those of the earlier version are kept for its program' : '`gateway projections rollback` goes back')}`,
+          : `switched ${switched}; ${whatBecameOf(damage, areOthers ? 'those of the other version are kept for its program' : '`gateway projections rollback` goes back')}`,
       ].join('\n'),
   });
-  if (dryRun && differences > 0) throw new CommandError(`differences found: ${differences}`, EXIT.faults);
+  if (dryRun && json.differences > 0) throw new CommandError(`differences found: ${json.differences}`, EXIT.faults);
 }
 
 async function rebuilt(
@@ -111,22 +108,11 @@ async function rebuilt(
     throw new CommandError(`the other views cannot stay, for ${live} is damaged (${damage}): --all`, EXIT.refused);
   if (only !== null && (isOfThisProgram !== true || isUpcast))
     throw new CommandError('the other views are not of this program, and cannot stay: --all', EXIT.refused);
-  const isToGo = anew || damageOf(path) !== null || hasKeptOthers(path) || areOfThisProgram(path) === false;
-  // Of another ledger, or of a generation of before, they are not what is gone on with either.
-  if (isToGo || !areViewsOf(path, (await readLedgerState(log)).identity)) removeViews(path);
+  if (await isToGo(path, log, anew)) removeViews(path);
   const leftBefore = whatIsLeft(path);
   const { events, sums } = await broughtUp(context, log, { path, configuration });
   const verified = await verifiedViews(path, log, sums);
-  const differences: RowDifference[] = [];
-  let found = 0;
-  const compared =
-    isOfThisProgram && damage === null
-      ? compareFiles({ live, rebuilt: path }, (difference) => {
-          if (only !== null && !difference.table.startsWith(`${only}_v`)) return;
-          found++;
-          if (differences.length < SHOWN_MAX) differences.push(difference);
-        })
-      : null;
+  const compared = compareWithLive({ live, rebuilt: path, only, damage });
   if (only !== null && !dryRun) {
     assertRoomForOthers(data);
     keepOtherViews(path, live, only);
@@ -140,11 +126,18 @@ async function rebuilt(
       : await switchViews(context, configuration, { to: 'rebuild', isLiveDamaged: damage !== null });
   const { faults: _, ...totals } = verified;
   const isResumed = leftBefore === 'interrupted' || leftBefore === 'verified';
-  const json = {
-    ...{ events, isResumed, leftBefore, ...totals, compared, differences: found, shown: differences, switched },
-  };
-  return { json, verified, damage, isUpcast };
+  const json = { events, isResumed, leftBefore, ...totals, ...compared, switched };
+  return { json, verified, damage, areOthers: isUpcast || isOfThisProgram === false };
 }
+
+/** Whether what one before has left is not what this one goes on with. @throws EventLogError */
+const isToGo = async (path: string, log: EventLog, anew: boolean): Promise<boolean> =>
+  anew ||
+  damageOf(path) !== null ||
+  hasKeptOthers(path) ||
+  areOfThisProgram(path) === false ||
+  // Of another ledger, or of a generation of before.
+  !areViewsOf(path, (await readLedgerState(log)).identity);
 
 /** What one before has left: nothing, nothing that was folded, a part, or all, which were verified then and not switched to. */
 type LeftBefore = 'nothing' | 'interrupted at its beginning' | 'interrupted' | 'verified';
@@ -161,8 +154,6 @@ const BEGAN: { readonly [B in LeftBefore]: string } = {
   interrupted: ', on from where the last one was interrupted',
   verified: ', on from those that were made and verified before, and not switched to',
 };
-
-const SHOWN_MAX = 1_000;
 
 /** @throws CommandError where they are not what the log says */
 async function verifiedViews(path: string, log: EventLog, sums: EventSums | null): Promise<VerifiedViews> {

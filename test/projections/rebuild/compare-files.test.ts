@@ -38,7 +38,12 @@ function compared(live: string, rebuilt: string) {
 }
 
 test('files of the same events have no difference', () => {
-  expect(compared(whole, copyOf(whole))).toEqual({ compared: ALL_OF_THEM, movedOn: 0, differences: [] });
+  expect(compared(whole, copyOf(whole))).toEqual({
+    compared: ALL_OF_THEM,
+    movedOn: 0,
+    upcastFrom: {},
+    differences: [],
+  });
 });
 
 test('each value that is another one is told, each row that one of them lacks, and who is set aside by one alone', () => {
@@ -56,7 +61,7 @@ test('each value that is another one is told, each row that one of them lacks, a
     expect.stringMatching(/^monthly_v3_revision a2 row: -, \["\d+"\]$/),
     'set_aside_v1 a9 unreadable row: ["3","poison"], -',
   ]);
-  expect(rest).toEqual({ compared: ALL_OF_THEM, movedOn: 0 });
+  expect(rest).toEqual({ compared: ALL_OF_THEM, movedOn: 0, upcastFrom: {} });
 });
 
 test('what one of them has more because it went on is no difference, and is counted, also accounts that it alone has', () => {
@@ -83,6 +88,6 @@ test('of who is parked, or hidden, no fold says what is to be there', () => {
     ['hidden', 'its stream is deleted'],
   ] as const)
     expect(compared(copyOf(whole, aside(cause, why)), whole)).toEqual({
-      ...{ compared: ALL_OF_THEM - 2, movedOn: 2, differences: [] },
+      ...{ compared: ALL_OF_THEM - 2, movedOn: 2, upcastFrom: {}, differences: [] },
     });
 });

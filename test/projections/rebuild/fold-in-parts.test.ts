@@ -105,8 +105,7 @@ describe('a ledger that is folded in parts', () => {
         const byOne = viewsFile();
         await brought(ledger, { path: byOne });
         const right = dump(byOne);
-        // Of a key whose first owner is aside, and has no row of it, a stream alone says nothing.
-        const { faults } = await verifyRebuilt(byOne, ledger.log);
+        expect((await verifyRebuilt(byOne, ledger.log)).faults).toEqual([]);
         const sums = new EventSums();
         for await (const event of ledger.log.readAll()) sums.add(event);
         for (const parts of [1, 2, 3]) {
@@ -118,7 +117,7 @@ describe('a ledger that is folded in parts', () => {
           expect(currentAtMsOf(path)).not.toBeNull();
           expect(done.events).toBe(await ledger.log.headPosition());
           expect(factsOf(done.sums)).toEqual(factsOf(sums));
-          expect((await verifyRebuilt(path, ledger.log, done.sums)).faults).toEqual(faults);
+          expect((await verifyRebuilt(path, ledger.log, done.sums)).faults).toEqual([]);
         }
         await ledger.log.close();
       }),
