@@ -13,6 +13,7 @@ import { mayPass } from '../../ledger/event-log/sqlite/database-fault.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
+import { wantOfDiskOf } from '../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { gatewayProgram } from './gateway-program.ts';
@@ -81,10 +82,18 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   if (error instanceof EventLogError && error.kind === 'ambiguous')
     return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
   if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);
-  const lacking = wantOfRightsOf(error);
+  const lacking = wantOfRightsOf(error) ?? wantOfDiskOf(error);
   if (lacking !== null) return say(lacking, EXIT.unavailable);
   // What the machine has too little of, or what a file's disk or folder refuses: nothing of it is this program's.
   if (error instanceof Error && (shortageOf(error) !== null || mayPass(error)))
-    return say(`${error.message}: the disk, or what this process may open, is too little`, EXIT.unavailable);
+    return say(`${error.message}: ${tooLittle(error)}`, EXIT.unavailable);
   return say(error instanceof Error ? (error.stack ?? error.message) : String(error), 1);
+}
+
+/** SQLite has the same words for several of these. */
+function tooLittle(error: Error): string {
+  const shortage = shortageOf(error);
+  if (shortage === 'disk') return 'make room on the disk that this writes to, or raise the quota of who runs it';
+  const open = 'raise how many files this process may have open (`ulimit -n`)';
+  return shortage === 'descriptors' ? open : `make room on the disk of the data folder, or ${open}`;
 }

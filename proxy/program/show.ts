@@ -3,7 +3,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { onOneLine } from '../../contracts/printable.ts';
-import { type CommandContext, globalOptions } from './command-context.ts';
+import { type CommandContext, CommandError, EXIT, globalOptions } from './command-context.ts';
 
 interface Shown {
   /** For machines (`--json`): one JSON value. */
@@ -53,6 +53,12 @@ export async function showRows<T>(
 }
 
 const isJson = (command: Command): boolean => globalOptions(command).json === true;
+
+/** By a command whose answer is asked for in a form of its own: neither that nor `--json` is passed over. @throws CommandError */
+export function assertNotJson(command: Command, form: string): void {
+  if (isJson(command))
+    throw new CommandError(`--json: the answer is asked for as ${form}, too: leave one of them out`, EXIT.usage);
+}
 
 /**
  * The same of what was written, with the time that it was written with: where nothing else knows the time, a clock that

@@ -2,8 +2,9 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { messageOf } from '../../../contracts/message-of.ts';
 import { makeForFolderOwner } from '../../folder-owner.ts';
+import { folderOf, makeRoom, wantOfDisk } from '../../want-of-disk.ts';
 import { wantOfRights } from '../../want-of-rights.ts';
-import { describeDamage, isDamage, mayPass } from './database-fault.ts';
+import { describeDamage, isBusy, isDamage, isFull, mayPass } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
@@ -136,9 +137,17 @@ export function asLogError<T>(path: string, action: () => T): T {
   } catch (cause) {
     if (cause instanceof EventLogError) throw cause;
     if (isDamage(cause)) throw new EventLogError('invalid', describeDamage(path, cause), { cause });
-    const hint = mayPass(cause) ? ' (is the disk full, or is there no file descriptor left?)' : '';
-    throw new EventLogError('unavailable', wantOfRights(path) ?? `${path}: ${messageOf(cause)}${hint}`, { cause });
+    throw new EventLogError('unavailable', wantOfRights(path) ?? `${path}: ${messageOf(cause)}${wayOut(path, cause)}`, {
+      cause,
+    });
   }
+}
+
+/** What an operator can do about what may pass; nothing where it passes by itself. */
+function wayOut(path: string, fault: unknown): string {
+  if (path === IN_MEMORY || !mayPass(fault) || isBusy(fault)) return '';
+  const want = wantOfDisk(path) ?? (isFull(fault) ? makeRoom(folderOf(path)) : null);
+  return want === null ? ' (is there no file descriptor left? `ulimit -n` says how many there may be)' : `: ${want}`;
 }
 
 const wordOf = (database: DatabaseSync, pragma: string): unknown =>

@@ -9,7 +9,7 @@ import { type MonthStatement, monthStatement } from '../../../ledger/report/mont
 import { CARRIED, FIGURE_WORDS, type StatementOf, statusSentence } from '../../../ledger/report/statement-words.ts';
 import { accountArgument, assertBegun, monthArgument } from '../command-arguments.ts';
 import { type CommandContext, globalOptions, withReadLog } from '../command-context.ts';
-import { facts, show, type Terminal, table, writeData } from '../show.ts';
+import { assertNotJson, facts, show, type Terminal, table, writeData } from '../show.ts';
 import { readAccount } from './run-account-command.ts';
 
 const FORMATS = ['table', 'json', 'csv', 'html'] as const;
@@ -43,6 +43,7 @@ export function addStatementCommand(account: Command, context: CommandContext): 
         { month, format }: { readonly month: string; readonly format: Format },
         command: Command,
       ) => {
+        if (command.getOptionValueSource('format') === 'cli' && format !== 'json') assertNotJson(command, format);
         assertBegun(month, context.clock());
         await withReadLog(context, command, async (log, configuration) => {
           const { state } = await readAccount(context, log, id, 'ShowStatement');

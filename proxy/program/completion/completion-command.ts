@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import type { CommandContext } from '../command-context.ts';
+import { assertNotJson } from '../show.ts';
 import { bashCompletion, zshCompletion } from './bash-and-zsh.ts';
 import { completedCommands } from './command-tree.ts';
 import { fishCompletion } from './fish.ts';
@@ -19,5 +20,8 @@ export function addCompletionCommand(program: Command, context: CommandContext):
       '\nExamples:\n  gateway() { node /path/to/proxy/main.mjs "$@"; }    # and, in the same file of the shell:\n' +
         '  source <(gateway completion bash)\n  gateway completion fish | source',
     )
-    .action((shell: keyof typeof SHELLS) => context.write(SHELLS[shell](completedCommands(program))));
+    .action((shell: keyof typeof SHELLS, _options: object, command: Command) => {
+      assertNotJson(command, `a script for ${shell}`);
+      context.write(SHELLS[shell](completedCommands(program)));
+    });
 }

@@ -19,7 +19,7 @@ import { accountArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { Progress } from '../progress.ts';
 import { assertRange, rangeOptions } from '../range-options.ts';
-import { show, writeData } from '../show.ts';
+import { assertNotJson, show, writeData } from '../show.ts';
 import { assertAccount, noAccount } from './assert-account.ts';
 import { inPages, toldPages, warnOfHidden } from './log-with-progress.ts';
 import { outInWords } from './out-in-words.ts';
@@ -66,6 +66,8 @@ export function addExportCommand(ledger: Command, context: CommandContext): void
     .action(async ({ out, ...given }: ExportOptions, command: Command) => {
       const options: ExportOptions = out === undefined || out === '-' ? given : { ...given, out };
       assertFitting(options);
+      // Of events it is JSON lines; of a file it is told what was written.
+      if (options.out === undefined && options.format !== 'ndjson') assertNotJson(command, options.format);
       const { offline } = options;
       const progress = progressOf(context, options);
       if (offline !== undefined)

@@ -1,9 +1,10 @@
 import { TakenPathError } from '../../../ledger/export/out-file.ts';
+import { wantOfDiskOf } from '../../../ledger/want-of-disk.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 
 /** What is amiss with the file that a command was to write, in words; anything else as it is. */
 export function outInWords(error: unknown, out: string): unknown {
   if (error instanceof TakenPathError) return new CommandError(error.message, EXIT.usage);
   if (!(error instanceof Error) || !('syscall' in error)) return error;
-  return new CommandError(`${out}: cannot be written: ${error.message}`, EXIT.unavailable);
+  return new CommandError(`${out}: cannot be written: ${wantOfDiskOf(error) ?? error.message}`, EXIT.unavailable);
 }

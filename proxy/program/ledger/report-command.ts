@@ -9,7 +9,7 @@ import { correctedBy, soldIn, spentBy } from '../../../ledger/report/movements.t
 import { receivedIn } from '../../../ledger/report/payments-book.ts';
 import { assertBegun, monthArgument, pathArgument, productArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
-import { facts, show, type Terminal, table, wrapped, writeData } from '../show.ts';
+import { assertNotJson, facts, show, type Terminal, table, wrapped, writeData } from '../show.ts';
 import { logWithProgress, warnOfHidden } from './log-with-progress.ts';
 import { outInWords } from './out-in-words.ts';
 import { offlineOption, withLedger } from './with-ledger.ts';
@@ -47,6 +47,8 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
       if (named !== undefined && format !== 'html')
         throw new CommandError(`--out: of the page alone, and not of --format ${format}`, EXIT.usage);
       const out = named === '-' ? undefined : named;
+      const isAsked = asked !== undefined || named === '-';
+      if (isAsked && out === undefined && format !== 'json') assertNotJson(command, format);
       const make = (): Promise<Made> =>
         withLedger(offline, { context, command }, async (log) => {
           await warnOfHidden(log, context);

@@ -46,7 +46,7 @@ it.runIf(canMount)('where the copy has no room it is the copy that is named, not
   const copy = join(dirname(smallDisk(1_024).folder), 'b.db');
   await expect(backUpFile(path, copy)).rejects.toMatchObject({
     kind: 'unavailable',
-    message: `${copy}: database or disk is full (is the disk full, or is there no file descriptor left?)`,
+    message: `${copy}: database or disk is full: make room on the disk of ${dirname(copy)}, which has 0 MiB free`,
   });
 });
 

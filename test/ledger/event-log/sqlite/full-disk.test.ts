@@ -5,7 +5,7 @@ import { openSqliteEventLog } from '../../../../ledger/event-log/sqlite/sqlite-e
 import { canMount, smallDisk } from '../../../fixtures/ledger/small-disk.ts';
 
 it.runIf(canMount)(
-  'a log on a full disk is not opened in words of a disk, and is opened when there is room',
+  'a log on a full disk is not opened in words of a disk, with the way out, and is opened when there is room',
   async () => {
     const disk = smallDisk(1_024);
     mkdirSync(disk.folder);
@@ -13,7 +13,7 @@ it.runIf(canMount)(
     await (await openSqliteEventLog({ path })).close();
     disk.leaveFree(0);
     await expect(openSqliteEventLog({ path })).rejects.toThrow(
-      /ledger\.db: (disk I\/O error|database or disk is full|unable to open database file) \(is the disk full/,
+      /ledger\.db: (disk I\/O error|database or disk is full|unable to open database file): make room on the disk of \S+, which has 0 MiB free$/,
     );
     disk.clear();
     await (await openSqliteEventLog({ path })).close();
