@@ -3,7 +3,7 @@ import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { EventData, UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd, type PicoUsd, picoUsd } from '../../contracts/money.ts';
-import type { RateCard } from '../../contracts/rate-card.ts';
+import { type RateCard, rateOfUse } from '../../contracts/rate-card.ts';
 import { rateUsage } from '../rating.ts';
 import { type CatalogState, cardsOf, rateCardOf } from './catalog-state.ts';
 
@@ -16,8 +16,10 @@ export interface Rerated {
   byItsCards: PicoUsd;
   inForce: PicoUsd;
   next: PicoUsd;
-  /** Requests for what one of the two catalogs does not sell: in the first two alone, for there is nothing to compare. */
-  unsold: number;
+  /** Requests for what one of the two catalogs does not sell, or has no price for: in the first two alone, for there is nothing to compare. */
+  notCompared: number;
+  /** Of these, those with a use that has no price there: it would be refused, and is not free. */
+  unpriced: number;
 }
 
 /** An event that takes money for a request, or gives it back, and names its month and model. */
@@ -48,14 +50,16 @@ export class ReratedUsage {
       throw new UnreadableEventError(`${usage.requestId}: the catalog has no rate card ${usage.rateCard.hash}`);
     const [inForce, next] = [priceOf(this.#inForce, usage), priceOf(this.#next, usage)];
     const isSold = inForce !== null && next !== null;
+    const isCompared = isSold && isPriced(usage, inForce) && isPriced(usage, next);
     const cost = {
       byItsCards: rateUsage(usage, card).cost,
-      inForce: isSold ? rateUsage(usage, inForce).cost : 0n,
-      next: isSold ? rateUsage(usage, next).cost : 0n,
+      inForce: isCompared ? rateUsage(usage, inForce).cost : 0n,
+      next: isCompared ? rateUsage(usage, next).cost : 0n,
     };
     for (const sum of this.#sums(account, usage.model)) {
       sum.requests += 1;
-      sum.unsold += isSold ? 0 : 1;
+      sum.notCompared += isCompared ? 0 : 1;
+      sum.unpriced += isSold && !isCompared ? 1 : 0;
       sum.byItsCards = picoUsd(sum.byItsCards + cost.byItsCards);
       sum.inForce = picoUsd(sum.inForce + cost.inForce);
       sum.next = picoUsd(sum.next + cost.next);
@@ -91,13 +95,17 @@ function pricesOf(models: readonly CatalogModel[]): Prices {
 const priceOf = ({ models, cards }: Prices, { model, rateCard }: UsageRecorded): RateCard | null =>
   models.has(model) ? (cards.get(rateCard.id) ?? models.get(model) ?? null) : null;
 
+const isPriced = ({ uses }: UsageRecorded, card: RateCard): boolean =>
+  Object.keys(uses).every((use) => rateOfUse(card, use) !== null);
+
 const nothing = (): Rerated => ({
   requests: 0,
   debited: microUsd(0n),
   byItsCards: picoUsd(0n),
   inForce: picoUsd(0n),
   next: picoUsd(0n),
-  unsold: 0,
+  notCompared: 0,
+  unpriced: 0,
 });
 
 function of<Key>(sums: Map<Key, Rerated>, key: Key): Rerated {

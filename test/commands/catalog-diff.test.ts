@@ -105,9 +105,9 @@ const costs = (
   byItsCards: number,
   inForce: number,
   next: number,
-  counts: { requests: number; notCompared?: number },
+  counts: { requests: number; notCompared?: number; noPrice?: number },
 ) => ({
-  ...{ requests: counts.requests, notCompared: counts.notCompared ?? 0 },
+  ...{ requests: counts.requests, notCompared: counts.notCompared ?? 0, noPrice: counts.noPrice ?? 0 },
   // Nothing of this was debited: its usage alone was written down.
   ...{
     debitedMicroUsd: '0',
@@ -236,6 +236,23 @@ it('usage that names a card that the catalog never had ends it: no sum is shown 
   await scene(program);
   await used(program, 'acct_a', 'opal-unknown', NOVEMBER);
   await expect(program.run('catalog', 'diff', fileOf(NEXT))).rejects.toThrow('the catalog has no rate card');
+});
+
+it('a use that one of the catalogs has no price for is not free by it: its requests are counted, and not compared', async () => {
+  const program = endedLater(await programInProcess());
+  const searching = (uses: object) => [
+    model('opal-medium', '2.00', '10.00', { price: { input: '2.00', output: '10.00', uses } }),
+  ];
+  await publishedAt(program, '2026-11-01T00:00:00Z', searching({ web_search_requests: '0.01' }));
+  await used(program, 'acct_a', 'opal-medium', { ...NOVEMBER, uses: { web_search_requests: 2 } });
+  await used(program, 'acct_a', 'opal-medium', NOVEMBER);
+  program.clock = () => Date.parse('2026-12-15T00:00:00Z');
+  const diff = async (uses: object) => (await program.json('catalog', 'diff', fileOf(searching(uses)))).total;
+  expect(await diff({})).toEqual(costs(26_000, 3_000, 3_000, { requests: 2, notCompared: 1, noPrice: 1 }));
+  expect(await diff({ web_search_requests: '0.02' })).toEqual(costs(26_000, 26_000, 46_000, { requests: 2 }));
+  expect(await program.run('catalog', 'diff', fileOf(searching({})))).toMatch(
+    /requests +not compared +no price +debited USD/,
+  );
 });
 
 it('usage that came late, after its request was recorded as recovered, is rated as what it is', async () => {

@@ -128,7 +128,8 @@ const mostTouched = ({ accounts }: ReratedUsage): Row[] =>
 
 const jsonOf = (costs: Rerated) => ({
   requests: costs.requests,
-  notCompared: costs.unsold,
+  notCompared: costs.notCompared,
+  noPrice: costs.unpriced,
   debitedMicroUsd: costs.debited,
   byItsCardsPicoUsd: costs.byItsCards,
   inForcePicoUsd: costs.inForce,
@@ -153,21 +154,21 @@ function textOf({ from, to, changes, plans, month, rerated }: Diff, context: Com
   const head = `catalog version ${from} would become version ${to}; prices are USD per million tokens, and a use`;
   const parts = [head, changesText(changes, plans, context)];
   if (rerated.total.requests === 0) return [...parts, `${month} has no usage that was charged for`].join('\n\n');
+  const isUnpriced = rerated.total.unpriced > 0;
   const costs = (name: string, rows: readonly Row[]): string =>
     fittingTable(
       [
         { head: name, align: 'left' },
-        ...['requests', 'not compared', 'debited USD', 'by its cards', 'in force', 'by the file', 'difference'].map(
-          (head) => ({
-            head,
-            align: 'right' as const,
-          }),
-        ),
+        ...[
+          ...['requests', 'not compared', ...(isUnpriced ? ['no price'] : [])],
+          ...['debited USD', 'by its cards', 'in force', 'by the file', 'difference'],
+        ].map((head) => ({ head, align: 'right' as const })),
       ],
       rows.map(([of, one]) => [
         of,
         groupedCount(one.requests),
-        groupedCount(one.unsold),
+        groupedCount(one.notCompared),
+        ...(isUnpriced ? [groupedCount(one.unpriced)] : []),
         groupedUsd(one.debited),
         ...[one.byItsCards, one.inForce, one.next, differenceOf(one)].map(groupedExactUsd),
       ]),
