@@ -38,6 +38,8 @@ export const grantsOfPayment = (paid: PaymentId): readonly [GrantId, GrantId] =>
   grantId(OF_PAYMENT + paid),
   grantId(`${OF_PAYMENT}~${paid}`),
 ];
+/** Of a grant that stands behind a payment, in its append: whether that has bought it. */
+export const isBoughtBy = (paid: PaymentId, granted: GrantId): boolean => grantsOfPayment(paid).includes(granted);
 /** How the id of a grant begins that a payment has, or may have. */
 export const OF_PAYMENT = 'payment_';
 export const requestId = (text: string): RequestId => text as RequestId;

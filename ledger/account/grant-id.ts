@@ -1,18 +1,27 @@
 import { type GrantId, grantsOfPayment, OF_PAYMENT, type PaymentId, paymentId } from '../../contracts/ids.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandRefusal, commandRefused } from './commands.ts';
+import { paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
 type Granted = Pick<OpenAccount, 'grants'>;
+type Paid = Pick<OpenAccount, 'grants' | 'billing'>;
 
 /** What a payment that is written down has bought is granted under it. */
-export function grantOfPayment(account: Granted, paid: PaymentId): GrantId {
+export function grantOfPayment(account: Paid, paid: PaymentId): GrantId {
   const [usual, other] = grantsOfPayment(paid);
-  return isMade(account, other) ? other : usual;
+  return isMade(account, other) && !isOfNamesake(account, paid) ? other : usual;
+}
+
+/** A payment of before may be called as another one with ~ before it: what is the second grant of the other's may be the first of its own. */
+function isOfNamesake(account: Paid, paid: PaymentId): boolean {
+  const namesake = paymentId(`~${paid}`);
+  const [, other] = grantsOfPayment(paid);
+  return paidBy(account.billing.payments, namesake) !== undefined && grantOfPayment(account, namesake) === other;
 }
 
 /** What those of some attempts have bought that were paid. */
-export const boughtBy = (account: Granted, attempts: readonly PaymentAttempt[]): ReadonlySet<GrantId> =>
+export const boughtBy = (account: Paid, attempts: readonly PaymentAttempt[]): ReadonlySet<GrantId> =>
   new Set(
     attempts.flatMap(({ state, paymentId: paid }) =>
       state === 'paid' && paid !== null ? [grantOfPayment(account, paid)] : [],
@@ -20,7 +29,7 @@ export const boughtBy = (account: Granted, attempts: readonly PaymentAttempt[]):
   );
 
 /** Whether it is what a payment has bought; of many payments the ids alone say of nearly all that it is not. */
-export const isOfPayment = (account: Granted, id: string, paid: PaymentId): boolean =>
+export const isOfPayment = (account: Paid, id: string, paid: PaymentId): boolean =>
   id.endsWith(paid) && grantOfPayment(account, paid) === id;
 
 /** For a payment that is about to be written down; null where both are taken. */

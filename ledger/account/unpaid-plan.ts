@@ -40,27 +40,25 @@ export function unpaidPlan(
  * Whether a plan that has ended unpaid was paid by then all the same, as its provider has told since: its credits, which are as bought,
  * begin before its end.
  */
-export function wasPaidInTime({
-  grants,
-  billing: { endedPlan, payments },
-}: Pick<OpenAccount, 'grants' | 'billing'>): boolean {
+export function wasPaidInTime(account: Pick<OpenAccount, 'grants' | 'billing'>): boolean {
+  const { grants, billing } = account;
+  const { endedPlan, payments } = billing;
   if (endedPlan?.reason !== 'unpaid') return false;
   const { atMs } = endedPlan;
   const last = allAttempts(payments).findLast(({ kind, startedAtMs }) => kind === 'renewal' && startedAtMs <= atMs);
   const period = last?.period ?? null;
   if (period === null) return false;
   const renewals = renewalsOf(payments, period.startMs).filter((one) => one.period?.plan === period.plan);
-  const bought = boughtBy({ grants }, renewals);
+  const bought = boughtBy(account, renewals);
   return grants.some(({ grantId, effectiveAtMs }) => effectiveAtMs < atMs && bought.has(grantId));
 }
 
 /** Whether the plan that has ended was ever paid for in time, and so in force; else it was asked for, and given up, perhaps after another. */
-export function wasEverPaid({
-  grants,
-  billing: { endedPlan, payments },
-}: Pick<OpenAccount, 'grants' | 'billing'>): boolean {
+export function wasEverPaid(account: Pick<OpenAccount, 'grants' | 'billing'>): boolean {
+  const { grants, billing } = account;
+  const { endedPlan, payments } = billing;
   const attempts = allAttempts(payments).filter(({ period }) => period !== null && period.plan === endedPlan?.plan);
-  const bought = boughtBy({ grants }, attempts);
+  const bought = boughtBy(account, attempts);
   // What is paid too late is credit as bought.
   return grants.some(({ grantId, source }) => source === 'plan' && bought.has(grantId));
 }

@@ -26,10 +26,11 @@ export class Bookkeeper {
 
   /** Null for a type of event that moves no money. @throws UnreadableEventError; UnbookableError with stream and revision */
   book(recorded: RecordedEvent): Entry | null {
-    if (movesNothing(recorded.type)) return null;
+    if (movesNothing(recorded.type) && recorded.type !== 'PaymentSucceeded') return null;
     const event = decodeEvent(recorded);
-    if (!isBooked(event)) return null;
     const customer = accountOfStream(recorded.stream);
+    if (event.type === 'PaymentSucceeded' && customer !== null) this.#booksOf(customer).pay(event.data.paymentId);
+    if (!isBooked(event)) return null;
     return atItsPlace(recorded, () => {
       if (customer === null) throw new UnbookableError('its stream is not one of an account');
       const books = this.#booksOf(customer);

@@ -58,6 +58,9 @@ export class CustomerBooks {
   readonly receivable: string;
   readonly #grants = new Map<GrantId, BookedGrant>();
   readonly #onMoved: ((grantId: GrantId, parts: Parts) => void) | undefined;
+  /** That was made last, until its credits are there: they stand behind it, in its append. */
+  #paid: PaymentId | null = null;
+  readonly #bought = new Map<PaymentId, GrantId>();
   /** Of refunds and disputes, by their ids: how much money went back. */
   readonly #wentBack = new Map<string, bigint>();
   #owed = 0n;
@@ -87,13 +90,19 @@ export class CustomerBooks {
     if (this.#grants.has(grantId)) throw new UnbookableError(`grant ${grantId} was given before`);
     const paid = costBasis < amount ? costBasis : amount;
     this.#grants.set(grantId, { source, amount, paid, remaining: 0n, lacking: 0n });
+    if (this.#paid !== null) this.#bought.set(this.#paid, grantId);
+    this.#paid = null;
     return this.putBack(grantId, amount);
   }
 
-  /** What a payment has bought. */
+  /** A payment that was made: the next grant is what it has bought. */
+  pay(payment: PaymentId): void {
+    this.#paid = payment;
+  }
+
+  /** What a payment has bought, whatever that is called. */
   boughtBy(payment: PaymentId): GrantId {
-    const [usual, other] = grantsOfPayment(payment);
-    return this.#grants.has(other) ? other : usual;
+    return this.#bought.get(payment) ?? grantsOfPayment(payment)[0];
   }
 
   sourceOf(grantId: GrantId): GrantSource {

@@ -92,6 +92,7 @@ export class AccountBooks {
       this.#attempts.set(event.data.attemptId, event.type === 'AutoReloadStarted' ? 'reloaded' : 'renewed');
     }
     this.#moves = [];
+    if (event.type === 'PaymentSucceeded') this.#customer.pay(event.data.paymentId);
     const postings = isBooked(event) ? postingsOf(this.#customer, event) : [];
     if (books === null) return;
     this.isThere = true;

@@ -1,7 +1,7 @@
 import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountEvent, type EventData, isAccountEvent } from '../../contracts/events.ts';
-import { type AccountId, accountStream, grantsOfPayment, type Revision, timeOfRequest } from '../../contracts/ids.ts';
+import { type AccountId, accountStream, isBoughtBy, type Revision, timeOfRequest } from '../../contracts/ids.ts';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { StatementFigure } from '../../contracts/statement-events.ts';
 import type { Lane } from '../../contracts/usage.ts';
@@ -161,7 +161,7 @@ class PaidPeriods {
   paidFor({ type, data }: AccountEvent): Paid | null {
     const paid = this.#paid;
     if (type !== 'CreditsGranted' || paid === null) return null;
-    return grantsOfPayment(paid.data.paymentId).includes(data.grantId) ? paid : null;
+    return isBoughtBy(paid.data.paymentId, data.grantId) ? paid : null;
   }
 
   /** By the credits of a period: what is paid too late brings credits as bought. */

@@ -1,5 +1,5 @@
 import type { EventData } from '../../contracts/events.ts';
-import { type AccountId, grantsOfPayment } from '../../contracts/ids.ts';
+import { type AccountId, isBoughtBy } from '../../contracts/ids.ts';
 import { disputeLostAgain } from '../../contracts/lost-again.ts';
 import { isMoney } from '../postings/chart-of-accounts.ts';
 import type { Posting } from '../postings/posting-rules.ts';
@@ -107,9 +107,7 @@ export class PaymentsBook {
     if (event === undefined || note === undefined || note.account !== account || note.at !== at) return false;
     const { type: before, data: of } = event;
     const isOf =
-      (type === 'CreditsGranted' &&
-        before === 'PaymentSucceeded' &&
-        grantsOfPayment(of.paymentId).includes(data.grantId)) ||
+      (type === 'CreditsGranted' && before === 'PaymentSucceeded' && isBoughtBy(of.paymentId, data.grantId)) ||
       (type === 'GrantRevoked' && before === 'PaymentRefunded' && data.revocationId === of.refundId) ||
       (type === 'GrantRevoked' && before === 'PaymentDisputed' && data.revocationId === of.disputeId) ||
       (type === 'GrantRestored' && before === 'RefundWithdrawn' && data.revocationId === of.refundId) ||

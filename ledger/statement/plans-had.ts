@@ -1,5 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import { grantsOfPayment, type PaymentId } from '../../contracts/ids.ts';
+import { isBoughtBy, type PaymentId } from '../../contracts/ids.ts';
 
 /** How a plan has ended. */
 export interface PlanEnd extends EventData<'PlanEnded'> {
@@ -30,7 +30,7 @@ export class PlansHad {
     else if (type === 'PaymentSucceeded') this.#paid = data.paymentId;
     // What is paid too late is credit as bought, and what an operator grants is of no payment, whatever its id.
     else if (type === 'CreditsGranted')
-      this.#begins(data.source === 'plan' && this.#paid !== null && grantsOfPayment(this.#paid).includes(data.grantId));
+      this.#begins(data.source === 'plan' && this.#paid !== null && isBoughtBy(this.#paid, data.grantId));
   }
 
   #begins(doesIt: boolean): void {

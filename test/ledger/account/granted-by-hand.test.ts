@@ -2,9 +2,11 @@ import { expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { Bookkeeper } from '../../../ledger/postings/bookkeeper.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { granted, ms, openAccount, opened, usd } from '../../fixtures/ledger/example-account.ts';
 import { faultsOf } from '../audit/account-faults.ts';
+import { storedLife } from '../statement/stored-life.ts';
 
 /** No grant by hand takes an id of a payment's any more; there are such that were made before. */
 const NOW = ms('2026-11-20T10:00:00.000Z');
@@ -58,4 +60,38 @@ test('what goes back of a payment takes its own credits, and not those that an o
   const back = { type: 'RestoreGrant', restorationId: 'rs', revocationId: 'rv', amount: null, reason: 'x', ...SAID };
   expect(left(revoke(others, 'fraud'), refund(20), back as AccountCommand)).toEqual({ [own]: 0n, [others]: 7n });
   given(...lived(life, revoke(own, 'fraud'), refund(20))).refuses(back as AccountCommand, 'invalid_amount');
+});
+
+test('what goes back of a payment takes its own credits beside one of before that is called as it is with ~ before it', () => {
+  const [other, namesake] = [attemptId('purchase_2'), paymentId('~pi_1')];
+  /** No payment is called so any more. */
+  const calledSo = (begun: readonly AccountEvent[], grant: string): AccountEvent[] => {
+    const named = { attemptId: other, paymentId: paymentId('pi_2') };
+    const life = lived(begun, { ...start, ...named } as AccountCommand, { ...pay, ...named } as AccountCommand);
+    return life.map((event) => {
+      if (event.type === 'PaymentSucceeded' && event.data.attemptId === other)
+        return { ...event, data: { ...event.data, paymentId: namesake } };
+      const isIts = event.type === 'CreditsGranted' && event.data.grantId === 'payment_pi_2';
+      return isIts ? { ...event, data: { ...event.data, grantId: grantId(grant) } } : event;
+    });
+  };
+  const ofNamesake = { ...refund(12), paymentId: namesake, refundId: 're_2' } as AccountCommand;
+  const byHand = granted('payment_pi_1', 7, { costBasis: usd(0) });
+  const paid = lived([opened], start, pay);
+  for (const [life, own, its] of [
+    [calledSo(paid, 'payment_~pi_1'), 'payment_pi_1', 'payment_~pi_1'],
+    [calledSo(lived([opened, byHand], start, pay), 'payment_~~pi_1'), 'payment_~pi_1', 'payment_~~pi_1'],
+  ] as const) {
+    const left = (...commands: readonly AccountCommand[]): unknown => {
+      const all = lived(life, ...commands);
+      expect(faultsOf(all)).toEqual([]);
+      const bookkeeper = new Bookkeeper();
+      const bought = storedLife(all).flatMap((recorded) => bookkeeper.book(recorded)?.bought ?? []);
+      const held = Object.fromEntries(openAccount(all).grants.map((one) => [one.grantId, one.remaining]));
+      return [held[own], held[its], bought];
+    };
+    expect(left(refund(12))).toEqual([8n, 20n, [own]]);
+    expect(left(ofNamesake)).toEqual([20n, 8n, [its]]);
+    expect(left(dispute, ofNamesake, won)).toEqual([20n, 8n, [own, its, own]]);
+  }
 });
