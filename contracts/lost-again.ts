@@ -7,3 +7,13 @@ export const lostAgainId = (disputeId: string): string => `${disputeId}_lost`;
 /** The dispute that such an id is made of; null of another. */
 export const disputeLostAgain = (revocationId: string): string | null =>
   /^(.+)_lost(?:_\d+)?$/su.exec(revocationId)?.[1] ?? null;
+
+/**
+ * A refund that its provider tells after it was withdrawn by hand is another one here, with a word behind the provider's name for it: the
+ * credits of the first are there again, and taken under the same id they would not be told apart. Numbered as the above.
+ */
+export const toldAgainId = (refundId: string): string => `${refundId}_again`;
+
+/** What its provider calls the refund that such an id is made of; null of another. */
+export const refundToldAgain = (refundId: string): string | null =>
+  /^(.+)_again(?:_\d+)?$/su.exec(refundId)?.[1] ?? null;

@@ -68,7 +68,7 @@ export const paymentEvents = {
     refundedAt: instantField,
     reason,
   }),
-  /** That so much went back was written down by mistake: it did not. What it had taken of credits is restored in the same append. */
+  /** That so much went back was a mistake of who wrote it down, or has failed at its provider: it did not. What it had taken of credits is restored in the same append. */
   RefundWithdrawn: z.strictObject({
     paymentId: paymentIdField,
     refundId: text,

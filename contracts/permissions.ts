@@ -76,7 +76,7 @@ export const PERMISSIONS = {
   RecordPaymentFailure: { does: 'record that a payment failed', may: OF_PAYMENTS },
   RequirePaymentAction: { does: 'record that a payment waits for whoever pays', may: OF_PAYMENTS },
   RecordRefund: { does: 'record a refund', may: OF_PAYMENTS },
-  WithdrawRefund: { does: 'withdraw a refund', may: STAFF },
+  WithdrawRefund: { does: 'withdraw a refund', may: OF_PAYMENTS },
   RecordDispute: { does: 'record a dispute', may: OF_PAYMENTS },
   CloseDispute: { does: 'record how a dispute ended', may: OF_PAYMENTS },
   AbandonPayment: { does: 'record that a payment will not be made', may: OF_PAYMENTS },

@@ -4,7 +4,6 @@ import type { AccountId } from '../contracts/ids.ts';
 import { SYSTEM } from '../contracts/permissions.ts';
 import { catchUpAccount, unlessAside } from '../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
-import { unrestored } from '../ledger/account/corrections.ts';
 import { type CreditsTaken, sayTaken } from '../ledger/account/credits-taken.ts';
 import { type CommandResult, executeOnRepository } from '../ledger/account/execute-command.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
@@ -14,7 +13,7 @@ import {
   UnprovenError,
   UnreadableMessageError,
 } from '../ledger/payments/payment-provider.ts';
-import { recordFacts } from '../ledger/payments/record-facts.ts';
+import { recordTold } from '../ledger/payments/record-facts.ts';
 import { recordingBy } from '../ledger/recording-by.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 
@@ -101,12 +100,16 @@ export class PaymentWebhooks {
       if (!mayWrite()) return LATER;
       const known = await provider.factsOf(notice);
       if (known === null) return NOTHING;
-      const { accountId, facts, failedRefunds } = known;
+      const { accountId, facts } = known;
       if (!(await this.#takesMoneyOf(accountId))) return NOTHING;
       const nowMs = this.#options.clock();
       const run = (command: AccountCommand) => this.#run(accountId, command);
-      const { refusals, taken } = await recordFacts(facts, { provider: provider.name, actor: ACTOR, nowMs, run });
-      this.#tellUndone(accountId, failedRefunds);
+      const { refusals, taken, withdrawn } = await recordTold(facts, {
+        ...{ provider: provider.name, actor: ACTOR, nowMs, run },
+        ask: async () => (await provider.factsOf(notice))?.facts ?? [],
+        state: () => this.#options.accounts.read(accountId).state,
+      });
+      this.#tellWithdrawn(accountId, withdrawn);
       this.#tellNotRevoked(accountId, taken);
       if (refusals.length === 0)
         return { status: 200, says: ['recorded', ...taken.map((one) => `${one.id}: ${sayTaken(one)}`)].join('\n') };
@@ -150,18 +153,12 @@ export class PaymentWebhooks {
     this.#unprovenToldMs = nowMs;
   }
 
-  /** Credits of money that never went back are taken still: nobody but an operator knows whether it is sent another way. */
-  #tellUndone(accountId: AccountId, failedRefunds: readonly string[]): void {
-    const { state } = this.#options.accounts.read(accountId);
-    if (state.type === 'unopened') return;
-    const refunds = state.billing.revocations.filter((one) => {
-      const { taken, uncovered } = unrestored(one);
-      return failedRefunds.includes(one.revocationId) && taken + uncovered > 0n;
-    });
-    for (const { revocationId } of refunds)
-      this.#options.logger.error(
-        { accountId, revocationId },
-        'a refund has failed after its credits were taken: gateway credits restore gives them back',
+  /** Nobody but an operator knows whether the money is to be sent another way. */
+  #tellWithdrawn(accountId: AccountId, withdrawn: readonly string[]): void {
+    for (const refundId of withdrawn)
+      this.#options.logger.warn(
+        { accountId, refundId },
+        'a refund has failed after it was written down: its credits are given back',
       );
   }
 

@@ -14,6 +14,7 @@ import type { Role } from '../../contracts/permissions.ts';
 import type { RateCard } from '../../contracts/rate-card.ts';
 import type { StatementFigure } from '../../contracts/statement-events.ts';
 import type { KnownPlans } from '../catalog/known-plans.ts';
+import type { ReturnCommand } from './return-commands.ts';
 
 /** What can be asked of an account. Times and ids are arguments: the decider reads no clock and no randomness. */
 export type AccountCommand =
@@ -207,25 +208,7 @@ export type AccountCommand =
       readonly consentedAtMs: number;
       readonly by: string;
     }
-  /** So much of a payment went back, which had its credits. */
-  | (OfReturn<'RecordRefund'> & {
-      readonly refundId: string;
-      readonly amount: MicroUsd;
-      readonly refundedAtMs: number;
-    })
-  /** It did not: that was written down by mistake. */
-  | (OfReturn<'WithdrawRefund'> & { readonly refundId: string })
-  | (OfReturn<'RecordDispute'> & {
-      readonly disputeId: string;
-      readonly amount: MicroUsd;
-      readonly openedAtMs: number;
-    })
-  /** Also where it was said to have ended otherwise: what is said last counts. */
-  | (OfReturn<'CloseDispute'> & {
-      readonly disputeId: string;
-      readonly outcome: 'won' | 'lost';
-      readonly closedAtMs: number;
-    })
+  | ReturnCommand
   /** `consentedAtMs` null turns it off. */
   | {
       readonly type: 'ConfigureAutoReload';
@@ -303,15 +286,6 @@ interface EndOf<Type> {
   readonly nowMs: number;
 }
 
-interface OfReturn<Type> {
-  readonly type: Type;
-  readonly paymentId: PaymentId;
-  readonly actor: string;
-  /** Of what is written down by hand; what a provider tells has none. */
-  readonly reason?: string;
-  readonly nowMs: number;
-}
-
 interface OfMember {
   readonly email: string;
   readonly by: string;
@@ -370,6 +344,7 @@ export type CommandRefusalCode =
   | 'key_ended'
   | 'debit_not_found'
   | 'account_changed'
+  | 'told_meanwhile'
   | 'statement_closed'
   | 'month_not_over';
 

@@ -5,7 +5,18 @@ import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
 import { restoreGrant, revocableOf } from './decide-corrections.ts';
-import { because, boundedBy, isTaken, isUnreasoned, pauseOf, revoke, unpaid } from './decide-refunds.ts';
+import {
+  because,
+  boundedBy,
+  isOtherwise,
+  isTaken,
+  isUnreasoned,
+  pauseOf,
+  refundNamed,
+  revoke,
+  toldMeanwhile,
+  unpaid,
+} from './decide-refunds.ts';
 import { evolve } from './evolve.ts';
 import { firstFree } from './first-free.ts';
 import { grantOfPayment } from './grant-id.ts';
@@ -14,21 +25,28 @@ import type { PaymentAttempt } from './payments-state.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
-/** All of a refund that was written down by mistake: its money never went back, and its credits come back as far as they have not. */
+/**
+ * All of a refund that was written down by mistake, or has failed at its provider: its money never went back, and its credits come back as
+ * far as they have not. What has failed and is not written down never will be.
+ */
 export function withdrawRefund(command: CommandOf<'WithdrawRefund'>, state: OpenAccount): Decision {
-  const { paymentId, refundId, reason = '', actor, nowMs } = command;
+  const { paymentId, refundId: named, reason = null, actor, nowMs } = command;
   const attempt = paidBy(state.billing.payments, paymentId);
   if (attempt === undefined) return unpaid(paymentId);
-  if (reason.trim() === '') return unreasoned();
-  const refund = attempt.refunds.find((one) => one.refundId === refundId);
-  if (refund === undefined) return commandRefused('refund_not_found', `${paymentId} has no refund ${refundId}`);
-  const { amount } = refund;
+  if (isUnreasoned(attempt, reason)) return unreasoned();
+  const refund = refundNamed(attempt, named, reason);
+  if (refund === undefined)
+    return reason === null ? [] : commandRefused('refund_not_found', `${paymentId} has no refund ${named}`);
+  const { refundId, amount } = refund;
   if (amount === 0n) return [];
-  const withdrawn = { paymentId, refundId, amount, withdrawnAt: instant(nowMs), reason };
-  const said = { reason: `refund ${refundId} was withdrawn: ${reason}`, actor, nowMs };
+  const withdrawn = { paymentId, refundId, amount, withdrawnAt: instant(nowMs), reason: reason ?? FAILED };
+  const said = { reason: because(`refund ${refundId} was withdrawn`, attempt, reason), actor, nowMs };
   const of = { paymentId, id: refundId, cause: 'refund', restorationId: `${refundId}_withdrawn`, said } as const;
   return withCreditsBack(state, { type: 'RefundWithdrawn', data: withdrawn }, of);
 }
+
+/** Why, where nobody says it but its provider. */
+const FAILED = 'it has failed';
 
 /** One that was won gives back what it had taken; one that was won, as it was said, and is lost after all takes it once more. */
 export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAccount): Decision {
@@ -40,6 +58,7 @@ export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAcco
   if (isUnreasoned(attempt, reason)) return unreasoned();
   const { amount, outcome: replaces } = dispute;
   if (replaces === outcome) return [];
+  if (isOtherwise(command, replaces)) return toldMeanwhile(disputeId);
   const closed: AccountEvent = {
     type: 'DisputeClosed',
     data: { paymentId, disputeId, outcome, replaces, closedAt: instant(closedAtMs), reason },
@@ -51,7 +70,7 @@ export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAcco
     return withCreditsBack(state, closed, of);
   }
   if (replaces === null) return [closed];
-  const tooMuch = boundedBy(state, attempt, { ...command, amount }, attempt.price);
+  const tooMuch = boundedBy(attempt, { ...command, amount }, attempt.price);
   if (tooMuch !== null) return tooMuch;
   const id = firstFree(lostAgainId(disputeId), (one) => isTaken(state, one));
   const revoked = revoke(state, attempt, { ...command, id, amount, cause: 'dispute', before: microUsd(0n), what });

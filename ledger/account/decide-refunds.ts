@@ -1,12 +1,14 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import { toldAgainId } from '../../contracts/lost-again.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
 import { revocableOf, revokeGrant } from './decide-corrections.ts';
+import { firstFree } from './first-free.ts';
 import { grantOfPayment, isOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
-import { creditsOf, disputedOf, isOfReturn, paidBy, refundedOf } from './payments.ts';
+import { creditsOf, disputedOf, isOfReturn, paidBy, refundedOf, toldRefund, wentBack } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -17,18 +19,37 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   const attempt = paidBy(state.billing.payments, paymentId);
   if (attempt === undefined) return unpaid(paymentId);
   if (isUnreasoned(attempt, reason)) return unreasoned();
-  const known = attempt.refunds.find((one) => one.refundId === refundId);
-  if (known !== undefined)
-    return known.amount === 0n ? withdrawnBefore(refundId) : sameAmount(known.amount, amount, refundId);
-  if (isTaken(state, refundId)) return idTaken(refundId);
+  const known = refundNamed(attempt, refundId, reason);
+  if (known !== undefined && known.amount > 0n) return sameAmount(known.amount, amount, refundId);
+  if (known !== undefined && reason !== null) return withdrawnBefore(refundId);
+  if (known !== undefined && isOtherwise(command, known.refundId)) return toldMeanwhile(refundId);
+  if (known === undefined && isTaken(state, refundId)) return idTaken(refundId);
+  const id = known === undefined ? refundId : firstFree(toldAgainId(refundId), (one) => isTaken(state, one));
   const refunded = refundedOf(state.billing, attempt);
-  const tooMuch = boundedBy(state, attempt, command, attempt.price - refunded);
+  const tooMuch = boundedBy(attempt, command, attempt.price - refunded);
   if (tooMuch !== null) return tooMuch;
-  const event = { paymentId, refundId, amount, refundedAt: instant(refundedAtMs), reason };
-  const revoked = revoke(state, attempt, { ...command, id: refundId, cause: 'refund', before: microUsd(refunded) });
+  const event = { paymentId, refundId: id, amount, refundedAt: instant(refundedAtMs), reason };
+  const revoked = revoke(state, attempt, { ...command, id, cause: 'refund', before: microUsd(refunded) });
   if ('type' in revoked) return revoked;
   return [{ type: 'PaymentRefunded', data: event }, ...revoked, ...pauseOf(attempt, state, 'refunded', command.nowMs)];
 }
+
+/** By hand the one of that id; as its provider tells, the last one that was told under that name. */
+export const refundNamed = (
+  attempt: PaymentAttempt,
+  refundId: string,
+  reason: string | null,
+): PaymentAttempt['refunds'][number] | undefined =>
+  reason === null ? toldRefund(attempt, refundId) : attempt.refunds.find((one) => one.refundId === refundId);
+
+/** Whether a provider tells it that was asked before what stands here did. */
+export const isOtherwise = (
+  { reason, stood = null }: { readonly reason?: string; readonly stood?: string | null },
+  stands: string | null,
+): boolean => reason === undefined && stood !== stands;
+
+export const toldMeanwhile = (id: string): CommandRefusal =>
+  commandRefused('told_meanwhile', `${id} was told otherwise meanwhile: its provider is to be asked again`);
 
 /**
  * What was paid here and goes back takes its credits by itself, once, as it is written down: taken by hand for that, too, they
@@ -62,7 +83,7 @@ export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAc
   const known = attempt.disputes.find((one) => one.disputeId === disputeId);
   if (known !== undefined) return sameAmount(known.amount, amount, disputeId);
   if (isTaken(state, disputeId)) return idTaken(disputeId);
-  const tooMuch = boundedBy(state, attempt, command, attempt.price);
+  const tooMuch = boundedBy(attempt, command, attempt.price);
   if (tooMuch !== null) return tooMuch;
   const event = { paymentId, disputeId, amount, openedAt: instant(openedAtMs), reason };
   const revoked = revoke(state, attempt, { ...command, id: disputeId, cause: 'dispute', before: microUsd(0n) });
@@ -72,19 +93,18 @@ export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAc
 
 /**
  * No more goes back than was paid. Whoever writes it down by hand refunds nothing that a dispute has, or had for good, and the other
- * way round, whoever took the payment; a provider may well do both, and has: of what it tells, without a reason, only what is of one kind is
- * compared, and the credits are taken once.
+ * way round, whoever took the payment; what went back is gone whatever became of its credits, until it is withdrawn. A provider may well
+ * do both, and has: of what it tells, without a reason, only what is of one kind is compared, and the credits are taken once.
  *
  * @param left for what a provider tells of
  */
 export function boundedBy(
-  { billing }: OpenAccount,
   attempt: PaymentAttempt,
   { amount, reason }: Pick<CommandOf<'RecordRefund'>, 'amount' | 'reason'>,
   left: bigint,
 ): CommandRefusal | null {
   const { paymentId, price } = attempt;
-  const [refunded, disputed] = [refundedOf(billing, attempt), disputedOf(attempt)];
+  const [refunded, disputed] = [wentBack(attempt), disputedOf(attempt)];
   const most = reason === undefined ? left : price - refunded - disputed;
   if (amount > 0n && amount <= most) return null;
   const usd = (micro: bigint): string => groupedUsd(microUsd(micro));

@@ -168,7 +168,7 @@ export function gone(books: AccountBooks, attempt: OwnAttempt): bigint {
   return notWon(attempt).reduce((all, amount) => all + partOf(attempt, amount), ofRefunds);
 }
 
-/** In money: less what came back of refunds whose credits were restored. */
+/** In money: less what came back of refunds whose credits were restored, as operators of before wrote down that one had failed, and refunded anew. */
 function refundedOf(books: AccountBooks, { refunds }: OwnAttempt): bigint {
   let all = 0n;
   for (const [id, amount] of refunds) {

@@ -40,6 +40,8 @@ export type PaymentFact =
       readonly amount: MicroUsd;
       readonly refundedAtMs: number;
     }
+  /** Its money never went back, or is here again. */
+  | { readonly type: 'failed refund'; readonly paymentId: PaymentId; readonly refundId: string }
   | {
       readonly type: 'dispute';
       readonly paymentId: PaymentId;
@@ -64,10 +66,8 @@ export interface SavedMethod {
 
 export interface AccountFacts {
   readonly accountId: AccountId;
-  /** In an order in which they can be written down: a payment before what became of it. */
+  /** In an order in which they can be written down: a payment before what became of it, and refunds that have failed before those that were made in their place. */
   readonly facts: readonly PaymentFact[];
-  /** Money that was on its way back, and is here again. */
-  readonly failedRefunds: readonly string[];
 }
 
 /** Where money comes from. Built where the program is built; everything else has this. */

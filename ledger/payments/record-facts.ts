@@ -1,6 +1,9 @@
+import type { AccountState } from '../account/account-state.ts';
 import type { AccountCommand, CommandRefusal } from '../account/commands.ts';
 import { type CreditsTaken, creditsTaken } from '../account/credits-taken.ts';
 import type { CommandResult } from '../account/execute-command.ts';
+import { paidBy, toldRefund } from '../account/payments.ts';
+import type { PaymentAttempt } from '../account/payments-state.ts';
 import type { PaymentFact } from './payment-provider.ts';
 import { commandOfOutcome } from './record-outcome.ts';
 
@@ -14,33 +17,90 @@ interface Recorded {
   readonly run: (command: AccountCommand) => Promise<CommandResult>;
 }
 
-interface FactsRecorded {
+interface Told extends Recorded {
+  /** All that the provider knows, asked anew. */
+  readonly ask: () => Promise<readonly PaymentFact[]>;
+  /** The account as it is known, at the least as `run` has left it. */
+  readonly state: () => AccountState | Promise<AccountState>;
+}
+
+export interface FactsRecorded {
   readonly refusals: readonly CommandRefusal[];
   /** With each refund and dispute that was written down now. */
   readonly taken: readonly CreditsTaken[];
+  /** Refunds that have failed, and were written down as made. */
+  readonly withdrawn: readonly string[];
+}
+
+/** What changes at a provider does so within days. */
+const TIMES_MAX = 5;
+
+/**
+ * Writes down what a provider knows of a payment, until what it says is what stands here. An answer may be held up, and another that was
+ * asked for later be written before it: so what has ended is replaced by an answer alone that was asked for after that stood here, and after
+ * what went back, or did not, was written the provider is asked once more. Whoever writes last has asked behind it.
+ *
+ * @param first what it has answered @throws what `run` and `ask` throw; Error where it says something else each time
+ */
+export async function recordTold(
+  first: readonly PaymentFact[],
+  { ask, state, ...recorded }: Told,
+): Promise<FactsRecorded> {
+  const [taken, withdrawn]: [CreditsTaken[], string[]] = [[], []];
+  let [facts, before]: [readonly PaymentFact[], AccountState | null] = [first, null];
+  for (let times = 1; times <= TIMES_MAX; times++) {
+    const pass = await recordPass(facts, before, recorded);
+    taken.push(...pass.taken);
+    withdrawn.push(...pass.withdrawn);
+    if (pass.isSettled) return { refusals: pass.refusals, taken, withdrawn };
+    before = await state();
+    facts = await ask();
+  }
+  throw new Error(`${recorded.provider} tells something else of a payment each time it is asked`);
 }
 
 /**
  * Writes down what a provider knows of an account, in its order, each once however often it is heard. What is refused is
  * returned, and the rest done all the same. @throws what `run` throws
  */
-export async function recordFacts(facts: readonly PaymentFact[], { run, ...said }: Recorded): Promise<FactsRecorded> {
+export const recordFacts = (facts: readonly PaymentFact[], recorded: Recorded): Promise<FactsRecorded> =>
+  recordPass(facts, null, recorded);
+
+interface Pass extends FactsRecorded {
+  /** Nothing was written of what may be told otherwise again, and nothing kept back since it was told otherwise meanwhile. */
+  readonly isSettled: boolean;
+}
+
+/** @param before the account before the provider was asked; null: nothing is known of it */
+async function recordPass(
+  facts: readonly PaymentFact[],
+  before: AccountState | null,
+  { run, ...said }: Recorded,
+): Promise<Pass> {
   const refusals: CommandRefusal[] = [];
-  const taken: CreditsTaken[] = [];
+  const [taken, withdrawn]: [CreditsTaken[], string[]] = [[], []];
+  let isSettled = true;
   for (const fact of facts)
-    for (const command of commandsOf(fact, said)) {
+    for (const command of commandsOf(fact, before, said)) {
       const result = await run(command);
       if (result.type === 'refused') {
         refusals.push(result);
+        if (result.code === 'told_meanwhile') isSettled = false;
         continue;
       }
+      if (result.events.length > 0 && fact.type !== 'attempt' && fact.type !== 'method') isSettled = false;
       const credits = creditsTaken(result.events, result.before);
       if (credits !== null) taken.push(credits);
+      for (const { type, data } of result.events) if (type === 'RefundWithdrawn') withdrawn.push(data.refundId);
     }
-  return { refusals, taken };
+  return { refusals, taken, withdrawn, isSettled };
 }
 
-function commandsOf(fact: PaymentFact, { provider, ...said }: Omit<Recorded, 'run'>): readonly AccountCommand[] {
+function commandsOf(
+  fact: PaymentFact,
+  before: AccountState | null,
+  { provider, ...said }: Omit<Recorded, 'run'>,
+): readonly AccountCommand[] {
   const { nowMs } = said;
   switch (fact.type) {
     case 'attempt': {
@@ -50,14 +110,20 @@ function commandsOf(fact: PaymentFact, { provider, ...said }: Omit<Recorded, 'ru
     }
     case 'refund': {
       const { type: _type, ...refund } = fact;
-      return [{ type: 'RecordRefund', ...refund, ...said }];
+      const stood = toldRefund(attemptIn(before, fact), fact.refundId)?.refundId ?? null;
+      return [{ type: 'RecordRefund', ...refund, stood, ...said }];
+    }
+    case 'failed refund': {
+      const { paymentId, refundId } = fact;
+      return [{ type: 'WithdrawRefund', paymentId, refundId, ...said }];
     }
     case 'dispute': {
       const { type: _type, outcome, ...dispute } = fact;
       const { paymentId, disputeId } = dispute;
       const opened: AccountCommand = { type: 'RecordDispute', ...dispute, ...said };
       if (outcome === null) return [opened];
-      return [opened, { type: 'CloseDispute', paymentId, disputeId, outcome, closedAtMs: nowMs, ...said }];
+      const stood = attemptIn(before, fact).disputes.find((one) => one.disputeId === disputeId)?.outcome ?? null;
+      return [opened, { type: 'CloseDispute', paymentId, disputeId, outcome, stood, closedAtMs: nowMs, ...said }];
     }
     case 'method': {
       const { type: _type, ...method } = fact;
@@ -68,3 +134,11 @@ function commandsOf(fact: PaymentFact, { provider, ...said }: Omit<Recorded, 'ru
       throw new Error('what a provider knows is none of its facts');
   }
 }
+
+const NOTHING: Pick<PaymentAttempt, 'refunds' | 'disputes'> = { refunds: [], disputes: [] };
+
+const attemptIn = (
+  state: AccountState | null,
+  { paymentId }: { readonly paymentId: string },
+): Pick<PaymentAttempt, 'refunds' | 'disputes'> =>
+  state === null || state.type === 'unopened' ? NOTHING : (paidBy(state.billing.payments, paymentId) ?? NOTHING);

@@ -107,13 +107,15 @@ async function factsOfPayment(id: string, ledger: LedgerId, api: StripeApi): Pro
   // On a page another card may follow one that was declined.
   const isTold = outcome.type !== 'failed' || intent.metadata.kind !== 'purchase';
   const facts: PaymentFact[] = isTold ? [{ type: 'attempt', attemptId, outcome }] : [];
-  if (outcome.type !== 'paid') return { accountId, facts, failedRefunds: [] };
+  if (outcome.type !== 'paid') return { accountId, facts };
   const refunds = await allOf(api.refunds(id));
   const disputes = await allOf(api.disputes(id));
   assertWithin(intent, refunds, disputes);
+  for (const { id: refundId } of refunds.filter(hasFailed))
+    facts.push({ type: 'failed refund', paymentId: intent.id, refundId });
   facts.push(...refunds.flatMap((refund) => refundOf(intent, refund)));
   facts.push(...disputes.flatMap((dispute) => disputeOf(intent, dispute)));
-  return { accountId, facts, failedRefunds: refunds.filter(hasFailed).map((refund) => refund.id) };
+  return { accountId, facts };
 }
 
 /** Far more than one payment has; a list may say for ever that there is more. */
@@ -161,7 +163,7 @@ async function factsOfSession(id: string, ledger: LedgerId, api: StripeApi): Pro
   if (page.mode === 'setup') return setup ? factsOfSetup(setup, ours) : null;
   const { accountId, attemptId } = ours;
   if (attemptId === null) return null;
-  return { accountId, facts: [{ type: 'attempt', attemptId, outcome: outcomeOfSession(page) }], failedRefunds: [] };
+  return { accountId, facts: [{ type: 'attempt', attemptId, outcome: outcomeOfSession(page) }] };
 }
 
 /** A card that is detached since may not be charged, whenever it is heard of. */
@@ -169,13 +171,12 @@ function factsOfSetup(
   { payment_method: method, latest_attempt: latest, metadata, status, created }: Setup,
   { accountId }: Ours,
 ): AccountFacts {
-  const failedRefunds: string[] = [];
-  if (status !== 'succeeded' || !method?.customer || !method.card) return { accountId, facts: [], failedRefunds };
+  if (status !== 'succeeded' || !method?.customer || !method.card) return { accountId, facts: [] };
   const { brand, last4 } = method.card;
   const said = { customerId: method.customer, paymentMethodId: method.id };
   const shown = { brand: brand ?? 'card', last4: /^\d{4}$/.test(last4) ? last4 : '????' };
   const consented = { consentedAtMs: latest?.created ?? created, by: byOf(metadata) };
-  return { accountId, facts: [{ type: 'method', ...said, ...shown, ...consented }], failedRefunds };
+  return { accountId, facts: [{ type: 'method', ...said, ...shown, ...consented }] };
 }
 
 /** Who has asked for it, as it was told to Stripe then. */

@@ -202,11 +202,49 @@ it('of a payment of a provider that is configured no more an operator writes dow
   // What Stripe tells of it did go back, or failed there.
   await expect(program.run(...withdraw.with(5, id))).rejects.toMatchObject({
     exitCode: 3,
-    message: expect.stringMatching(/pi_2 is of stripe, which tells it itself: .* `gateway credits restore` /),
+    message: expect.stringMatching(
+      /pi_2 is of stripe, which tells it itself, also that a refund has failed: gateway payment ask acct_ada p1$/,
+    ),
   });
   await program.run(...ASK);
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '15000000' });
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
+it('a refund that fails after it was written down is withdrawn as Stripe is asked, with its money in all books; one that was withdrawn by hand and was made is there again', async () => {
+  const { server, program, configure } = await stripeProgram();
+  await program.run(...PURCHASE);
+  server.pay('cs_1');
+  await program.run(...ASK);
+  const { id } = server.refund('pi_2', 2_000);
+  await program.run(...ASK);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '0' });
+  server.change(id, { status: 'failed' });
+  expect(await program.run(...ASK)).toMatch(
+    new RegExp(`^acct_ada: p1 paid \\(pi_2\\)\n${id}: has failed, and its credits are given back\nwritten at`),
+  );
+  expect(await program.run(...ASK)).toMatch(/nothing was written/);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '20000000' });
+  configure('manual');
+  const byHand = ['acct_ada', 'pi_2', '--reason', 'x', '--id'];
+  server.refund('pi_2', 500);
+  server.refund('pi_2', 700);
+  const [, known = ''] = server.all('refund').map((one) => one.id);
+  await program.run('payment', 'refund', ...byHand, known, '--usd', '5');
+  await program.run('payment', 'withdraw-refund', ...byHand, known);
+  configure('stripe');
+  expect(await program.run(...ASK)).toMatch(
+    new RegExp(`\nre_\\d+: 7.000000 USD of credits revoked\n${known}_again: 5.000000 USD of credits revoked\n`),
+  );
+  expect(await program.run(...ASK)).toMatch(/nothing was written/);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '8000000' });
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+  // In a row: account, and what it is debited in micro-USD, or less than nothing.
+  const exported = await program.run('ledger', 'export', '--format', 'csv');
+  const money = [...exported.matchAll(/,Assets:Clearing:Purchases,[-.\d]+,(-?\d+),/g)];
+  expect(money.map(([, one = '']) => BigInt(one))).toEqual(
+    [20, -20, 20, -5, 5, -7, -5].map((usd) => BigInt(usd) * 1_000_000n),
+  );
 });
 
 it('a dispute that was lost and is won on appeal gives back what it took, as Stripe says', async () => {

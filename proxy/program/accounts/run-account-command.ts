@@ -56,11 +56,23 @@ export async function runAccountCommand(
   accountId: AccountId,
   command: AccountCommand,
 ): Promise<DoneAt> {
+  const result = await tryAccountCommand(context, log, accountId, command);
+  if (result.type === 'refused') throw refusedAs(accountId, result);
+  return result;
+}
+
+/** The same, and a refusal is returned. @throws CommandError */
+export async function tryAccountCommand(
+  context: CommandContext,
+  log: EventLog,
+  accountId: AccountId,
+  command: AccountCommand,
+): Promise<DoneAt | CommandRefusal> {
   const recording = recordingOf(context);
   const result = await hiddenFrom(context, accountId, () =>
     executeCommand(log, accountId, command, actorOf(context), recording),
   );
-  if (result.type === 'refused') throw refusedAs(accountId, result);
+  if (result.type === 'refused') return result;
   return { ...result, recordedAt: result.events.length === 0 ? null : recording.recordedAt };
 }
 

@@ -3,7 +3,8 @@ import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import type { CreditsTaken } from '../../../ledger/account/credits-taken.ts';
+import type { CommandResult } from '../../../ledger/account/execute-command.ts';
+import { loadAccount } from '../../../ledger/account/load-account.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import { isOpen, type PaymentAttempt, type PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
@@ -17,8 +18,8 @@ import {
   type PaymentProvider,
   type TellingProvider,
 } from '../../../ledger/payments/payment-provider.ts';
-import { recordFacts } from '../../../ledger/payments/record-facts.ts';
-import { type Done, runAccountCommand } from '../accounts/run-account-command.ts';
+import { type FactsRecorded, recordFacts, recordTold } from '../../../ledger/payments/record-facts.ts';
+import { refusedAs, tryAccountCommand } from '../accounts/run-account-command.ts';
 import { actorOf, bySystem, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -63,11 +64,9 @@ type EndedByHand =
   | Extract<PaymentOutcome, { readonly type: 'abandoned' }>
   | Omit<Extract<PaymentOutcome, { readonly type: 'paid' }>, 'paidAtMs'>;
 
-interface Written {
+interface Written extends Pick<FactsRecorded, 'taken' | 'withdrawn'> {
   /** Of what was written last; null where nothing new was to be. */
   readonly recordedAt: string | null;
-  /** With each refund and dispute that was. */
-  readonly taken: readonly CreditsTaken[];
 }
 
 /** The provider that is configured. @throws ConfigurationError */
@@ -99,7 +98,7 @@ export async function askProvider(
   const state = await readPayer(context, provided, accountId, 'ListPayments');
   const attempt = attemptNamed(state.billing.payments, named);
   const ended = endedByHand(attempt);
-  if (ended !== null) return { attempt, outcome: ended, recordedAt: null, taken: [] };
+  if (ended !== null) return { attempt, outcome: ended, recordedAt: null, taken: [], withdrawn: [] };
   const { attemptId, provider: name } = attempt;
   const configured = await providerFor(context, provided, attempt);
   const provider = takerOf(attempt, configured);
@@ -151,13 +150,15 @@ async function askOfPaid(
   { accountId, attempt, provider }: OfPaid,
 ): Promise<Asked> {
   const about = { kind: provider.kinds.payment, id: attempt.paymentId ?? '' };
-  const known = await answered(accountId, provider.factsOf(about));
+  const asking = () => answered(accountId, provider.factsOf(about));
+  const known = await asking();
   if (known?.accountId !== accountId)
     throw new CommandError(`${accountId}: ${provider.name} knows no ${attempt.paymentId} of it`, EXIT.refused);
   const fact = known.facts.find((one) => one.type === 'attempt' && one.attemptId === attempt.attemptId);
   if (fact?.type !== 'attempt')
     throw new CommandError(`${accountId}: ${attempt.paymentId} is of another attempt`, EXIT.refused);
-  const written = await recordAs(context, log, { accountId, provider: provider.name, facts: known.facts });
+  const ask = async () => (await asking())?.facts ?? [];
+  const written = await recordAs(context, log, { accountId, provider: provider.name, facts: known.facts, ask });
   return { attempt, outcome: outcomeAsTold(context, fact.outcome), ...written };
 }
 
@@ -172,24 +173,32 @@ interface Recorded {
   readonly accountId: AccountId;
   readonly provider: string;
   readonly facts: readonly PaymentFact[];
+  /** All of them, asked anew; absent where they are of what is over as it is. */
+  readonly ask?: () => Promise<readonly PaymentFact[]>;
 }
 
-/** The provider says it, whoever has asked. @throws CommandError */
+/** The provider says it, whoever has asked. What is refused is told once the rest is written. @throws CommandError */
 export async function recordAs(
   context: CommandContext,
   log: EventLog,
-  { accountId, provider, facts }: Recorded,
+  { accountId, provider, facts, ask }: Recorded,
 ): Promise<Written> {
   let writtenAt: string | null = null;
   const system = bySystem(context);
-  const run = async (command: AccountCommand): Promise<Done> => {
-    const { recordedAt, ...done } = await runAccountCommand(system, log, accountId, command);
-    writtenAt = recordedAt ?? writtenAt;
-    return done;
+  const run = async (command: AccountCommand): Promise<CommandResult> => {
+    const result = await tryAccountCommand(system, log, accountId, command);
+    if (result.type === 'done') writtenAt = result.recordedAt ?? writtenAt;
+    return result;
   };
   const { actor } = recordingOf(system);
-  const { taken } = await recordFacts(facts, { provider, actor, nowMs: context.clock(), run });
-  return { recordedAt: writtenAt, taken };
+  const recorded = { provider, actor, nowMs: context.clock(), run };
+  const state = async () => (await loadAccount(log, accountId)).state;
+  const { refusals, taken, withdrawn } = await (ask === undefined
+    ? recordFacts(facts, recorded)
+    : recordTold(facts, { ...recorded, ask, state }));
+  const [refused] = refusals;
+  if (refused !== undefined) throw refusedAs(accountId, refused);
+  return { recordedAt: writtenAt, taken, withdrawn };
 }
 
 /** In the words that whoever gives this command line may be told. */

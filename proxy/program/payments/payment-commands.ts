@@ -76,6 +76,7 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
           text: [
             `${accountId}: ${attempt.attemptId} ${sayOutcome(context, accountId, asked)}`,
             ...asked.taken.map((one) => `${one.id}: ${sayTaken(one)}`),
+            ...asked.withdrawn.map((id) => `${id}: has failed, and its credits are given back`),
           ].join('\n'),
         });
       }),

@@ -164,8 +164,8 @@ function assertNoAttempt(
 }
 
 /** What to do where it did not go back after all. */
-const instead = (type: Returned['command']['type']): string =>
-  type === 'WithdrawRefund' ? ': of a refund that failed there `gateway credits restore` gives the credits back' : '';
+const instead = (type: Returned['command']['type'], accountId: AccountId, attemptId: string): string =>
+  type === 'WithdrawRefund' ? `, also that a refund has failed: gateway payment ask ${accountId} ${attemptId}` : '';
 
 /** What Stripe calls each, as of its documentation (refunds of some methods are `pyr_`, disputes of before `dp_`). */
 const NAMED_BY_STRIPE = {
@@ -178,7 +178,7 @@ const NAMED_BY_STRIPE = {
  * it is once more, it tells what has its own ids, and what has one is not taken twice. @throws CommandError
  */
 function assertNotTold(
-  { provider, paymentId: paid }: PaymentAttempt,
+  { attemptId, provider, paymentId: paid }: PaymentAttempt,
   {
     accountId: id,
     id: named,
@@ -188,7 +188,10 @@ function assertNotTold(
 ): void {
   if (provider === MANUAL) return;
   if (provider === payments.provider)
-    throw new CommandError(`${id}: ${paid} is of ${provider}, which tells it itself${instead(type)}`, EXIT.refused);
+    throw new CommandError(
+      `${id}: ${paid} is of ${provider}, which tells it itself${instead(type, id, attemptId)}`,
+      EXIT.refused,
+    );
   // It is there, under its name.
   if (type === 'CloseDispute' || type === 'WithdrawRefund') return;
   const { what, form, example } = NAMED_BY_STRIPE[type];

@@ -248,6 +248,33 @@ describe('what is written down by hand goes back once', () => {
     expect(balanceOf(lived(begun, ...[dispute(20), close('won'), refund(20)].map(byHand)))).toBe(0n);
   });
 
+  test('of what went back, whatever became of its credits: restored ones do not bring its money back, a withdrawn refund does', () => {
+    const restored = lived(paidByHand, byHand(refund(15)), {
+      ...{
+        type: 'RestoreGrant',
+        restorationId: 'rs',
+        revocationId: 're_15',
+        amount: null,
+        reason: 'goodwill',
+        ...SAID,
+      },
+    });
+    const tooMuch = [refund(6), dispute(6)].map(byHand);
+    for (const one of tooMuch)
+      given(...restored).refuses(one, 'invalid_amount', /0\.000015 USD went back before.* at most 0\.000005 USD$/);
+    const won = lived(paidByHand, ...[dispute(12), close('won')].map(byHand), byHand(refund(15)));
+    given(...won).refuses(byHand(close('lost')), 'invalid_amount');
+    expect(balanceOf(lived(restored, byHand(refund(5))))).toBe(15n);
+    const withdrawn = lived(restored, {
+      type: 'WithdrawRefund',
+      paymentId: PAYMENT,
+      refundId: 're_15',
+      ...SAID,
+      reason: 'x',
+    });
+    expect(balanceOf(lived(withdrawn, byHand(refund(20))))).toBe(0n);
+  });
+
   test('a provider may have done both, and then the credits are taken once', () => {
     const both = lived(paid, dispute(20), close('lost'), refund(20));
     expect(both.slice(-1)).toMatchObject([{ type: 'PaymentRefunded' }]);

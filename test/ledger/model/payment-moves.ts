@@ -15,6 +15,8 @@ const provider = fc.constantFrom('stripe', 'stripe', 'stripe', 'stripe', 'manual
 const ACTOR = { actor: 'payments' } as const;
 const BY_HAND = { reason: 'told', actor: 'operator' } as const;
 export const endedBy = fc.constantFrom({}, { endedBy: 'operator' as const });
+/** How a dispute had ended as its provider was asked. */
+const TOLD = [ACTOR, { ...ACTOR, stood: 'won' as const }, { ...ACTOR, stood: 'lost' as const }];
 /** A provider gives no reason. */
 const isByHand = fc.constantFrom(true, true, false);
 const BY = { by: 'owner@example.com' } as const;
@@ -151,14 +153,28 @@ export const paymentMoves = [
     const said = of.isByHand ? BY_HAND : ACTOR;
     return [{ type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...said, nowMs: account.nowMs }];
   }),
-  move(2, 'withdraw a refund', { which, isSaid: fc.constantFrom(true, true, true, false) }, (of, account) => {
-    const refunds = paidOf(account).flatMap((one) =>
-      one.refunds.map(({ refundId }) => [one.paymentId, refundId] as const),
-    );
-    const [id, refundId] = oneOf(refunds, of.which) ?? [null, 'unknown'];
-    const what = { paymentId: paymentId(id ?? 'unknown'), refundId, nowMs: account.nowMs };
-    return [{ type: 'WithdrawRefund', ...what, ...BY_HAND, ...(of.isSaid ? {} : { reason: ' ' }) }];
-  }),
+  move(
+    2,
+    'withdraw a refund',
+    { which, said: fc.constantFrom(BY_HAND, BY_HAND, ACTOR, ACTOR, { ...BY_HAND, reason: ' ' }) },
+    (of, account) => {
+      const [paid, { refundId }] = refundOf(account, of.which);
+      return [{ type: 'WithdrawRefund', paymentId: paid, refundId, ...of.said, nowMs: account.nowMs }];
+    },
+  ),
+  move(
+    2,
+    'tell a refund again',
+    { which, percent: fc.constantFrom(100, 40), isKnown: fc.constantFrom(true, true, false) },
+    (of, account) => {
+      const [paid, { refundId, amount }] = refundOf(account, of.which);
+      const price = paidOf(account).find((one) => one.paymentId === paid)?.price ?? 1n;
+      const told = amount > 0n ? amount : microUsd((price * BigInt(of.percent)) / 100n);
+      const stood = of.isKnown ? { stood: refundId } : {};
+      const what = { paymentId: paid, refundId: refundId.replace(/_again.*$/, ''), amount: told, ...stood };
+      return [{ type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...ACTOR, nowMs: account.nowMs }];
+    },
+  ),
   move(
     1,
     'refund in parts',
@@ -185,18 +201,23 @@ export const paymentMoves = [
     const said = of.isByHand ? BY_HAND : ACTOR;
     return [{ type: 'RecordDispute', ...what, openedAtMs: account.nowMs, ...said, nowMs: account.nowMs }];
   }),
-  move(3, 'close a dispute', { which, isWon: fc.boolean() }, (of, account) => {
-    const { payments } = account.open.billing;
-    const disputed = paidOf(account).flatMap((one) =>
-      one.disputes.map(({ disputeId }) => [one.paymentId, disputeId] as const),
-    );
-    const [id, disputeId] = oneOf(disputed, of.which) ?? [null, 'unknown'];
-    const paid = paymentId(id ?? 'unknown');
-    if (id !== null && paidBy(payments, paid) === undefined) return [];
-    const outcome = of.isWon ? 'won' : 'lost';
-    const what = { paymentId: paid, disputeId, outcome, closedAtMs: account.nowMs } as const;
-    return [{ type: 'CloseDispute', ...what, ...BY_HAND, nowMs: account.nowMs }];
-  }),
+  move(
+    3,
+    'close a dispute',
+    { which, isWon: fc.boolean(), said: fc.constantFrom(BY_HAND, BY_HAND, ...TOLD) },
+    (of, account) => {
+      const { payments } = account.open.billing;
+      const disputed = paidOf(account).flatMap((one) =>
+        one.disputes.map(({ disputeId }) => [one.paymentId, disputeId] as const),
+      );
+      const [id, disputeId] = oneOf(disputed, of.which) ?? [null, 'unknown'];
+      const paid = paymentId(id ?? 'unknown');
+      if (id !== null && paidBy(payments, paid) === undefined) return [];
+      const outcome = of.isWon ? 'won' : 'lost';
+      const what = { paymentId: paid, disputeId, outcome, closedAtMs: account.nowMs } as const;
+      return [{ type: 'CloseDispute', ...what, ...of.said, nowMs: account.nowMs }];
+    },
+  ),
   move(2, 'set up auto-reload', { threshold: fc.constantFrom(300_000, 600_000) }, ({ threshold }, account) => [
     {
       ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'cus', paymentMethodId: 'pm_0', brand: 'visa' },
@@ -261,5 +282,11 @@ export const paymentMoves = [
     },
   ]),
 ];
+
+function refundOf(account: RealAccount, at: number) {
+  const refunds = paidOf(account).flatMap((one) => one.refunds.map((refund) => [one.paymentId, refund] as const));
+  const [id, refund] = oneOf(refunds, at) ?? [null, { refundId: 'unknown', amount: microUsd(0n) }];
+  return [paymentId(id ?? 'unknown'), refund] as const;
+}
 
 const paidOf = (account: RealAccount): PaymentAttempt[] => attemptsOf(account).filter(({ state }) => state === 'paid');

@@ -6,7 +6,7 @@ import { type Of, PlainMoney } from './plain-money.ts';
 import { PlainPayments } from './plain-payments.ts';
 import { PlainPeople } from './plain-people.ts';
 import { PlainPlans } from './plain-plans.ts';
-import { hereAgain, isUnsaid, lastOf, numbered, type PlainRevocation } from './plain-returns.ts';
+import { hereAgain, isUnsaid, lastOf, lastTold, moneyOf, numbered, type PlainRevocation } from './plain-returns.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -245,17 +245,22 @@ export class PlainAccount extends PlainMoney {
     return 'done';
   }
 
-  #refund({ paymentId, refundId, amount, reason, nowMs }: Of<'RecordRefund'>): Verdict {
+  #refund({ paymentId, refundId, amount, reason, stood, nowMs }: Of<'RecordRefund'>): Verdict {
     const attempt = this.payments.paidBy(paymentId);
     if (attempt === undefined || isUnsaid(attempt, reason)) return 'refused';
-    const known = attempt.refunds[refundId];
-    if (known !== undefined) return known === amount ? 'nothing' : 'refused';
-    const before = this.#refunded(attempt.refunds);
-    const disputed = reason === undefined ? 0n : lostOrOpen(attempt);
-    if (this.#isKnown(refundId) || amount <= 0n || before + amount + disputed > attempt.price) return 'refused';
-    attempt.refunds[refundId] = amount;
+    const { refunds, price } = attempt;
+    const last = reason === undefined ? lastTold(refunds, refundId) : refundId;
+    const known = refunds[last];
+    if (known !== undefined && known > 0n) return known === amount ? 'nothing' : 'refused';
+    if (known !== undefined && (reason !== undefined || stood !== last)) return 'refused';
+    if (known === undefined && this.#isKnown(refundId)) return 'refused';
+    const id = known === undefined ? refundId : numbered(`${refundId}_again`, (one) => this.#isKnown(one));
+    const before = this.#refunded(refunds);
+    const gone = reason === undefined ? before : lostOrOpen(attempt) + moneyOf(refunds);
+    if (amount <= 0n || gone + amount > price) return 'refused';
+    refunds[id] = amount;
     this.payments.wentBack(attempt, 'refunded');
-    this.#takeBack({ paymentId, id: refundId, cause: 'refund', amount, before, nowMs });
+    this.#takeBack({ paymentId, id, cause: 'refund', amount, before, nowMs });
     return 'done';
   }
 
@@ -264,7 +269,7 @@ export class PlainAccount extends PlainMoney {
     if (attempt === undefined || isUnsaid(attempt, reason)) return 'refused';
     const known = attempt.disputes[disputeId];
     if (known !== undefined) return known.amount === amount ? 'nothing' : 'refused';
-    const gone = reason === undefined ? 0n : lostOrOpen(attempt) + this.#refunded(attempt.refunds);
+    const gone = reason === undefined ? 0n : lostOrOpen(attempt) + moneyOf(attempt.refunds);
     if (this.#isKnown(disputeId) || amount <= 0n || gone + amount > attempt.price) return 'refused';
     attempt.disputes[disputeId] = { amount, outcome: null };
     this.payments.wentBack(attempt, 'disputed');
@@ -298,24 +303,28 @@ export class PlainAccount extends PlainMoney {
       throw new Error(`${id} takes nothing back`);
   }
 
-  #withdraw({ paymentId, refundId, reason = '', nowMs }: Of<'WithdrawRefund'>): Verdict {
-    const refunds = this.payments.paidBy(paymentId)?.refunds;
-    const amount = refunds?.[refundId];
-    if (refunds === undefined || amount === undefined || reason.trim() === '') return 'refused';
+  #withdraw({ paymentId, refundId, reason, nowMs }: Of<'WithdrawRefund'>): Verdict {
+    const attempt = this.payments.paidBy(paymentId);
+    if (attempt === undefined || isUnsaid(attempt, reason) || reason?.trim() === '') return 'refused';
+    const { refunds } = attempt;
+    const id = reason === undefined ? lastTold(refunds, refundId) : refundId;
+    const amount = refunds[id];
+    if (amount === undefined) return reason === undefined ? 'nothing' : 'refused';
     if (amount === 0n) return 'nothing';
-    refunds[refundId] = 0n;
-    if (this.#isBack({ paymentId, id: refundId, word: 'withdrawn', nowMs })) return 'done';
-    refunds[refundId] = amount;
+    refunds[id] = 0n;
+    if (this.#isBack({ paymentId, id, word: 'withdrawn', nowMs })) return 'done';
+    refunds[id] = amount;
     return 'refused';
   }
 
-  #closeDispute({ paymentId, disputeId, outcome, reason, nowMs }: Of<'CloseDispute'>): Verdict {
+  #closeDispute({ paymentId, disputeId, outcome, reason, stood = null, nowMs }: Of<'CloseDispute'>): Verdict {
     const attempt = this.payments.paidBy(paymentId);
     const dispute = attempt?.disputes[disputeId];
-    if (attempt === undefined || dispute === undefined) return 'refused';
+    if (attempt === undefined || dispute === undefined || isUnsaid(attempt, reason)) return 'refused';
     const { amount, outcome: before } = dispute;
     if (before === outcome) return 'nothing';
-    const gone = this.#refunded(attempt.refunds) + lostOrOpen(attempt);
+    if (reason === undefined && stood !== before) return 'refused';
+    const gone = moneyOf(attempt.refunds) + lostOrOpen(attempt);
     if (before === 'won' && reason !== undefined && gone + amount > attempt.price) return 'refused';
     dispute.outcome = outcome;
     if (before === 'won') {

@@ -26,6 +26,17 @@ export function hereAgain(attempt: PlainAttempt | undefined): string[] {
   return [...won, ...Object.keys(refunds).filter((id) => refunds[id] === 0n)];
 }
 
+/** Of what its provider calls so the last that is there. */
+export const lastTold = (refunds: Readonly<Record<string, bigint>>, name: string): string => {
+  const others = Object.keys(refunds).filter((id) => /^_again(_\d+)?$/.test(id.slice(name.length)));
+  const again = refunds[name] === undefined ? [] : others.filter((id) => id.startsWith(name));
+  return again.at(-1) ?? name;
+};
+
+/** All that went back, and did. */
+export const moneyOf = (refunds: Readonly<Record<string, bigint>>): bigint =>
+  Object.values(refunds).reduce((all, amount) => all + amount, 0n);
+
 /** The name, or with the first number behind it from 2 on that makes it one that is not there. */
 export function numbered(name: string, isThere: (id: string) => boolean, times = 1): string {
   const id = times === 1 ? name : `${name}_${times}`;

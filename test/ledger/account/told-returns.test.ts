@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import { Bookkeeper } from '../../../ledger/postings/bookkeeper.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import { keyIssued, lifeWith, ms, openAccount, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import { faultsOf } from '../audit/account-faults.ts';
+import { storedLife } from '../statement/stored-life.ts';
+
+/** What a provider tells of money that went back, and did not: without a reason, by the gateway, in any order. */
+
+const NOW = ms('2026-11-20T10:00:00.000Z');
+const PAYMENT = paymentId('pi_1');
+const TOLD = { actor: 'payments', nowMs: NOW };
+const BY_HAND = { actor: 'operator', reason: 'by hand', nowMs: NOW };
+const TWENTY = { attemptId: attemptId('purchase_1'), provider: 'stripe', amount: usd(20), nowMs: NOW };
+
+function lived(before: readonly AccountEvent[], ...commands: readonly AccountCommand[]): AccountEvent[] {
+  const life = [...before];
+  for (const command of commands) life.push(...given(...life).decided(command));
+  return life;
+}
+const refund = (amount: number, change: Partial<CommandOf<'RecordRefund'>> = {}): AccountCommand => ({
+  ...{ type: 'RecordRefund', paymentId: PAYMENT, refundId: `re_${amount}`, amount: usd(amount), refundedAtMs: NOW },
+  ...{ ...TOLD, ...change },
+});
+const failed = (amount: number, change: Partial<CommandOf<'WithdrawRefund'>> = {}): AccountCommand => ({
+  ...{ type: 'WithdrawRefund', paymentId: PAYMENT, refundId: `re_${amount}`, ...TOLD, ...change },
+});
+const dispute = (amount: number): AccountCommand => ({
+  ...{ type: 'RecordDispute', paymentId: PAYMENT, disputeId: 'dp_1', amount: usd(amount), openedAtMs: NOW, ...TOLD },
+});
+const close = (outcome: 'won' | 'lost', stood: 'won' | 'lost' | null = null): AccountCommand => ({
+  ...{ type: 'CloseDispute', paymentId: PAYMENT, disputeId: 'dp_1', outcome, stood, closedAtMs: NOW, ...TOLD },
+});
+const restore = (revocationId: string, amount: number): AccountCommand => ({
+  ...{ type: 'RestoreGrant', restorationId: 'back', revocationId, amount: usd(amount), ...BY_HAND },
+});
+/** What there is, what is owed, and what money there is by the books; the audit has nothing to say. */
+function stands(life: readonly AccountEvent[]) {
+  expect(faultsOf(life)).toEqual([]);
+  const { balance, uncovered } = openAccount(life);
+  const bookkeeper = new Bookkeeper();
+  let money = 0n;
+  for (const recorded of storedLife(life))
+    for (const { account, microUsd } of bookkeeper.book(recorded)?.postings ?? [])
+      if (account.startsWith('Assets:Clearing') || account.startsWith('Assets:Disputes')) money += microUsd;
+  return { balance, owed: uncovered, money };
+}
+const paid = lived(
+  [opened, keyIssued()],
+  { type: 'StartPurchase', price: usd(20), by: 'x', ...TWENTY },
+  { type: 'RecordPayment', paymentId: PAYMENT, paidAtMs: NOW, ...TWENTY },
+);
+const PAID = { balance: 20n, owed: 0n, money: 20n };
+
+describe('a refund that its provider says has failed', () => {
+  test('is withdrawn by the gateway: what it took comes back, and the books turn', () => {
+    const back = lived(lived(paid, refund(12)), failed(12)).slice(-2);
+    expect(back).toMatchObject([
+      { type: 'RefundWithdrawn', data: { refundId: 're_12', amount: usd(12), reason: 'it has failed' } },
+      {
+        type: 'GrantRestored',
+        data: { restorationId: 're_12_withdrawn', amount: usd(12), actor: 'payments' },
+      },
+    ]);
+    expect(back[1]).toMatchObject({ data: { reason: 'refund re_12 was withdrawn, as stripe tells' } });
+    expect(stands([...lived(paid, refund(12)), ...back])).toEqual(PAID);
+  });
+
+  test.each([
+    ['all is spent: it was owed', lifeWith(paid, usageOf(1, 20)), { balance: 0n, owed: 0n, money: 20n }],
+    ['a part is spent', lifeWith(paid, usageOf(1, 15)), { balance: 5n, owed: 0n, money: 20n }],
+    [
+      'a dispute that is lost had all of it',
+      lived(paid, dispute(20), close('lost')),
+      { balance: 0n, owed: 0n, money: 0n },
+    ],
+  ])('leaves what was before it where %s', (_, before, stood) => {
+    expect(stands(before)).toEqual(stood);
+    const refunded = lived(before, refund(20));
+    expect(stands(refunded).money).toBe(stood.money - 20n);
+    expect(stands(lived(refunded, failed(20)))).toEqual(stood);
+  });
+
+  test('that took nothing is withdrawn all the same, and what was kept of the money is there once that comes back', () => {
+    const both = lived(paid, dispute(20), refund(20));
+    expect(both.at(-1)).toMatchObject({ type: 'PaymentRefunded' });
+    const back = lived(both, failed(20));
+    expect(back.slice(both.length)).toMatchObject([{ type: 'RefundWithdrawn' }]);
+    expect(stands(back)).toEqual({ balance: 0n, owed: 0n, money: 0n });
+    expect(stands(lived(back, close('won')))).toEqual(PAID);
+    expect(stands(lived(both, close('won'), failed(20)))).toEqual(PAID);
+    expect(stands(lived(back, refund(20, { refundId: 're_2' }))).money).toBe(-20n);
+  });
+
+  test('counts once, also where it is told before the refund, or an operator has given its credits back', () => {
+    const before = lived(paid, failed(12));
+    expect(before).toEqual(paid);
+    const refunded = lived(paid, refund(12));
+    const once = lived(refunded, failed(12));
+    expect(lived(once, failed(12))).toEqual(once);
+    for (const amount of [5, 12]) expect(stands(lived(refunded, restore('re_12', amount), failed(12)))).toEqual(PAID);
+    // Its provider was asked before it failed.
+    given(...once).refuses(refund(12), 'told_meanwhile', /^re_12 was told otherwise meanwhile/);
+    expect(stands(lived(once, refund(20)))).toEqual({ balance: 0n, owed: 0n, money: 0n });
+  });
+
+  test('is of a provider alone: by hand it says why', () => {
+    const byHand = lived(
+      [opened],
+      { type: 'StartPurchase', price: usd(20), by: 'x', ...TWENTY, provider: 'manual' },
+      { type: 'RecordPayment', paymentId: PAYMENT, paidAtMs: NOW, ...TWENTY, provider: 'manual' },
+      refund(12, BY_HAND),
+    );
+    given(...byHand).refuses(failed(12), 'reason_missing');
+    given(...paid).refuses(failed(12, { reason: 'x' }), 'refund_not_found');
+  });
+});
+
+describe('a refund that was withdrawn by hand, and was made as its provider tells', () => {
+  const withdrawn = lived(paid, refund(12, BY_HAND), failed(12, BY_HAND));
+  const told = refund(12, { stood: 're_12' });
+
+  test('is written down, under another id, by an answer that was asked for since', () => {
+    given(...withdrawn).refuses(refund(12), 'told_meanwhile');
+    given(...withdrawn).refuses(refund(12, BY_HAND), 'id_reused', /was withdrawn/);
+    const again = lived(withdrawn, told);
+    expect(again.slice(withdrawn.length)).toMatchObject([
+      { type: 'PaymentRefunded', data: { refundId: 're_12_again', amount: usd(12), reason: null } },
+      { type: 'GrantRevoked', data: { revocationId: 're_12_again', amount: usd(12) } },
+    ]);
+    expect(stands(again)).toEqual({ balance: 8n, owed: 0n, money: 8n });
+    expect(lived(again, told, refund(12))).toEqual(again);
+    given(...again).refuses(refund(12, { amount: usd(11) }), 'id_reused');
+    expect(stands(lived(again, refund(8)))).toEqual({ balance: 0n, owed: 0n, money: 0n });
+    given(...again).refuses(refund(9), 'invalid_amount');
+  });
+
+  test('may fail then, and is told as the provider calls it', () => {
+    const again = lived(withdrawn, told);
+    const back = lived(again, failed(12));
+    expect(back[again.length]).toMatchObject({ type: 'RefundWithdrawn', data: { refundId: 're_12_again' } });
+    expect(stands(back)).toEqual(PAID);
+    given(...back).refuses(told, 'told_meanwhile');
+    expect(lived(back, failed(12))).toEqual(back);
+    const third = lived(back, refund(12, { stood: 're_12_again' }));
+    expect(third[back.length]).toMatchObject({ data: { refundId: 're_12_again_2' } });
+    expect(stands(third).balance).toBe(8n);
+  });
+});
+
+test('how a dispute ended is replaced by an answer alone that was asked for after that stood here', () => {
+  const won = lived(paid, dispute(12), close('won'));
+  given(...won).refuses(close('lost'), 'told_meanwhile', /^dp_1 was told otherwise meanwhile/);
+  given(...won).refuses(close('lost', 'lost'), 'told_meanwhile');
+  given(...won).decides(close('won'));
+  const lost = lived(won, close('lost', 'won'));
+  expect(stands(lost)).toEqual({ balance: 8n, owed: 0n, money: 8n });
+  expect(stands(lived(lost, close('won', 'lost')))).toEqual(PAID);
+});
