@@ -48,6 +48,9 @@ svg { display: block; width: 100%; height: auto }
   .wide { overflow-x: visible }
   .w { white-space: normal }
   td.t { min-width: 8rem }
+  table { font-size: 8.5pt }
+  table:has(th:nth-child(7)) { font-size: 7pt }
+  table:has(th:nth-child(7)) :is(th, td) { padding: .2rem .25rem }
   h2, h3, h2 + p, h3 + p { break-after: avoid }
   tr, .tile { break-inside: avoid }
   thead { display: table-header-group }
