@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Command } from 'commander';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { EXIT } from '../../proxy/program/command-error.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
@@ -13,6 +12,7 @@ import { type ProgramInProcess, programInProcess } from '../fixtures/processes/p
 import { PROGRAM, stop } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { OF_LEDGER, UNDO_TABLE } from './undo-table.ts';
+import { commandNamed, wholeLine } from './whole-line.ts';
 
 /** A system's user may be a number that has no name: then nobody is known to do what a command does, unless it says who. */
 const WHO = 'the system’s user has no name: say who does this with --actor NAME';
@@ -21,33 +21,6 @@ const CATALOG = new URL('../../contracts/example-catalog.yaml', import.meta.url)
 
 /** What writes as itself, whoever runs it; `payment ask` writes what the provider says. */
 const BY_THEMSELVES = ['serve', 'relay', 'ledger restore', 'payment ask'];
-
-/** What a command needs beside what it cannot go without. */
-const FURTHER: Readonly<Record<string, readonly string[]>> = {
-  'balance adjust': ['--up', '1'],
-  'exception approve': ['req_x', '--account', 'acct_ada'],
-  'exception drop': ['req_x', '--account', 'acct_ada'],
-  'ledger forms': ['--adopt'],
-  'ledger keys': ['rotate'],
-  'limit set': ['--usd', '1'],
-};
-
-const GIVEN: Readonly<Record<string, string>> = {
-  ...{ '--email': 'x@example.com', '--to': '/nowhere/ledger.db', file: CATALOG },
-  ...{ email: 'x@example.com', account: 'acct_ada' },
-};
-
-/** With all that it cannot go without. */
-const lineOf = (name: string, command: Command): string[] => [
-  ...name.split(' '),
-  ...(FURTHER[name] ?? []),
-  ...command.registeredArguments
-    .filter(({ required }) => required)
-    .map((one) => one.argChoices?.[0] ?? GIVEN[one.name()] ?? 'x'),
-  ...command.options
-    .filter(({ mandatory }) => mandatory)
-    .flatMap(({ long, argChoices }) => [String(long), argChoices?.[0] ?? GIVEN[String(long)] ?? '1']),
-];
 
 /** The program without a user's name, and what it says. */
 function unnamed(program: ProgramInProcess) {
@@ -72,17 +45,14 @@ describe('where the system’s user has no name', () => {
   it('each command that writes is refused, and has written nothing', async () => {
     const program = await ofAda();
     const run = unnamed(program);
-    const { commands } = await gatewayProgram(program.context);
+    const gateway = await gatewayProgram(program.context);
     const head = await program.log.headPosition();
     const writing = [...UNDO_TABLE.map(({ command }) => command), ...OF_LEDGER].filter(
       (name) => !BY_THEMSELVES.includes(name),
     );
     expect(writing.length).toBeGreaterThan(30);
     for (const name of writing) {
-      const [group, word] = name.split(' ');
-      const command = commands.find((one) => one.name() === group)?.commands.find((one) => one.name() === word);
-      if (command === undefined) throw new Error(`there is no command ${name}`);
-      const { exitCode, said } = await run(...lineOf(name, command));
+      const { exitCode, said } = await run(...wholeLine(name, commandNamed(name, gateway)));
       expect([name, said.trim(), exitCode]).toEqual([name, expect.stringContaining(WHO), EXIT.usage]);
     }
     expect(await program.log.headPosition()).toBe(head);
