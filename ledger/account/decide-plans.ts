@@ -1,6 +1,7 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type AttemptId, attemptId, grantId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { MANUAL } from '../../contracts/payments-configuration.ts';
 import { type CatalogPlan, LEAST_CHARGE, NO_PLAN } from '../../contracts/plan.ts';
 import { newestPlan, planIn, plansOnSale } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
@@ -140,7 +141,9 @@ export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAcco
   const period: Period = again ?? periodAt(anchorMs, nowMs);
   const id = unused(state, `renewal_${instant(period.startMs)}`);
   if (refuseWithoutRoom(state, { grantId: LONGEST_GRANT_OF_PAYMENT, amount: plan.credits }) !== null) return notBegun;
-  const graceUntilMs = again?.graceUntilMs ?? nowMs + plan.graceDays * DAY_MS;
+  // What an operator takes is not asked of anybody again: begun past its grace it has one of its own.
+  const isByHandAnew = isGraceOver && command.provider === MANUAL;
+  const graceUntilMs = again === null || isByHandAnew ? nowMs + plan.graceDays * DAY_MS : again.graceUntilMs;
   const { price, credits } = plan;
   const { startMs, endMs } = period;
   return claimed(command, { kind: 'renewal', id, plan, version, startMs, endMs, price, credits, graceUntilMs });

@@ -1,4 +1,5 @@
 import { takeAttempt } from './audit-payments.ts';
+import { isOfMethodBefore } from './audit-reload.ts';
 import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
 import { beginsIn, monthsAfter, type OwnPaidPeriod, type OwnPlanState, takePeriod, wantedFrom } from './own-plan.ts';
 import type { PlanChangedData, PlanEndedData, RenewalData, StoredEvent } from './stored-event.ts';
@@ -78,7 +79,7 @@ export function takeRenewal(books: AccountBooks, claim: RenewalData, event: Stor
 }
 
 export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEndedData): void {
-  const { plan: own, openAttempts } = books;
+  const { plan: own, attempts, openAttempts, life } = books;
   books.following = null;
   books.plan = null;
   if (own === null) return void tell(books, `plan ${plan}: has ended, and there was none`);
@@ -90,6 +91,9 @@ export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEnd
   if (due !== null && due.plan !== wantedFrom(own, due.from))
     tell(books, `plan ${plan}: has ended unpaid, and ${due.attemptId}, its newest attempt, is of plan ${due.plan}`);
   if (due === null || due.isDeclined || due.provider === 'manual') return;
+  // Declined while another method was saved it says nothing of that; it does where its own is saved again, or none, or nothing may be begun.
+  const newest = attempts.get(due.attemptId);
+  if (newest?.isDeclined === true && (life.isSuspended || !isOfMethodBefore(books, newest.method))) return;
   if (openAttempts.has(due.attemptId) || due.attempts < ATTEMPTS_GIVEN_UP)
     tell(books, `plan ${plan}: has ended unpaid, and ${due.attemptId} was never answered`);
 }
@@ -111,13 +115,16 @@ function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData)
     compareAmount(books, `${attemptId}: its price`, claim.price, BigInt(listed.price));
     compareAmount(books, `${attemptId}: its credits`, claim.credits, BigInt(listed.credits));
   }
-  const isAgain = own.due?.from === periodStart;
-  if (isAgain) compare(books, `${attemptId}: the end of its grace`, graceUntil, own.due?.graceUntil);
+  const again = own.due?.from === periodStart ? own.due : null;
+  // By hand, and past the grace of those before it, it has one of its own; programs of before gave it none.
+  const isAnew = again === null || (provider === 'manual' && startedAt >= again.graceUntil);
+  if (again !== null && (!isAnew || graceUntil === again.graceUntil))
+    compare(books, `${attemptId}: the end of its grace`, graceUntil, again.graceUntil);
   else if (listed !== null) {
     const grace = new Date(Date.parse(startedAt) + listed.graceDays * DAY_MS).toISOString();
     compare(books, `${attemptId}: the end of its grace`, graceUntil, grace);
   }
-  const { attempts, noes } = (isAgain ? own.due : null) ?? { attempts: 0, noes: [] };
+  const { attempts, noes } = again ?? { attempts: 0, noes: [] };
   const counts = { attempts: attempts + 1, noes };
   own.due = { from: periodStart, plan, graceUntil, ...counts, attemptId, provider, isDeclined: false };
 }

@@ -142,7 +142,7 @@ function isDeclinedOften({ attempts }: AccountBooks, its: string, at: string): b
 }
 
 /** Whether it is another than the one that is saved. @param its '' is none */
-const isOfMethodBefore = ({ method }: AccountBooks, its: string): boolean =>
+export const isOfMethodBefore = ({ method }: Pick<AccountBooks, 'method'>, its: string): boolean =>
   method !== null && its !== '' && its !== method.id;
 
 /** One of terms that stand no more says nothing of those that do; another waits as after a decline, and what an operator says for the fourth time pauses. */

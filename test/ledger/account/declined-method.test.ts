@@ -107,6 +107,23 @@ describe('a plan', () => {
     expect([one.claims.length, methodNow(one), one.faults]).toEqual([2, 'pm_good', []]);
   });
 
+  it.each([
+    ['that card saved again', save('pm_1')],
+    ['no card saved', { type: 'RemovePaymentMethod', by: 'owner@example.com', nowMs: ms(END) + 1 }],
+    ['the account suspended', { type: 'SuspendAccount', reason: 'x' }],
+  ] as const)('that was declined while its card was replaced ends past its grace with %s', (_what, since) => {
+    const one = onStarter()
+      .does(save('pm_1'), online(ms(END)), save('pm_2'))
+      .declined(ms(END))
+      .does(since, online(ms(END) + 8 * DAY));
+    expect([one.events.at(-1), one.faults]).toMatchObject([{ type: 'PlanEnded', data: { reason: 'unpaid' } }, []]);
+    // Otherwise the other one is tried.
+    const other = onStarter()
+      .does(save('pm_1'), online(ms(END)), save('pm_2'))
+      .declined(ms(END));
+    expect(other.does(online(ms(END) + 8 * DAY)).claims.length).toBe(3);
+  });
+
   it('is charged no more than 15 times in 30 days to a method that is declined each time, also where cards are saved in turns while one is charged', () => {
     const one = life();
     for (let time = 0; time < 30; time++) {
@@ -256,6 +273,26 @@ describe('auto-reload', () => {
     given(...one.events).refuses(reload(now, 900_000_000), 'payment_method_declined', /declined 15 times in 30 days/);
     one.does(save('pm_new'), { ...begin(now), attemptId: attemptId('anew') });
     expect([one.events.at(-1)?.type, one.faults]).toEqual(['AutoReloadStarted', []]);
+  });
+
+  it('is charged once more to a card that was declined fifteen times, as a renewal is, and then neither: seventeen in 30 days', () => {
+    const low = { ...reload(MID - 1, 900_000_000), threshold: usd(30_000_000), target: usd(40_000_000) };
+    const one = onStarter().does(save('pm'), low);
+    for (let time = 0; time < 15; time++) one.does(dearer(MID + time)).declined(MID + time);
+    given(...one.events).refuses(dearer(MID + 15), 'payment_method_declined', /15 times in 30 days/);
+    let attempts = one.claims.length;
+    for (let at = MID + HOUR; at < MID + 30 * DAY; at += 12 * HOUR) {
+      const id = attemptId(`r${at}`);
+      one.does({ ...begin(at), attemptId: id });
+      if (one.events.at(-1)?.type === 'AutoReloadStarted') one.does({ ...FAILED, attemptId: id, nowMs: at });
+      one.does(online(at));
+      if (one.claims.length > attempts) one.declined(at);
+      attempts = one.claims.length;
+    }
+    expect([failures(one).length, one.state.billing.plan, one.state.billing.payments.reload?.paused]).toEqual([
+      ...[17, null, 'insufficient_funds'],
+    ]);
+    expect(one.faults).toEqual([]);
   });
 
   it('is audited as programs of before have gone on, and not where it was paused before the fifteenth', () => {

@@ -51,16 +51,9 @@ const BY_LEVEL: ReadonlySet<AccountCommand['type']> = new Set([
 const hasId = (command: AccountCommand): command is Extract<AccountCommand, { type: keyof typeof WITH_IDS }> =>
   Object.hasOwn(WITH_IDS, command.type);
 
-/**
- * Where a grace is over the next look finds something else: what an operator would take is not waited for, and a plan that has ended as it
- * was asked for may begin anew.
- */
+/** Where a grace is over the plan ends as it is asked for, and may be asked for anew. */
 const isPastGrace = ({ type: asks }: AccountCommand, decided: readonly AccountEvent[]): boolean =>
-  decided.some(
-    ({ type, data }) =>
-      (type === 'RenewalStarted' && data.provider === 'manual' && data.graceUntil <= data.startedAt) ||
-      (type === 'PlanEnded' && data.reason === 'unpaid' && asks === 'ChangePlan'),
-  );
+  decided.some(({ type, data }) => type === 'PlanEnded' && data.reason === 'unpaid' && asks === 'ChangePlan');
 
 const isEmpty = (decision: ReturnType<typeof decide>): boolean => 'type' in decision || decision.length === 0;
 

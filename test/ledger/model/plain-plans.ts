@@ -204,7 +204,8 @@ export class PlainPlans {
       this.#give({ id: this.#idOf('renewal', fromMs), amount: wanted.credits, untilMs: toMs });
       return 'done';
     }
-    const graceMs = again?.graceMs ?? nowMs + wanted.graceDays * DAY_MS;
+    const isLateByHand = again !== null && nowMs >= again.graceMs && provider === 'manual';
+    const graceMs = again === null || isLateByHand ? nowMs + wanted.graceDays * DAY_MS : again.graceMs;
     const tries = bill?.fromMs === fromMs ? bill.tries + 1 : 1;
     this.#has = { ...has, bill: { fromMs, toMs, graceMs, tries, notBeforeMs: NEVER } };
     const { price, credits } = wanted;
