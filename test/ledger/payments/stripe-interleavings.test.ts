@@ -25,6 +25,7 @@ import { promptPause } from '../../fixtures/ledger/prompt-pauses.ts';
 import { cardOf, STARTED_MS, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
 import type { StripeFault, StripeServer } from '../../fixtures/stripe/stripe-server.ts';
 import { faultsOf } from '../audit/account-faults.ts';
+import { act } from './people-at-stripe.ts';
 
 const HOUR_MS = 3_600_000;
 const timing = { ...TIMING, pause: promptPause };
@@ -58,23 +59,6 @@ const scheduled = (log: MemoryEventLog, scheduler: fc.Scheduler): EventLog =>
     append: scheduler.scheduleFunction(log.append.bind(log)),
     readStream: log.readStream.bind(log),
   });
-
-/** What people do at Stripe, where there is something to do it to; each once for a payment. */
-function act(server: StripeServer, what: 'pay' | 'refund' | 'dispute' | 'win'): void {
-  const paid = server.all('payment_intent').filter(({ status }) => status === 'succeeded');
-  const half = (object: string) =>
-    paid.find(({ id }) => server.all(object).every(({ payment_intent: of }) => of !== id));
-  if (what === 'pay') {
-    const page = server.all('checkout.session').find(({ status }) => status === 'open');
-    if (page !== undefined) server.pay(page.id);
-  } else if (what === 'win') {
-    const open = server.all('dispute').find(({ status }) => status === 'needs_response');
-    if (open !== undefined) server.closeDispute(open.id, 'won');
-  } else {
-    const intent = half(what);
-    if (intent !== undefined) server[what](intent.id, Math.floor(Number(intent.amount) / 2));
-  }
-}
 
 /** By Stripe's own books: what was charged, less what went back and what is disputed or lost. */
 function owed(server: StripeServer): bigint {
