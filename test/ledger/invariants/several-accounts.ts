@@ -6,8 +6,10 @@ import { type Commands, lived, wholeHistories } from '../model/histories.ts';
 import type { RealAccount } from '../model/real-account.ts';
 
 /** Random lives of a ledger's first so many accounts, each with a plan. */
-export const ledgers = (accounts: number): fc.Arbitrary<Commands[]> =>
-  fc.array(wholeHistories, { minLength: accounts, maxLength: accounts });
+export const ledgers = (
+  accounts: number,
+  histories: fc.Arbitrary<Commands> = wholeHistories,
+): fc.Arbitrary<Commands[]> => fc.array(histories, { minLength: accounts, maxLength: accounts });
 
 export const livedTogether = (all: readonly Commands[]): Map<AccountId, RealAccount> =>
   new Map(

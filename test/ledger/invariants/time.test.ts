@@ -8,11 +8,16 @@ import { usableCredits } from '../../../ledger/account/grants.ts';
 import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import { usageOf } from '../../fixtures/ledger/example-account.ts';
 import { PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
-import { type Commands, histories, lived, monthlyHistories } from '../model/histories.ts';
+import { type Commands, histories, lived, monthlyHistories, monthlyPlanHistories } from '../model/histories.ts';
 import type { RealAccount } from '../model/real-account.ts';
-import { eachEvent, inAnyHistory, movedBy } from './in-any-history.ts';
+import { eachEvent, inAnyHistory, movedBy, TURNS, turnsOf } from './in-any-history.ts';
 
 const HOUR_MS = 3_600_000;
+
+/** Over many months, without plans and with them. */
+function inMonths(check: (account: RealAccount) => void): void {
+  for (const months of [monthlyHistories, monthlyPlanHistories]) inAnyHistory(100, check, months);
+}
 
 describe('in any history', () => {
   it('invariant 15: expiry: a grant pays until the last millisecond before its end, and what it has then expires once', () => {
@@ -69,64 +74,62 @@ describe('in any history', () => {
   it('invariant 16: months: each movement is in one statement, of its own month where that is open, and closing is the next opening', () => {
     let several = 0;
     let paidBefore = 0;
-    inAnyHistory(
-      100,
-      ({ life }) => {
-        const facts = factMonths(life);
-        for (const [at, { event, atMs }] of life.entries())
-          if (isPaidBy(life[at - 1]?.event, event) && (facts[at] ?? '') < monthOf(atMs)) paidBefore += 1;
-        const countedBy = new Map<number, string>();
-        let [closing, lastMonth] = [0n, ''];
-        for (const { event } of life) {
-          if (event.type !== 'StatementClosed') continue;
-          const { month, opening, lastRevision } = event.data;
-          expect(opening).toBe(closing);
-          expect(month > lastMonth).toBe(true);
-          let net = 0n;
-          for (const [revision, one] of life.slice(0, lastRevision + 1).entries()) {
-            if (movedBy(one.event) === 0n || (facts[revision] ?? '') > month || countedBy.has(revision)) continue;
-            countedBy.set(revision, month);
-            net += movedBy(one.event);
-          }
-          expect(event.data.closing).toBe(closing + net);
-          expect(netOf(event.data)).toBe(net);
-          several += lastMonth === '' ? 0 : 1;
-          [closing, lastMonth] = [event.data.closing, month];
+    const closedOfPlans: string[] = [];
+    inMonths(({ life, events }) => {
+      const facts = factMonths(life);
+      for (const [at, { event, atMs }] of life.entries())
+        if (isPaidBy(life[at - 1]?.event, event) && (facts[at] ?? '') < monthOf(atMs)) paidBefore += 1;
+      const countedBy = new Map<number, string>();
+      let [closing, lastMonth] = [0n, ''];
+      for (const { event } of life) {
+        if (event.type !== 'StatementClosed') continue;
+        const { month, opening, lastRevision } = event.data;
+        expect(opening).toBe(closing);
+        expect(month > lastMonth).toBe(true);
+        let net = 0n;
+        for (const [revision, one] of life.slice(0, lastRevision + 1).entries()) {
+          if (movedBy(one.event) === 0n || (facts[revision] ?? '') > month || countedBy.has(revision)) continue;
+          countedBy.set(revision, month);
+          net += movedBy(one.event);
         }
-      },
-      monthlyHistories,
-    );
+        expect(event.data.closing).toBe(closing + net);
+        expect(netOf(event.data)).toBe(net);
+        several += lastMonth === '' ? 0 : 1;
+        [closing, lastMonth] = [event.data.closing, month];
+      }
+      const closed = events.findLastIndex(({ type }) => type === 'StatementClosed');
+      closedOfPlans.push(...turnsOf({ events: events.slice(0, closed + 1) }));
+    });
     expect(several).toBeGreaterThan(20);
     expect(paidBefore).toBeGreaterThan(5);
+    // Closed behind each of them.
+    expect([...new Set(closedOfPlans)].toSorted()).toEqual(TURNS);
+    expect(closedOfPlans.filter((turn) => turn === 'renewal').length).toBeGreaterThan(100);
   });
 
   it('invariant 17: late usage: what comes after its month was closed is in the next statement, and changes no closed one', () => {
     let late = 0;
-    inAnyHistory(
-      100,
-      ({ life }) => {
-        const statements = life.flatMap(({ event }, at) =>
-          event.type === 'StatementClosed' ? [{ ...event.data, at }] : [],
-        );
-        const facts = factMonths(life);
-        for (const [revision, one] of life.entries()) {
-          if (one.event.type !== 'CreditsDebited' || movedBy(one.event) === 0n) continue;
-          const closedBefore = statements.filter(({ at }) => at < revision);
-          if (!closedBefore.some(({ month }) => month >= (facts[revision] ?? ''))) continue;
-          const next = statements.find(({ at }) => at > revision);
-          if (next === undefined) continue;
-          late += 1;
-          // What else the next one counts, it counts; without this it would not be what it says.
-          const before = closedBefore.at(-1);
-          const others = life
-            .slice(0, next.lastRevision + 1)
-            .filter((other, at) => other !== one && isUpTo(next, facts[at]) && !isIn(before, facts[at], at));
-          const net = others.reduce((sum, { event }) => sum + movedBy(event), 0n);
-          expect(next.closing - next.opening).toBe(net + movedBy(one.event));
-        }
-      },
-      monthlyHistories,
-    );
+    inMonths(({ life }) => {
+      const statements = life.flatMap(({ event }, at) =>
+        event.type === 'StatementClosed' ? [{ ...event.data, at }] : [],
+      );
+      const facts = factMonths(life);
+      for (const [revision, one] of life.entries()) {
+        if (one.event.type !== 'CreditsDebited' || movedBy(one.event) === 0n) continue;
+        const closedBefore = statements.filter(({ at }) => at < revision);
+        if (!closedBefore.some(({ month }) => month >= (facts[revision] ?? ''))) continue;
+        const next = statements.find(({ at }) => at > revision);
+        if (next === undefined) continue;
+        late += 1;
+        // What else the next one counts, it counts; without this it would not be what it says.
+        const before = closedBefore.at(-1);
+        const others = life
+          .slice(0, next.lastRevision + 1)
+          .filter((other, at) => other !== one && isUpTo(next, facts[at]) && !isIn(before, facts[at], at));
+        const net = others.reduce((sum, { event }) => sum + movedBy(event), 0n);
+        expect(next.closing - next.opening).toBe(net + movedBy(one.event));
+      }
+    });
     expect(late).toBeGreaterThan(5);
   });
 

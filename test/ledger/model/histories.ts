@@ -9,7 +9,7 @@ import { moneyMoves, monthMoves, spendingMoves } from './money-moves.ts';
 import { paymentMoves } from './payment-moves.ts';
 import { leaseAllMoves, leaseMoves, peopleMoves, sha256Of } from './people-moves.ts';
 import { PlainAccount } from './plain-account.ts';
-import { firstPlan, planMoves } from './plan-moves.ts';
+import { firstPlan, latePlanPayment, planMoves } from './plan-moves.ts';
 import { RealAccount } from './real-account.ts';
 import { Step } from './step.ts';
 
@@ -58,6 +58,13 @@ export const wholeHistories = fc
 /** Over many months. */
 const weeks = fc.oneof(afterMs, fc.nat({ max: 20 * DAY_MS }));
 export const monthlyHistories = fc.commands([stepOf([...moneyMoves, ...monthMoves], weeks)], options);
+/** The same from a plan on, which is renewed. */
+export const monthlyPlanHistories = fc
+  .tuple(
+    firstPlan,
+    fc.commands([stepOf([...moneyMoves, ...monthMoves, ...planMoves, latePlanPayment], weeks)], options),
+  )
+  .map(([first, commands]): Commands => [new Step(0, first), ...commands]);
 
 /** The account that the commands make; each of them compared with what a plain account says, where that is asked for. */
 export function lived(

@@ -7,6 +7,7 @@ import {
   histories,
   lived,
   monthlyHistories,
+  monthlyPlanHistories,
   payingHistories,
   plainAccount,
   planHistories,
@@ -39,6 +40,7 @@ it.each([
 
 it.each([
   ['over many months', monthlyHistories],
+  ['over many months, from a plan on', monthlyPlanHistories],
   ['in which much is bought', payingHistories],
   ['of two proxies that have all of it, from a plan on', wholeHistories],
 ])('so it is in lives %s', (_name, all) => {

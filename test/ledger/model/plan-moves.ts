@@ -233,6 +233,21 @@ export const planMoves = [
   move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', ...SAID, nowMs }]),
 ];
 
+/** Over a month's end it is of the month in which it was made. */
+export const latePlanPayment = move(
+  6,
+  'pay for the plan, and be told of it days later',
+  { days: fc.nat({ max: 9 }), atEnd: fc.boolean() },
+  function* ({ days, atEnd }, account) {
+    const end = account.open.billing.plan?.period?.endMs ?? 0;
+    if (atEnd) account.nowMs = Math.max(account.nowMs, end);
+    yield look(account, 'stripe');
+    const [open, paidAtMs] = [openOf(account), account.nowMs];
+    account.nowMs += days * DAY_MS;
+    if (open !== undefined) yield { ...paymentOf(open, account), paidAtMs };
+  },
+);
+
 /** A plan whose first period is paid, at once: without an allowance, or with one. */
 export const firstPlan = fc.constantFrom(STARTER.id, TEAM.id).map(
   (plan): Move => ({
