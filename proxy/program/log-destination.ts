@@ -11,12 +11,19 @@ const DELETE = 0x7f;
 /** A pipe whose reader is slow: at first as long as one takes that reads on, then twice as long each time, up to this. */
 const BUSY_PAUSE_MS = 100;
 const BUSY_FIRST_PAUSE_MS = 1;
-/** How often a process that is about to end waits for one. */
-const BUSY_TRIES_MAX = 10;
+/** So long a process that is about to end waits for one that takes nothing, and for one that takes something now and then. */
+const END_STILL_MS = 1_000;
+const END_MS = 5_000;
+const END_PAUSE_MS = 10;
+/** No disk takes as long for a write. */
+const HELD_MS = 1_000;
+const LINE_END = 0x0a;
 const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 
 export interface LogDestinationOptions {
   readonly fd: number;
+  /** A write takes what there is room for at once, whoever else has the place. */
+  readonly waitsForNobody?: boolean;
   readonly pauseMs?: number;
   readonly waitingCharsMax?: number;
   /** How long a first line waits for others, to be written with them; 0 where it is not said. */
@@ -39,10 +46,14 @@ export class LogDestination {
   #lostInAll = 0;
   /** What is being written, or waits to be tried again. */
   #chunk: Buffer | null = null;
+  /** Those that its last line tells of. */
+  #lostBefore = 0;
+  #isSoon = false;
   #isWriting = false;
+  #writtenSinceMs = 0;
+  #isEnded = false;
   #isUnwritten = false;
   #timer: NodeJS.Timeout | null = null;
-
   #gathering: NodeJS.Timeout | null = null;
   #busyPauseMs = BUSY_FIRST_PAUSE_MS;
 
@@ -55,8 +66,13 @@ export class LogDestination {
     return this.#lostInAll;
   }
 
+  /** Its place has taken nothing of what is being written for long: it holds a thread, which the end of the process would wait for. */
+  get isHeld(): boolean {
+    return this.#isWriting && performance.now() - this.#writtenSinceMs >= HELD_MS;
+  }
+
   write(line: string): void {
-    if (this.#waiting.length + line.length > (this.#options.waitingCharsMax ?? WAITING_CHARS_MAX)) {
+    if (this.#isEnded || this.#waiting.length + line.length > (this.#options.waitingCharsMax ?? WAITING_CHARS_MAX)) {
       this.#lost++;
       this.#lostInAll++;
       return;
@@ -65,36 +81,30 @@ export class LogDestination {
     this.#goOn();
   }
 
-  /** What waits, where it is taken soon: the process may be about to end. What is on its way already is the kernel's. */
-  flushSync(): void {
-    if (!this.#isWriting) {
-      this.#chunk = this.#writeNow(this.#chunk);
-      if (this.#chunk === null) this.#chunk = this.#writeNow(this.#take());
-      return;
-    }
-    const rest = this.#writeNow(this.#take());
-    if (rest !== null) this.#waiting = rest.toString() + this.#waiting;
-  }
-
-  /** What could not be written. */
-  #writeNow(chunk: Buffer | null): Buffer | null {
-    let rest = chunk;
-    for (let tries = 0; rest !== null && rest.length > 0; ) {
-      try {
-        rest = rest.subarray(writeSync(this.#options.fd, rest, 0, rest.length));
-      } catch (error) {
-        // Nobody else can be told: this is where it would be told.
-        if (!isBusy(error) || ++tries > BUSY_TRIES_MAX) return rest;
-        Atomics.wait(never, 0, 0, BUSY_PAUSE_MS);
-      }
-    }
-    return null;
+  /**
+   * Writes what waits, so long as it is taken, and nothing from then on: the process is about to end. Returns how many lines were not
+   * taken whole, and were lost. What is on its way already is the kernel's.
+   */
+  end(): number {
+    if (this.#isEnded) return 0;
+    this.#isEnded = true;
+    clearTimeout(this.#timer ?? undefined);
+    clearTimeout(this.#gathering ?? undefined);
+    const endsMs = performance.now() + END_MS;
+    let rest = this.#isWriting ? null : writeNow(this.#options.fd, this.#chunk, endsMs);
+    // Where a write waits, this one would, too.
+    if (!this.isHeld) rest ??= writeNow(this.#options.fd, this.#take(), endsMs);
+    const untaken = linesIn(Buffer.from(this.#waiting)) + this.#lost;
+    if (rest === null) return untaken;
+    // The line that tells of others is none of the log's own.
+    return untaken + linesIn(rest) + (this.#lostBefore === 0 ? 0 : this.#lostBefore - 1);
   }
 
   /** What has come while others were written waits as long as they did: else each turn of the loop would have its own write. */
   #goOn(): void {
     const { gatherMs } = this.#options;
-    if (gatherMs === undefined || this.#chunk !== null || this.#waiting.length >= GATHERED_CHARS) this.#writeOn();
+    if (gatherMs === undefined) this.#writeSoon();
+    else if (this.#chunk !== null || this.#waiting.length >= GATHERED_CHARS) this.#writeOn();
     else if (this.#waiting !== '')
       this.#gathering ??= setTimeout(() => {
         this.#gathering = null;
@@ -102,22 +112,44 @@ export class LogDestination {
       }, gatherMs);
   }
 
+  /** Behind what runs now: where that ends the process, nothing is on its way that nobody hears of any more. */
+  #writeSoon(): void {
+    if (this.#isSoon) return;
+    this.#isSoon = true;
+    queueMicrotask(() => {
+      this.#isSoon = false;
+      this.#writeOn();
+    });
+  }
+
   #writeOn(): void {
-    if (this.#isWriting || this.#timer !== null) return;
+    if (this.#isWriting || this.#timer !== null || this.#isEnded) return;
     this.#chunk ??= this.#take();
     const chunk = this.#chunk;
     if (chunk === null) return;
+    const { fd, waitsForNobody = false } = this.#options;
+    if (waitsForNobody) {
+      const { error, bytes } = writtenNow(fd, chunk);
+      if (error === null) this.#written(chunk, bytes);
+      else this.#tryAgain(error);
+      return;
+    }
     this.#isWriting = true;
-    write(this.#options.fd, chunk, 0, chunk.length, null, (error, bytes) => {
+    this.#writtenSinceMs = performance.now();
+    write(fd, chunk, 0, chunk.length, null, (error, bytes) => {
       this.#isWriting = false;
-      if (error !== null) this.#tryAgain(error);
-      else {
-        this.#isUnwritten = false;
-        this.#busyPauseMs = BUSY_FIRST_PAUSE_MS;
-        this.#chunk = bytes < chunk.length ? chunk.subarray(bytes) : null;
-        this.#goOn();
-      }
+      if (this.#isEnded) return;
+      if (error === null) this.#written(chunk, bytes);
+      else this.#tryAgain(error);
     });
+  }
+
+  #written(chunk: Buffer, bytes: number): void {
+    this.#isUnwritten = false;
+    this.#busyPauseMs = BUSY_FIRST_PAUSE_MS;
+    this.#chunk = bytes < chunk.length ? chunk.subarray(bytes) : null;
+    if (this.#chunk === null) this.#goOn();
+    else this.#later(BUSY_FIRST_PAUSE_MS);
   }
 
   #tryAgain(error: Error): void {
@@ -127,6 +159,10 @@ export class LogDestination {
       this.#isUnwritten = true;
       this.#options.onUnwritten?.(error);
     }
+    this.#later(pauseMs);
+  }
+
+  #later(pauseMs: number): void {
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#writeOn();
@@ -137,10 +173,42 @@ export class LogDestination {
   #take(): Buffer | null {
     if (this.#waiting === '') return null;
     const text = this.#lost > 0 ? this.#waiting + this.#options.lostLines(this.#lost) : this.#waiting;
+    this.#lostBefore = this.#lost;
     this.#lost = 0;
     this.#waiting = '';
     return printableBytes(text);
   }
+}
+
+function writtenNow(fd: number, chunk: Buffer): { readonly error: Error | null; readonly bytes: number } {
+  try {
+    return { error: null, bytes: writeSync(fd, chunk, 0, chunk.length) };
+  } catch (error) {
+    return { error: error instanceof Error ? error : new Error(String(error)), bytes: 0 };
+  }
+}
+
+/** As far as it is taken. Returns the rest, null where there is none. */
+function writeNow(fd: number, chunk: Buffer | null, endsMs: number): Buffer | null {
+  let rest = chunk;
+  for (let takenMs = performance.now(); rest !== null && rest.length > 0; ) {
+    const { error, bytes } = writtenNow(fd, rest);
+    const nowMs = performance.now();
+    rest = rest.subarray(bytes);
+    if (error === null) takenMs = nowMs;
+    // Nobody else can be told: this is where it would be told.
+    else if (!isBusy(error) || nowMs - takenMs >= END_STILL_MS) return rest;
+    if (rest.length > 0 && nowMs >= endsMs) return rest;
+    if (error !== null) Atomics.wait(never, 0, 0, END_PAUSE_MS);
+  }
+  return null;
+}
+
+/** Those that end in it. */
+function linesIn(bytes: Buffer): number {
+  let lines = 0;
+  for (let at = bytes.indexOf(LINE_END); at >= 0; at = bytes.indexOf(LINE_END, at + 1)) lines++;
+  return lines;
 }
 
 /** Of lines of JSON. Nearly all are of plain ASCII alone, and many at once are known for it at no cost. */

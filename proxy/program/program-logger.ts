@@ -1,7 +1,8 @@
 import pino, { type Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { AccessLogPlace } from '../observation/access-log.ts';
-import { LogDestination, type LogDestinationOptions } from './log-destination.ts';
+import { destinationAt, endLast } from './destination-at.ts';
+import type { LogDestination } from './log-destination.ts';
 
 const STDOUT = 1;
 const STDERR = 2;
@@ -11,12 +12,15 @@ const GATHER_MS = 100;
 
 /** The log of a program that stays up: JSON lines on stderr, in which nothing that others have named hides or turns what is seen. */
 export function programLogger({ logLevel }: Pick<Configuration, 'logLevel'>): Logger {
-  return loggerTo(destinationAt(STDERR), logLevel);
+  const destination = destinationAt(STDERR, { lostLines: lostLine });
+  endLast(destination);
+  return loggerTo(destination, logLevel);
 }
 
 /** The log of requests: JSON lines on stdout. @param logger the program's, which is told where nobody takes them */
-export function accessLogPlace(logger: Pick<Logger, 'error'>): AccessLogPlace {
-  return destinationAt(STDOUT, {
+export function accessLogPlace(logger: Pick<Logger, 'error' | 'warn'>): AccessLogPlace {
+  const destination = destinationAt(STDOUT, {
+    lostLines: lostLine,
     gatherMs: GATHER_MS,
     onUnwritten: (error) =>
       logger.error(
@@ -24,20 +28,17 @@ export function accessLogPlace(logger: Pick<Logger, 'error'>): AccessLogPlace {
         'the access log cannot be written: it is tried on and on, and lines that are too many to wait are lost, and counted',
       ),
   });
-}
-
-function destinationAt(
-  fd: number,
-  options: Pick<LogDestinationOptions, 'gatherMs' | 'onUnwritten'> = {},
-): LogDestination {
-  const destination = new LogDestination({
-    ...{ fd, ...options },
-    lostLines: (lines) =>
-      `${JSON.stringify({ level: WARN, time: Date.now(), lines, msg: 'lines of this log were lost: it could not be written' })}\n`,
+  // Before the program's own, which tells what becomes of it.
+  process.prependOnceListener('exit', () => {
+    const lines = destination.end();
+    if (lines > 0) logger.warn({ lines }, 'lines of the access log were lost: they were not taken before the end');
   });
-  process.once('exit', () => destination.flushSync());
+  endLast(destination);
   return destination;
 }
+
+const lostLine = (lines: number): string =>
+  `${JSON.stringify({ level: WARN, time: Date.now(), lines, msg: 'lines of this log were lost: it could not be written' })}\n`;
 
 const loggerTo = (destination: LogDestination, level: Configuration['logLevel']): Logger =>
   pino({ level, base: null }, destination);

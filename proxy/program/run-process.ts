@@ -6,17 +6,25 @@ import { giveWay } from './give-way.ts';
 import { proveLedger } from './ledger/proven-ledger.ts';
 import { openInAdoptedForms } from './open-event-log.ts';
 import { runGatewayProgram } from './run-gateway-program.ts';
+import { terminalWords } from './terminal-words.ts';
 
 /** One command line of this process, to its exit code: the one place where the environment is read. */
 export async function runProcess(): Promise<void> {
   /** What follows the log runs on for others: a gateway, a relay. */
   let isFollowing = false;
+  /** On a terminal that may be held nothing of theirs waits. */
+  let words: ((text: string) => void) | null = null;
+  let warnings: ((text: string) => void) | null = null;
   let unreadExitCode: number | null = 0;
   let isUnread = false;
 
   const context: CommandContext = {
     openEventLog: (configuration, use) => {
       isFollowing = typeof use === 'object';
+      if (isFollowing) {
+        words ??= terminalWords(process.stdout.fd);
+        warnings ??= terminalWords(process.stderr.fd);
+      }
       return openInAdoptedForms(configuration, use);
     },
     proveLedger: (log, configuration) => proveLedger(log, configuration, Date.now),
@@ -25,12 +33,12 @@ export async function runProcess(): Promise<void> {
     environment: process.env,
     ...systemUser(),
     clock: Date.now,
-    write: (text) => process.stdout.write(text),
+    write: (text) => (words === null ? process.stdout.write(text) : words(text)),
     ...(process.stdout.isTTY ? { columns: process.stdout.columns } : {}),
     ...(process.stdout.isTTY && process.stdout.hasColors()
       ? { writePainted: (text) => process.stdout.write(text) }
       : {}),
-    warn: (text) => process.stderr.write(text),
+    warn: (text) => (warnings === null ? process.stderr.write(text) : warnings(text)),
     progressStream: process.stderr,
     whenUnread: (exitCode) => {
       unreadExitCode = exitCode;

@@ -50,17 +50,52 @@ it('stands on stdout, a line for each request, the last ones written when the ga
   for (const secret of [one.key, 'stranger', 'private matter']) expect(more.join('\n')).not.toContain(secret);
 });
 
-it('is written to its end however the process ends', async () => {
+/** A process that writes so many lines at once, of 250 bytes each, and ends with them. */
+function endsWith(lines: number) {
   const module = fileURLToPath(new URL('../../proxy/program/program-logger.ts', import.meta.url));
-  const program = `import { accessLogPlace } from ${JSON.stringify(module)};
-    const place = accessLogPlace({ error: () => process.exit(1) });
-    for (let status = 200; status < 205; status++) place.write(JSON.stringify({ status }) + '\\n');
+  const program = `import { accessLogPlace, programLogger } from ${JSON.stringify(module)};
+    // As the program does, after which nothing that is written there waits.
+    process.stdout.on('error', () => process.exit(1));
+    const place = accessLogPlace(programLogger({ logLevel: 'info' }));
+    const text = 'x'.repeat(222);
+    for (let line = 0; line < ${lines}; line++) place.write(JSON.stringify({ line: 100_000 + line, text }) + '\\n');
     process.exit(0);`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const lines = (await text(child.stdout)).trimEnd().split('\n');
-  expect(lines.map((line) => JSON.parse(line).status)).toEqual([200, 201, 202, 203, 204]);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const numbersOf = (written: string): number[] =>
+    written
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line).line - 100_000);
+  return { child, said: text(child.stderr), numbersOf };
+}
+
+/** Nearly what waits at most. */
+const LINES_AT_END = 4_000;
+
+it('is written to its end however the process ends, as slowly as it is read', async () => {
+  const { child, said, numbersOf } = endsWith(LINES_AT_END);
+  let written = '';
+  for await (const piece of child.stdout) {
+    written += String(piece);
+    // A second and a half in all; no wait of its writer is as long as it waits where nothing is taken.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  expect(numbersOf(written)).toEqual([...Array(LINES_AT_END).keys()]);
+  expect(await said).toBe('');
+});
+
+it('of which nobody takes the last lines when the process ends is told in its log, with how many they were', async () => {
+  const { child, said, numbersOf } = endsWith(LINES_AT_END);
+  const [told] = (await said)
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const kept = numbersOf(await text(child.stdout)).length;
+  expect(kept).toBeLessThan(LINES_AT_END);
+  expect(told).toMatchObject({ level: 40, lines: LINES_AT_END - kept, msg: expect.stringContaining('access log') });
 });
 
 it('is not kept where the configuration says so', async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { LogDestination } from '../../../proxy/program/log-destination.ts';
+import { LogDestination, type LogDestinationOptions } from '../../../proxy/program/log-destination.ts';
 import { canMount, smallDisk } from '../../fixtures/ledger/small-disk.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
@@ -10,15 +10,29 @@ const PAUSE_MS = 5;
 const WAIT = { timeout: 60_000, interval: 5 };
 const line = (number: number): string => `${number} ${'x'.repeat(500)}\n`;
 
+/** So many turns that a write has been answered. */
+async function whenWritten(): Promise<void> {
+  for (let turn = 0; turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Of a descriptor that is closed behind it: nothing is written to whatever has its number then. */
+function destinationAt(options: LogDestinationOptions): LogDestination {
+  const destination = new LogDestination(options);
+  onTestFinished(async () => {
+    destination.end();
+    await whenWritten();
+    closeSync(options.fd);
+  });
+  return destination;
+}
+
 /** A log on a small disk. */
 function log() {
   const disk = smallDisk(256);
   const path = join(dirname(disk.folder), 'log');
-  const fd = openSync(path, 'a');
-  onTestFinished(() => closeSync(fd));
   const told: Error[] = [];
-  const destination = new LogDestination({
-    ...{ fd, pauseMs: PAUSE_MS, waitingCharsMax: 20_000, lostLines: (n: number) => `lost ${n}\n` },
+  const destination = destinationAt({
+    ...{ fd: openSync(path, 'a'), pauseMs: PAUSE_MS, waitingCharsMax: 20_000, lostLines: (n: number) => `lost ${n}\n` },
     onUnwritten: (error) => told.push(error),
   });
   return { told, disk, destination, lines: () => readFileSync(path, 'utf8').split('\n').slice(0, -1) };
@@ -33,17 +47,16 @@ describe('a log', () => {
   });
 });
 
-test('a log shows what would hide, or turn what is seen, and is the same JSON', () => {
+test('a log shows what would hide, or turn what is seen, and is the same JSON', async () => {
   const path = join(temporaryFolder(), 'log');
-  const fd = openSync(path, 'a');
-  onTestFinished(() => closeSync(fd));
-  const destination = new LogDestination({ fd, gatherMs: 60_000, lostLines: String });
+  const destination = destinationAt({ fd: openSync(path, 'a'), lostLines: String });
   const values = ['plain', 'turned \u202e', 'caf\u00e9', 'deleted \x7f', 'plain'];
   const shown = ['"plain"', '"turned \\u202e"', '"caf\u00e9"', '"deleted \\u007f"', '"plain"'];
-  for (const value of values.slice(0, 3)) destination.write(`${JSON.stringify(value)}\n`);
-  destination.flushSync();
-  for (const value of values.slice(3)) destination.write(`${JSON.stringify(value)}\n`);
-  destination.flushSync();
+  for (const value of values) destination.write(`${JSON.stringify(value)}\n`);
+  expect(destination.end()).toBe(0);
+  // Of what comes behind its end nothing is written.
+  destination.write('"late"\n');
+  await whenWritten();
   expect(readFileSync(path, 'utf8')).toBe(`${shown.join('\n')}\n`);
 });
 
@@ -87,29 +100,40 @@ describe.runIf(canMount)('a log on a full disk', () => {
     expect(kept()).toEqual(numbers.map((number) => line(number).trimEnd()));
   });
 
-  test('does not keep a process from ending, nor loses what was to be written then', async () => {
-    const { disk, destination, lines } = log();
+  test('does not keep a process from ending, and says how much that costs', async () => {
+    const { disk, destination, lines, told } = log();
     disk.leaveFree(0);
     for (let number = 0; number < 30; number++) destination.write(line(number));
-    destination.flushSync();
-    disk.clear();
-    destination.write(line(30));
-    destination.flushSync();
-    // The first was on its way already, and comes when it is tried again.
+    await expect.poll(() => told.length, WAIT).toBe(1);
     const numbers = () => lines().map((one) => Number.parseInt(one, 10));
-    await expect
-      .poll(() => numbers().toSorted((one, other) => one - other), WAIT)
-      .toEqual(Array.from(Array(31).keys()));
+    // Others wait, and of more there is none.
+    for (let number = 30; number < 100; number++) destination.write(line(number));
+    const { lost } = destination;
+    expect(lost).toBeGreaterThan(0);
+    expect(destination.end()).toBe(100 - numbers().length);
+    disk.clear();
+    await whenWritten();
+    destination.write(line(100));
+    expect(numbers()).toEqual([]);
+  });
+
+  test('loses nothing that there is room for when the process ends', async () => {
+    const { disk, destination, lines, told } = log();
+    disk.leaveFree(0);
+    for (let number = 0; number < 30; number++) destination.write(line(number));
+    await expect.poll(() => told.length, WAIT).toBe(1);
+    disk.clear();
+    expect(destination.end()).toBe(0);
+    expect(lines().map((one) => Number.parseInt(one, 10))).toEqual([...Array(30).keys()]);
   });
 });
 
-describe('a log whose reader does not read', () => {
+describe.each([true, false])('a log whose reader does not read (of which that is known: %s)', (waitsForNobody) => {
   /** A pipe with both of its ends, and what is in it. */
   function pipe() {
     const path = join(temporaryFolder(), 'pipe');
     execFileSync('mkfifo', [path]);
     const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-    onTestFinished(() => closeSync(fd));
     const piece = Buffer.alloc(1024 * 1024);
     const read = (): string => {
       try {
@@ -122,14 +146,9 @@ describe('a log whose reader does not read', () => {
     return { fd, read };
   }
 
-  /** So many turns that a write has been answered. */
-  async function whenWritten(): Promise<void> {
-    for (let turn = 0; turn < 500; turn++) await new Promise((resolve) => setImmediate(resolve));
-  }
-
   test('has lines as one piece when they fill a pipe, and what comes meanwhile with the next', async () => {
     const { fd, read } = pipe();
-    const destination = new LogDestination({ fd, gatherMs: 60_000, lostLines: String });
+    const destination = destinationAt({ fd, waitsForNobody, gatherMs: 60_000, lostLines: String });
     const perPiece = Math.ceil((60 * 1024) / line(100).length) + 1;
     const numbersOf = (text: string): number[] =>
       text
@@ -150,13 +169,13 @@ describe('a log whose reader does not read', () => {
     const second = numbersOf(piece);
     expect(first.length).toBeLessThanOrEqual(perPiece);
     expect(second.length).toBeGreaterThan(perPiece - 5);
-    destination.flushSync();
+    expect(destination.end()).toBe(0);
     expect([...first, ...second, ...numbersOf(read())]).toEqual([...Array(2 * perPiece).keys()]);
   });
 
   test('has what a pipe had no room for once there is, also where no line comes any more', async () => {
     const { fd, read } = pipe();
-    const destination = new LogDestination({ fd, gatherMs: 60_000, lostLines: String });
+    const destination = destinationAt({ fd, waitsForNobody, gatherMs: 60_000, lostLines: String });
     for (const piece of ['a', 'b']) {
       destination.write(`${piece.repeat(61 * 1024)}\n`);
       await whenWritten();
@@ -172,7 +191,7 @@ describe('a log whose reader does not read', () => {
   test('keeps so much and no more, counts what is lost, and says so once there is room', async () => {
     const { fd, read } = pipe();
     const lostLines = (count: number): string => `lost ${count}\n`;
-    const destination = new LogDestination({ fd, waitingCharsMax: 20_000, gatherMs: 1, lostLines });
+    const destination = destinationAt({ fd, waitsForNobody, waitingCharsMax: 20_000, gatherMs: 1, lostLines });
     let text = '';
     for (let number = 0; number < 1_000; number++) {
       destination.write(line(number));
@@ -190,4 +209,33 @@ describe('a log whose reader does not read', () => {
     const told = () => lines().flatMap((one) => Number(/^lost (\d+)$/.exec(one)?.[1] ?? []));
     await expect.poll(() => told().reduce((sum, count) => sum + count, 0), WAIT).toBe(lost);
   });
+
+  // Elsewhere what is on its way then is the kernel's.
+  test.runIf(waitsForNobody)(
+    'loses a count of lines, and says so, where nobody takes them before the process ends',
+    async () => {
+      const { fd, read } = pipe();
+      const destination = destinationAt({
+        fd,
+        waitsForNobody,
+        waitingCharsMax: 100_000,
+        gatherMs: 1,
+        lostLines: (n) => `lost ${n}\n`,
+      });
+      for (let number = 0; number < 600; number++) {
+        destination.write(line(number));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(destination.lost).toBeGreaterThan(100);
+      await whenWritten();
+      const lines = destination.end();
+      // The last may be there in part.
+      const taken = read().split('\n').length - 1;
+      expect(taken).toBeGreaterThan(50);
+      expect(lines).toBe(600 - taken);
+      destination.write(line(600));
+      await whenWritten();
+      expect(read()).toBe('');
+    },
+  );
 });
