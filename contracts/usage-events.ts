@@ -36,6 +36,7 @@ const UsageRecorded = z.strictObject({
   lane: laneField,
   /** `upstream_refused`: an answer but 200, or none, before content: seen requests are recorded (What holds, 2). */
   outcome: z.enum(['completed', 'client_disconnected', 'upstream_interrupted', 'upstream_refused', 'recovered']),
+  /** `reported`: by the upstream, to its end or as far as it came. `estimated`: by the gateway, all of it or the rest; so are the zeros of an upstream that said nothing. */
   source: z.enum(['reported', 'estimated']),
   /** Whether a debit follows, where the tokens cost anything; false for endings that are not charged. */
   billable: z.boolean(),

@@ -67,9 +67,9 @@ export const OUTCOME_WORDS: { readonly [O in UsageRecorded['outcome']]: string }
 export const toTheSecond = (instant: string): string => instant.slice(0, 19).replace('T', ' ');
 
 /** What is out of the ordinary with the usage of a debit, which the debit itself does not say. */
-export const notesOn = ({ outcome, source, unpriced }: UsageRecorded): string[] => [
+export const notesOn = ({ outcome, source, billable, unpriced }: UsageRecorded): string[] => [
   ...(outcome === 'completed' ? [] : [OUTCOME_WORDS[outcome]]),
-  ...(source === 'estimated' ? ['estimated'] : []),
+  ...(source === 'estimated' && billable ? ['estimated'] : []),
   ...(unpriced.length === 0 ? [] : [`no price for ${unpriced.join(', ')}`]),
 ];
 

@@ -89,7 +89,7 @@ export class AccountedOnce {
     };
     const ending = this.#endingOf(ended);
     this.#request.ticket.metered(atMostAsked(ending.tokens, this.#request));
-    if (ending.source === 'estimated')
+    if (ending.source === 'estimated' && ending.billable)
       this.#parts.logger.warn(
         { requestId: money.requestId, outcome },
         'usage is estimated: the upstream did not report it',

@@ -4,7 +4,7 @@ import { type RateCard, rateInLane } from '../../contracts/rate-card.ts';
 import { type Lane, NO_TOKENS, type TokenClass, type TokenCounts } from '../../contracts/usage.ts';
 import { type BilledUsage, rateUsage } from '../../ledger/rating.ts';
 import type { Ending } from '../../ledger/settlement/request-record.ts';
-import { isReported, nothingSeen, type SeenUsage, tokenCounts } from '../meter/seen-usage.ts';
+import { isReported, nothingSeen, type SeenUsage, saysTokens, tokenCounts } from '../meter/seen-usage.ts';
 import { tokensOfMillitokens } from '../tokens/text-tokens.ts';
 import { extrasOf, unreadOf } from './answer-extras.ts';
 
@@ -50,7 +50,8 @@ export function endingOf(request: EndedRequest): Ending {
         : tokenCounts(seen),
     lane,
     outcome,
-    source: isEstimated ? 'estimated' : 'reported',
+    // Of what nobody has said anything the zeros are the gateway's own.
+    source: isEstimated || seen === null || !saysTokens(seen) ? 'estimated' : 'reported',
     billable,
     ...extras,
     finishedAt: new Date(nowMs).toISOString(),

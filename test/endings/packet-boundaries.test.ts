@@ -169,7 +169,7 @@ const ENDINGS: readonly Ending[] = [
     content: json([answer]),
     isJson: true,
     endsIn: 'a refusal',
-    recordedAs: interrupted,
+    recordedAs: { ...interrupted, source: 'estimated' },
   },
   {
     how: 'JSON left in the middle',

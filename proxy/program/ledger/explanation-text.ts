@@ -90,9 +90,10 @@ function cardFacts({ usage, named }: Explained): [string, string][] {
 }
 
 function usedBy({ source, outcome, tokens }: UsageRecorded): string {
-  if (source === 'estimated') return ESTIMATED;
-  const hasNone = outcome !== 'completed' && Object.values(tokens).every((count) => count === 0);
-  return hasNone ? 'none: the provider reported none' : 'as the provider reported it';
+  const isUnheard = outcome === 'upstream_refused' || outcome === 'upstream_interrupted';
+  // Also of before, where the zeros of a provider that said nothing were told as reported.
+  if (isUnheard && Object.values(tokens).every((count) => count === 0)) return 'none: the provider reported none';
+  return source === 'estimated' ? ESTIMATED : 'as the provider reported it';
 }
 
 const ESTIMATED = "estimated by the gateway, for the provider's count at the end did not come";

@@ -159,7 +159,7 @@ describe('an upstream that breaks off', () => {
     scene.forwarder.clientLeft();
     expect(scene.usages).toEqual([]);
     scene.upstream.onError(broken(kind));
-    expect(scene.usages).toMatchObject([{ outcome, billable, source: billable ? 'estimated' : 'reported' }]);
+    expect(scene.usages).toMatchObject([{ outcome, billable, source: 'estimated' }]);
     expect(scene.underWay()).toBe(0);
   });
 });

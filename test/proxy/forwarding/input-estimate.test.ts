@@ -247,11 +247,22 @@ describe('an ending', () => {
     expect(ended({ seen: known, isFinal: true, estimateInput })).toMatchObject({ source: 'reported' });
     expect(ended({ seen: known, estimateInput })).toMatchObject({ source: 'estimated', tokens: { input: 10 } });
     for (const outcome of ['upstream_refused', 'upstream_interrupted'] as const)
-      expect(ended({ outcome, estimateInput })).toMatchObject({
-        source: 'reported',
-        tokens: NO_TOKENS,
-        billable: false,
-      });
+      expect(ended({ outcome, estimateInput })).toMatchObject({ tokens: NO_TOKENS, billable: false });
+  });
+
+  it('is called reported where its upstream has said something of its tokens, and nowhere else', () => {
+    for (const outcome of ['upstream_refused', 'upstream_interrupted'] as const)
+      for (const [said, source] of [
+        [null, 'estimated'],
+        [seen({ textMillitokens: 5_000, model: 'm' }), 'estimated'],
+        [seen({ inputTokens: 0 }), 'reported'],
+        [seen({ outputTokens: 7 }), 'reported'],
+        [seen({ cacheReadTokens: 3 }), 'reported'],
+        [seen({ cacheCreationTokens: 2 }), 'reported'],
+        [seen({ cacheCreation5mTokens: 1 }), 'reported'],
+        [seen({ cacheCreation1hTokens: 1 }), 'reported'],
+      ] as const)
+        expect(ended({ outcome, seen: said, chargeInterrupted: 'reported' })).toMatchObject({ source });
   });
 
   it('counts cached input that was reported as part of the estimate', () => {
