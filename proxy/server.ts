@@ -31,7 +31,8 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   const app = Fastify({
     genReqId: () => newRequestId(parts.clock()),
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { maxHeaderSize: LIMITS.requestHeadersBytesMax, requireHostHeader: false },
+    // What stands twice is seen as that: of two hosts, or credentials, none is taken for the one.
+    http: { maxHeaderSize: LIMITS.requestHeadersBytesMax, requireHostHeader: false, joinDuplicateHeaders: true },
     // A part of a path may be as long as a path: what the router refuses by itself is refused before any hook has run.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: LIMITS.requestHeadersBytesMax },
     rewriteUrl: ({ url }) => routableUrl(url ?? ''),

@@ -10,6 +10,7 @@ import type { Registry } from 'prom-client';
 import { dropUnparsed } from '../connections/drop-unparsed.ts';
 import { Crumbs } from '../request-body/crumbs.ts';
 import { CHUNK_BYTES_MIN, UNWANTED_SHORT_CHUNKS_MAX } from '../request-body/limits.ts';
+import { namesSeveralHosts } from '../require-host.ts';
 import { listenWith } from './listening.ts';
 
 interface MetricsServerOptions {
@@ -67,7 +68,8 @@ export async function startMetricsServer({
     return making;
   };
   const connections = new Connections();
-  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
+  const times = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS };
+  const server = createServer({ ...times, joinDuplicateHeaders: true }, (request, response) => {
     const { socket } = request;
     if (takesBody(request, posts)) request.once('end', () => connections.isRead(socket));
     else {
@@ -153,11 +155,12 @@ interface Metrics {
 const pathOf = ({ url }: IncomingMessage): string => url?.split('?', 1)[0] ?? '';
 
 const takesBody = (request: IncomingMessage, posts: Metrics['posts']): boolean =>
-  request.method === 'POST' && Object.hasOwn(posts, pathOf(request));
+  request.method === 'POST' && Object.hasOwn(posts, pathOf(request)) && !namesSeveralHosts(request.headers);
 
 async function answer(request: IncomingMessage, response: ServerResponse, metrics: Metrics): Promise<void> {
   const { method } = request;
   const path = pathOf(request);
+  if (namesSeveralHosts(request.headers)) return send(response, 400, 'text/plain', 'one host only\n');
   const post = Object.hasOwn(metrics.posts, path) ? metrics.posts[path] : undefined;
   if (post !== undefined) return answerPost(request, response, post);
   if (method !== 'GET' && method !== 'HEAD') return send(response, 405, 'text/plain', 'GET only\n');

@@ -35,7 +35,11 @@ describe('what is not HTTP', () => {
       'a chunk without a size',
       'POST /v1/messages HTTP/1.1\r\nx-api-key: KEY\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
     ],
+    ['two lengths that are the same', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 1\r\n\r\nx'],
     ['no host', 'GET /me HTTP/1.1\r\n\r\n'],
+    ['two hosts', 'GET /me HTTP/1.1\r\nhost: x\r\nx-api-key: KEY\r\nHost: y\r\n\r\n'],
+    ['two hosts that are the same', 'GET /me HTTP/1.1\r\nhost: x\r\nx-api-key: KEY\r\nhost: x\r\n\r\n'],
+    ['two hosts of an older version', 'GET /status HTTP/1.0\r\nhost: x\r\nhost: y\r\n\r\n'],
     ['no host, where nothing is routed', 'POST /nowhere HTTP/1.1\r\ncontent-length: 0\r\n\r\n'],
   ])('is answered with a 400 and closed: %s', async (_title, bytes) => {
     const withKey = typeof bytes === 'string' ? bytes.replace('KEY', gateway.key) : bytes;
@@ -55,6 +59,31 @@ describe('what is not HTTP', () => {
   it('is refused as more headers than the runtime takes', async () => {
     const fillers = Array.from({ length: 2_500 }, (_, index) => `x-${index}: 1`);
     messageOf(lastBodyOf(await sendRaw(gateway.url, good(...fillers, 'connection: close'))), 400);
+  });
+});
+
+describe('a credential that stands twice', () => {
+  const asked = async (...headers: string[]) => {
+    const head = ['GET /me HTTP/1.1', 'host: x', 'connection: close', ...headers];
+    return statusesOf(await sendRaw(gateway.url, `${head.join('\r\n')}\r\n\r\n`.replaceAll('KEY', gateway.key)));
+  };
+
+  it.each([
+    [['x-api-key: KEY', 'x-api-key: KEY']],
+    [['x-api-key: KEY', 'X-Api-Key: sk-svc-other']],
+    [['x-api-key: sk-svc-other', 'x-api-key: KEY']],
+    [['authorization: Bearer KEY', 'authorization: Bearer KEY']],
+    [['authorization: Bearer KEY', 'Authorization: Bearer sk-svc-other']],
+    [['authorization: Bearer sk-svc-other', 'authorization: Bearer KEY']],
+    [['authorization: Bearer KEY, Bearer KEY']],
+    [['authorization: Bearer KEY', 'authorization: Basic a2V5']],
+  ])('is none: %s', async (headers) => {
+    expect(await asked(...headers)).toEqual(['401']);
+  });
+
+  it('is one in each of its headers, and x-api-key is taken', async () => {
+    expect(await asked('x-api-key: KEY', 'authorization: Bearer sk-svc-other')).toEqual(['200']);
+    expect(await asked('authorization: Bearer KEY', 'x-api-key: sk-svc-other')).toEqual(['401']);
   });
 });
 

@@ -53,6 +53,17 @@ describe('the metrics server', () => {
     expect(made).toBeLessThanOrEqual(answers.length);
   });
 
+  it('serves no request that names two hosts', async () => {
+    const { port, hostname } = new URL((await start(new Registry())).url);
+    for (const begin of ['GET /healthz', 'POST /told']) {
+      const socket = connect(Number(port), hostname);
+      socket.write(`${begin} HTTP/1.1\r\nhost: x\r\nhost: x\r\ncontent-length: 9000\r\n\r\n`);
+      let text = '';
+      for await (const piece of socket) text += String(piece);
+      expect(text).toMatch(/^HTTP\/1\.1 400 /);
+    }
+  });
+
   // What were parsed would be answered with 400, or with 503.
   it.each([
     ['a body that nobody reads', 'GET /healthz', '1\r\n{\r\n'.repeat(9_000), ['200 OK']],
