@@ -2,6 +2,7 @@ import { cpSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { EventLog } from '../../contracts/event-log.ts';
 import { ledgerId } from '../../contracts/ids.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
@@ -9,10 +10,12 @@ import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { readLedgerOfViews, writeLedgerOfViews } from '../../projections/known-views.ts';
 import { markVerified } from '../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
+import type { CommandContext } from '../../proxy/program/command-context.ts';
+import { openEventLog } from '../../proxy/program/open-event-log.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
-import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere, runHereForJson, runHereWith } from '../fixtures/processes/run-here.ts';
@@ -260,4 +263,46 @@ it('a rebuild and a way back give way to a gateway that serves, and to nothing e
   expect([(await run('rebuild', '--all')).exitCode, given]).toEqual([0, 1]);
   expect([(await run('rollback')).exitCode, given]).toEqual([0, 2]);
   await gateway.stop();
+});
+
+it('a rebuild gives way to a gateway that is started while it folds, once', async () => {
+  const data = folder();
+  let given = 0;
+  const giveWay = (): void => {
+    given++;
+  };
+  // Whoever looks twice a second looks each time.
+  let nowMs = Date.now();
+  const clock = (): number => {
+    nowMs += 1_000;
+    return nowMs;
+  };
+  const gateways: TestGateway[] = [];
+  const givenAtStart: number[] = [];
+  const openLog: CommandContext['openEventLog'] = async (configuration, use) => {
+    const log = await openEventLog(configuration, use);
+    const subscribeAll: EventLog['subscribeAll'] = (options) =>
+      log.subscribeAll({
+        ...options,
+        onEvents: async (events) => {
+          if (gateways.length === 0) {
+            gateways.push(await startTestGateway({ data }));
+            givenAtStart.push(given);
+          }
+          for (const event of events) await options.onEvents([event]);
+        },
+      });
+    return {
+      append: log.append.bind(log),
+      readStream: log.readStream.bind(log),
+      readAll: log.readAll.bind(log),
+      subscribeAll,
+      headPosition: log.headPosition.bind(log),
+      close: log.close.bind(log),
+    };
+  };
+  const parts = { giveWay, clock, openEventLog: openLog };
+  const { exitCode } = await runHereWith(parts, 'projections', 'rebuild', '--all', '--dry-run', '--data', data);
+  expect([exitCode, givenAtStart, given]).toEqual([0, [0], 1]);
+  await gateways[0]?.stop();
 });

@@ -20,6 +20,9 @@ import { type CommandContext, CommandError, EXIT, type ProvenLedger } from '../c
 import { ledgerFile } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 
+/** A look asks for a file's lock, and a gateway that starts is there for long. */
+const SERVED_LOOK_MS = 500;
+
 /** One at a time for a data folder makes views anew, or goes back. @param ledger null where the log does not answer @throws CommandError */
 export async function withViewsLocked(
   configuration: Configuration,
@@ -108,14 +111,36 @@ export async function broughtUp(
   // Of this process alone, beside a gateway that serves: it collects when there is as much garbage as it holds, and not thrice that.
   setFlagsFromString('--heap-growing-percent=100');
   // With all cores taken the gateway would wait for its turns.
-  if (isServed(configuration)) context.giveWay?.();
+  const giveWay = givingWay(context, configuration);
+  giveWay();
   const { identity } = await readLedgerState(log);
   using progress = new Progress(context, 'events');
   return await bringUp({
     ...{ log, ledger: ledgerInParts(configuration), path, identity, clock: context.clock },
     keepFreeBytes: roomKeptBytes(configuration.data),
-    onFolded: (events, of) => progress.add(events, of),
+    onFolded: (events, of) => {
+      giveWay();
+      progress.add(events, of);
+    },
   });
+}
+
+/**
+ * To be called at the beginning, and again and again on the way: from the moment on that a gateway is seen to serve from the folder, what
+ * it does comes before this process's work. It may have started since.
+ */
+function givingWay({ giveWay, clock }: CommandContext, configuration: Configuration): () => void {
+  let isGiven = giveWay === undefined;
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (isGiven) return;
+    const nowMs = clock();
+    if (Math.abs(nowMs - lookedMs) < SERVED_LOOK_MS) return;
+    lookedMs = nowMs;
+    if (!isServed(configuration)) return;
+    isGiven = true;
+    giveWay?.();
+  };
 }
 
 /** Null where one thread folds as soon as several. */
