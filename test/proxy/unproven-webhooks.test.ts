@@ -63,3 +63,33 @@ it('a message that is proven and cannot be read is refused, for no repetition me
   expect(await hear('{"type":"ping"}')).toMatchObject({ status: 200 });
   expect([told, server.asked]).toEqual([[], []]);
 });
+
+it('a message that nobody has proven is not parsed: what its signature lacks is said, whatever the body is', async () => {
+  const { time, provider, server } = await stripeScene();
+  const told: unknown[] = [];
+  const logger = pino({}, { write: (line: string) => void told.push(JSON.parse(line)) });
+  const webhooks = new PaymentWebhooks({
+    ...{ log: new MemoryEventLog(), accounts: new AccountViews(), product: 'gateway', provider, logger },
+    ...{ clock: () => time.nowMs, mayWrite: () => true },
+  });
+  const at = Math.floor(time.nowMs / 1_000);
+  const ofOther = (body: string): string =>
+    `t=${at},v1=${createHmac('sha256', 'whsec_of_another').update(`${at}.${body}`).digest('hex')}`;
+  for (const body of [
+    '{{{',
+    '',
+    '[]',
+    '{"type":7}',
+    '['.repeat(100_000),
+    `{"type":"ping","data":${'{"a":'.repeat(9_999)}`,
+  ])
+    for (const [signature, reason] of [
+      ['', 'it has no signature'],
+      ['v1=00', 'its signature names no time'],
+      [ofOther(body), 'its signature is by none of the secrets'],
+    ] as const)
+      expect(await webhooks.hear(Buffer.from(body), signature)).toEqual({ status: 400, says: reason });
+  // Once a minute, as what is not proven.
+  expect(told).toEqual([expect.objectContaining({ level: 40, reason: 'it has no signature' })]);
+  expect(server.asked).toEqual([]);
+});
