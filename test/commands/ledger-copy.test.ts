@@ -15,6 +15,7 @@ import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { runProgram } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { READMES } from '../source-files.ts';
 
@@ -85,6 +86,10 @@ describe('gateway ledger copy', () => {
     // What is there is right, and what is to come is not there yet.
     const refused = await open(of.inStore, 'eve');
     expect(refused).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('is not whole here yet') });
+    const there = of.store.events().length;
+    const serving = await runProgram('--config', of.inStore, 'serve', '--port', '0');
+    expect(serving).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('is not whole here yet') });
+    expect(of.store.events()).toHaveLength(there);
     expect(await open(of.inFile, 'bob')).toMatchObject({ exitCode: 0 });
     expect(await copyTo(of, '--copy-only')).toMatchObject({ exitCode: 0 });
     expect((await open(of.inStore, 'eve')).exitCode).toBe(3);

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { EventLogError } from '../../contracts/event-log.ts';
+import { afterAll, describe, expect, it } from 'vitest';
 import { accountStream, eventId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { sealKeyFile } from '../../ledger/seals/seal-keys.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
+import { restartableStore } from '../eventstoredb/restartable-store.ts';
 import { StoredLog } from '../eventstoredb/stored-log.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, type Callable, post } from '../fixtures/gateway/call.ts';
@@ -66,6 +66,8 @@ const scraped = (one: Served): Promise<Page> => scrape('program' in one ? one.me
  * tests has given the gateway its turns.
  */
 const page = (one: Served): Promise<Page> => pageThat(one, (page) => isSealed(page) && isCalm(page));
+/** The same where nothing seals. */
+const calmPage = (one: Served): Promise<Page> => pageThat(one, isCalm);
 
 async function pageThat(one: Served, is: (page: Page) => boolean): Promise<Page> {
   let page: Page = null;
@@ -87,6 +89,21 @@ const ask = (one: Callable, model = 'svc-mock') => post(one, '/v1/messages', ask
 async function askOften(one: Callable, times: number, model?: string): Promise<void> {
   for (let time = 0; time < times; time++) await ask(one, model);
 }
+
+/** On an event store nothing seals: the gateway has no key. */
+const ON_STORE = ['SealsBehind'];
+
+/** In a process of its own, on an event store. */
+async function startOnStore(connectionString: string, more: object = {}): Promise<OwnProcess> {
+  const log = endedLater(await openEventStoreDbEventLog({ connectionString }));
+  return startAlone({ log, settings: { ...more, eventLog: { kind: 'eventstoredb', connectionString } } });
+}
+
+/** As long as the alert looks back and waits, with each page for a minute. */
+const MINUTES_OF_FILLING = 21;
+/** So many times, a few at once. */
+const askAtOnce = async (one: Callable, times: number): Promise<void> =>
+  void (await Promise.all([1, 2, 3, 4].map(() => askOften(one, times / 4))));
 
 /** Longer than what it has its turns for between two such: its loop is late on the average of each second. */
 const STANDS_STILL_MS = 2_000;
@@ -167,15 +184,13 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
   it('tell of a log that is away, of views that grow old by it, and of what waits for it', async () => {
     const clock = { nowMs: Date.now() };
     const log = new LogWithOutages();
-    const settings = { journal: { maxBytes: 64 * 1024 ** 2 } };
-    const gateway = await start({ log, clock: () => clock.nowMs, settings });
+    const gateway = await start({ log, clock: () => clock.nowMs });
     const before = await page(gateway);
     await log.goAway();
     expectFiring(['LedgerAway'], still(await page(gateway)));
     await askOften(gateway, 300);
     clock.nowMs += 90_000;
-    const behind = ['LedgerAway', 'ViewsBehind', 'SettlementsWaiting', 'JournalFilling'];
-    expectFiring(behind, one(before, await page(gateway)), ['gateway_journal_bytes']);
+    expectFiring(['LedgerAway', 'ViewsBehind', 'SettlementsWaiting'], one(before, await page(gateway)));
     clock.nowMs += 300_000;
     expectFiring(['NotAdmitting', 'LedgerAway', 'ViewsBehind', 'SettlementsWaiting'], still(await page(gateway)));
     log.comeBack();
@@ -237,18 +252,43 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     await expectFiringUnsealed(['NotAdmitting', 'NameTaken'], gateway);
   });
 
-  it('tell of requests that cannot be settled', async () => {
-    const log = endedLater(new MemoryEventLog());
-    const append = log.append.bind(log);
-    log.append = (stream, expected, events) =>
-      events.some(({ type }) => type === 'UsageRecorded')
-        ? Promise.reject(new EventLogError('invalid', 'over the limits'))
-        : append(stream, expected, events);
-    const gateway = await startTestGateway({ log, settings: METRICS });
-    onTestFinished(() => gateway.stop(1));
+  it('tell of requests that an event store never takes as they are, and of nothing more once it does and the gateway is restarted', async () => {
+    const store = await restartableStore();
+    const gateway = await startOnStore(store.connectionString);
+    const open = async (one: OwnProcess) => sampleOf('gateway_journal_open_requests', await scraped(one));
     await ask(gateway);
-    await expect.poll(() => scrape(gateway.gateway.metricsUrl)).toMatch(/^gateway_settlements_stuck 1$/m);
-    expectFiring(['SettlementsStuck'], still(await page(gateway)));
+    await expect.poll(() => open(gateway)).toBe(0);
+    // Less than a request's events, as where somebody has lowered its MaxAppendSize.
+    await store.restart(512);
+    expect((await ask(gateway)).status).toBe(200);
+    await expect.poll(() => scraped(gateway)).toMatch(/^gateway_settlements_stuck 1$/m);
+    await expect.poll(() => scraped(gateway)).toMatch(/^gateway_event_log_up 1$/m);
+    expectFiring(['SettlementsStuck', ...ON_STORE], still(await calmPage(gateway)));
+    expect(gateway.logged()).toContain('cannot be settled');
+    await store.restart();
+    await killAtOnce(gateway.program);
+    const again = await inOwnProcess(gateway);
+    await expect.poll(() => open(again)).toBe(0);
+    expectFiring(ON_STORE, still(await calmPage(again)));
+  });
+
+  it('tell of a journal that fills while the event store is away and requests go on, and of nothing more once it is back', async () => {
+    const store = await restartableStore();
+    const gateway = await startOnStore(store.connectionString, { journal: { maxBytes: 64 * 1024 ** 2 } });
+    await ask(gateway);
+    await store.kill();
+    const pages: Page[] = [];
+    while (pages.length < MINUTES_OF_FILLING) {
+      await askAtOnce(gateway, 400);
+      pages.push(await calmPage(gateway));
+    }
+    const [before = null, after = null] = [pages[0], pages.at(-1)];
+    const filling: Scraped = { job: 'gateway', before, between: pages.slice(1, -1), after };
+    expectFiring(['LedgerAway', 'SettlementsWaiting', 'JournalFilling', ...ON_STORE], [filling]);
+    await store.restart();
+    await expect.poll(() => scraped(gateway)).toMatch(/^gateway_settlements_pending 0$/m);
+    await expect.poll(() => scraped(gateway)).toMatch(/^gateway_event_log_up 1$/m);
+    expectFiring(ON_STORE, still(await calmPage(gateway)));
   });
 
   it.runIf(canMount)('tell of a disk that is nearly full, and of one that is', async () => {
@@ -323,11 +363,9 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
   it('tell of a clock that is off the one of the log, also where requests are admitted yet', async () => {
     const stored = new StoredLog({ now: () => Date.now() - 7_000 });
     const { connectionString } = endedLater(await startFakeEventStore({ log: stored }));
-    const log = endedLater(await openEventStoreDbEventLog({ connectionString }));
-    const gateway = await startAlone({ log, settings: { eventLog: { kind: 'eventstoredb', connectionString } } });
+    const gateway = await startOnStore(connectionString);
     expect((await ask(gateway)).status).toBe(200);
-    // Nothing seals it: it has no key.
-    expectFiring(['ClockOff', 'SealsBehind'], still(await pageThat(gateway, isCalm)));
+    expectFiring(['ClockOff', ...ON_STORE], still(await calmPage(gateway)));
   });
 
   it('tell of a clock that has jumped, until it has been steady for a minute', async () => {

@@ -4,6 +4,10 @@ import { z } from 'zod';
 import { RelayMetrics } from '../../ledger/relay/relay-metrics.ts';
 import { asking, post } from '../fixtures/gateway/call.ts';
 import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
+import { newTopicName } from '../kafka/new-topic-name.ts';
+import { startBroker } from '../kafka/start-broker.ts';
+import { LedgerFile } from '../ledger/relay/ledger-file.ts';
+import { RelayProcess } from '../ledger/relay/relay-process.ts';
 import { json } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
 import { composeFile } from './compose-file.ts';
@@ -22,6 +26,9 @@ const dashboardSchema = z.object({
 });
 const { panels } = dashboardSchema.parse(JSON.parse(composeFile('grafana-dashboard.json')));
 const TARGETS = panels.flatMap(({ title, targets }) => targets.map((target) => ({ title, ...target })));
+
+const broker = hasPromtool ? await startBroker() : null;
+afterAll(() => broker?.stop());
 
 const settings = { metrics: { serve: { port: 0 } }, rateLimits: { paid: { requestsPerMinute: 7 } } };
 
@@ -42,13 +49,30 @@ async function traffic(): Promise<readonly [Page, Page]> {
   return [before, await page()];
 }
 
+/** A relay that publishes what comes to its ledger; where there is no broker, one that has published nothing yet. */
+async function published(): Promise<readonly [Page, Page]> {
+  if (broker === null) {
+    const registry = new Registry();
+    new RelayMetrics(registry, Date.now);
+    const page = await registry.metrics();
+    return [page, page];
+  }
+  const [ledger, topic] = [await LedgerFile.open(), newTopicName('ledger')];
+  await broker.createTopic(topic);
+  const relay = new RelayProcess({ folder: ledger.folder, brokers: broker.brokers, topic });
+  const page = async (): Promise<Page> => scrape(await relay.metricsUrl());
+  await relay.published(1);
+  const before = await page();
+  await ledger.append('acct_1', 3);
+  await relay.published(4);
+  return [before, await page()];
+}
+
 it.skipIf(!hasPromtool)(
   'each expression of the dashboard finds what is scraped, with the labels that its legend names',
   async () => {
     const [before, after] = await traffic();
-    const registry = new Registry();
-    new RelayMetrics(registry, Date.now);
-    const relay = await registry.metrics();
+    const [relayBefore, relayAfter] = await published();
     const expressions = TARGETS.flatMap(({ expr, legendFormat }) => [
       { expr: `count(${expr}) > bool 0`, samples: { '{}': 1 } },
       ...[...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => ({
@@ -59,7 +83,7 @@ it.skipIf(!hasPromtool)(
     ]);
     const scraped = [
       { job: 'gateway', before, after },
-      { job: 'relay', before: relay, after: relay },
+      { job: 'relay', before: relayBefore, after: relayAfter },
     ] as const;
     const { status, said } = tested({ scraped, expressions });
     if (status !== 0) expect.fail(said);

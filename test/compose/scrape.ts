@@ -6,6 +6,8 @@ export interface Scraped {
   readonly job: 'gateway' | 'relay';
   readonly before: Page;
   readonly after: Page;
+  /** Where it was looked at all along: what came between the two, so that all are a step apart, and the last step has the last of them. */
+  readonly between?: readonly Page[];
 }
 
 /** @throws Error where something else than a page answers */
@@ -30,19 +32,26 @@ export interface InputSeries {
 
 /**
  * Each sample as though what happened between the two pages went on happening, once in each of so many steps: what counts
- * goes on counting, and gauges that grew go on growing where they are named; all others stay as they are.
+ * goes on counting, and gauges that grew go on growing where they are named; all others stay as they are. Where there are pages
+ * between, as it was in each of them instead, and before the first as it was there.
  */
 export function seriesOf(scraped: Scraped, steps: number, growing: readonly string[] = []): InputSeries[] {
   const target = `job="${scraped.job}",instance="${scraped.job}:9464"`;
   const isUp = scraped.after === null ? 0 : 1;
   const up = { series: `up{${target}}`, values: line(isUp, 0, steps) };
-  const before = new Map(samplesOf(scraped.before ?? '').map(({ id, value }) => [id, value]));
+  const before = valuesIn(scraped.before);
+  const { between } = scraped;
+  const pages = between === undefined ? null : [before, ...between.map(valuesIn), valuesIn(scraped.after)];
   const all = samplesOf(scraped.after ?? '').map(({ id, name, labels, isCounter, value }) => {
+    if (pages !== null) return { series: `${name}{${labels}${target}}`, values: stepwise(pages, id, steps) };
     const step = isCounter || growing.includes(name) ? value - (before.get(id) ?? 0) : 0;
     return { series: `${name}{${labels}${target}}`, values: line(value, step, steps) };
   });
   return [up, ...all];
 }
+
+const valuesIn = (page: Page): ReadonlyMap<string, number> =>
+  new Map(samplesOf(page ?? '').map(({ id, value }) => [id, value]));
 
 interface Sample {
   readonly id: string;
@@ -70,4 +79,13 @@ function samplesOf(page: string): Sample[] {
 }
 
 const line = (from: number, step: number, steps: number): string =>
-  Array.from({ length: steps + 1 }, (_, at) => String(from + at * step).replace('Infinity', 'Inf')).join(' ');
+  Array.from({ length: steps + 1 }, (_, at) => textOf(from + at * step)).join(' ');
+
+/** What was not there yet has no value. */
+const stepwise = (pages: readonly ReadonlyMap<string, number>[], id: string, steps: number): string =>
+  Array.from({ length: steps + 1 }, (_, at) => {
+    const value = pages[Math.max(0, at - steps - 1 + pages.length)]?.get(id);
+    return value === undefined ? '_' : textOf(value);
+  }).join(' ');
+
+const textOf = (value: number): string => String(value).replace('Infinity', 'Inf');
