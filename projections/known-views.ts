@@ -15,9 +15,9 @@ import { isSameLedger, type LedgerIdentity } from '../contracts/ledger-identity.
 import { makeForFolderOwner } from '../ledger/folder-owner.ts';
 import type { KnownEvent, LedgerKnowledge } from '../ledger/identity/known-ledger.ts';
 import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
-import { type LogCheckpoint, logCheckpointSchema } from './log-view-source.ts';
 import { openRows } from './restored-rows.ts';
-import { TopicCheckpoint } from './topic-checkpoint.ts';
+import { type LogCheckpoint, logCheckpointSchema } from './sources/log-view-source.ts';
+import { TopicCheckpoint } from './sources/topic-checkpoint.ts';
 import { UPCAST_FROM } from './view-file.ts';
 
 const keptKey = z.looseObject({

@@ -2,8 +2,8 @@ import type { EventLog } from '../contracts/event-log.ts';
 import type { LedgerEvent } from '../contracts/events.ts';
 import type { OnTaken } from './event-fold.ts';
 import type { ParkedAccount } from './parked-accounts.ts';
+import type { ViewSource } from './sources/view-source.ts';
 import type { OlderViews } from './view-disk.ts';
-import type { ViewSource } from './view-source.ts';
 
 /** Views that this program has just made, any or none, or those of an earlier version that it reads as they are. */
 export type FileHas = 'made' | 'any' | OlderViews;

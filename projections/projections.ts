@@ -9,14 +9,14 @@ import { FoldRate } from './fold-rate.ts';
 import { FoldWaiters } from './fold-waiters.ts';
 import { FoldedPositions } from './folded-positions.ts';
 import { VIEW_LIMITS } from './limits.ts';
-import { LogViewSource } from './log-view-source.ts';
 import type { FileHas, ProjectionsOptions, ViewsFollower } from './projections-options.ts';
+import { LogViewSource } from './sources/log-view-source.ts';
+import { lostBy, type SourceBatch, type ViewSource, type ViewsLost } from './sources/view-source.ts';
 import { TakeBack } from './take-back.ts';
 import type { StoredView } from './view.ts';
 import { ViewAge } from './view-age.ts';
 import { type UnwrittenViews, ViewDisk } from './view-disk.ts';
 import type { StoredCheckpoint } from './view-file.ts';
-import { lostBy, type SourceBatch, type ViewSource, type ViewsLost } from './view-source.ts';
 import { goOver, type SwitchedSide, type SwitchOptions } from './views-switch.ts';
 
 /**

@@ -4,7 +4,7 @@ import { LIMITS } from '../contracts/limits.ts';
 import type { Journal, JournalObstacle } from '../ledger/journal/journal.ts';
 import type { LogBreaker } from '../ledger/log-breaker.ts';
 import type { Projections } from '../projections/projections.ts';
-import type { ViewsLost } from '../projections/view-source.ts';
+import type { ViewsLost } from '../projections/sources/view-source.ts';
 import type { MachineShortages } from './machine-shortages.ts';
 
 interface AvailabilityParts {

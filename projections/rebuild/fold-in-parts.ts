@@ -5,7 +5,7 @@ import { revision, type StreamName } from '../../contracts/ids.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { readUndamaged } from '../damaged-views.ts';
 import { VIEW_LIMITS } from '../limits.ts';
-import { LOG_SOURCE, type LogCheckpoint, logCheckpointSchema } from '../log-view-source.ts';
+import { LOG_SOURCE, type LogCheckpoint, logCheckpointSchema } from '../sources/log-view-source.ts';
 import { beginFile, restoreViews } from '../view-store.ts';
 import { viewsOfThisProgram } from '../views-of-this-program.ts';
 import { EventSums, type SumsOfPart } from './event-sums.ts';

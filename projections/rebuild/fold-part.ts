@@ -10,7 +10,7 @@ import { CatalogView } from '../catalog-view.ts';
 import { EventFold } from '../event-fold.ts';
 import { KEY_EVENTS } from '../key-index.ts';
 import { VIEW_LIMITS } from '../limits.ts';
-import { LOG_SOURCE } from '../log-view-source.ts';
+import { LOG_SOURCE } from '../sources/log-view-source.ts';
 import type { StoredView, ViewRow } from '../view.ts';
 import { type Batch, batchesOf, firstBatchesOf } from '../view-file.ts';
 import { restoreViews } from '../view-store.ts';

@@ -1,7 +1,7 @@
 import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { type Position, position } from '../../contracts/ids.ts';
-import { checkpointTextOf, LOG_SOURCE } from '../log-view-source.ts';
 import { faultOfWrite, RowWriter } from '../row-writer.ts';
+import { checkpointTextOf, LOG_SOURCE } from '../sources/log-view-source.ts';
 import type { StoredView } from '../view.ts';
 import { type Batch, beginning, restamping, standingAt } from '../view-file.ts';
 import { type CloseRequest, ViewsNotWrittenError } from '../view-store.ts';

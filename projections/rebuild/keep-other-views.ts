@@ -3,8 +3,8 @@ import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { BalanceView } from '../balance-view.ts';
 import { CatalogView } from '../catalog-view.ts';
 import { hasTable } from '../known-views.ts';
-import { logCheckpointSchema } from '../log-view-source.ts';
 import { MonthlyView } from '../monthly-view.ts';
+import { logCheckpointSchema } from '../sources/log-view-source.ts';
 import type { StoredView } from '../view.ts';
 import { restamp } from '../view-file.ts';
 

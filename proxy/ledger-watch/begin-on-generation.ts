@@ -3,7 +3,7 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { findUnsettleable } from '../../ledger/identity/unsettleable.ts';
 import type { Journal } from '../../ledger/journal/journal.ts';
-import { enterGeneration } from '../../projections/enter-generation.ts';
+import { enterGeneration } from '../../projections/after-loss/enter-generation.ts';
 import type { KeptNote } from './kept-note.ts';
 import type { LeftRequests } from './left-requests.ts';
 

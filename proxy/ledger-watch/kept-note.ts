@@ -2,8 +2,8 @@ import type { Logger } from 'pino';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { type FolderNote, renewNote, writeNote } from '../../ledger/identity/folder-note.ts';
 import { NowAndThen } from '../../ledger/now-and-then.ts';
-import { logCheckpointSchema } from '../../projections/log-view-source.ts';
 import type { Projections } from '../../projections/projections.ts';
+import { logCheckpointSchema } from '../../projections/sources/log-view-source.ts';
 import type { LeftRequests } from './left-requests.ts';
 
 /** How often the folder's note is written while there is something new to it. */

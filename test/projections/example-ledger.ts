@@ -14,9 +14,9 @@ import {
   revision,
 } from '../../contracts/ids.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
-import { logCheckpointSchema } from '../../projections/log-view-source.ts';
 import type { Projections } from '../../projections/projections.ts';
-import { TopicCheckpoint } from '../../projections/topic-checkpoint.ts';
+import { logCheckpointSchema } from '../../projections/sources/log-view-source.ts';
+import { TopicCheckpoint } from '../../projections/sources/topic-checkpoint.ts';
 import type { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { live, lives } from '../fixtures/ledger/random-life.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';

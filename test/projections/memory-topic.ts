@@ -2,7 +2,7 @@ import type { RecordedEvent, Subscription } from '../../contracts/event-log.ts';
 import type { FeedEvent } from '../../contracts/feed-message.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import type { TopicLook } from '../../ledger/feed/topic-look.ts';
-import type { OpenTopic, TopicOptions } from '../../projections/topic-view-source.ts';
+import type { OpenTopic, TopicOptions } from '../../projections/sources/topic-view-source.ts';
 
 const BATCH_MAX = 5;
 /** Of each partition, the last messages that a look shows. */

@@ -11,7 +11,7 @@ import {
   type StreamName,
 } from '../../contracts/ids.ts';
 import { Projections } from '../../projections/projections.ts';
-import type { ViewSource, ViewSourceOptions } from '../../projections/view-source.ts';
+import type { ViewSource, ViewSourceOptions } from '../../projections/sources/view-source.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { KEY } from '../fixtures/ledger/example-account.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';

@@ -9,7 +9,7 @@ import { BalanceView } from '../../projections/balance-view.ts';
 import { DamagedViewsError } from '../../projections/damaged-views.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
 import { Projections } from '../../projections/projections.ts';
-import type { ViewSource, ViewSourceOptions } from '../../projections/view-source.ts';
+import type { ViewSource, ViewSourceOptions } from '../../projections/sources/view-source.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
 import { ACCOUNT, granted, KEY, keyIssued, ms, opened } from '../fixtures/ledger/example-account.ts';

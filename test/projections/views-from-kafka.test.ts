@@ -9,7 +9,7 @@ import { revision } from '../../contracts/ids.ts';
 import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { kafkaClient } from '../../ledger/feed/kafka-client.ts';
-import { viewSourceOf } from '../../projections/view-source-of.ts';
+import { viewSourceOf } from '../../projections/sources/view-source-of.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
 import { endedLater } from '../fixtures/ended-later.ts';

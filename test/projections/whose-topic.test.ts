@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { accountId, LEDGER_STREAM, ledgerId } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
-import { TopicViewSource } from '../../projections/topic-view-source.ts';
+import { TopicViewSource } from '../../projections/sources/topic-view-source.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
 import { eventually } from '../kafka/eventually.ts';

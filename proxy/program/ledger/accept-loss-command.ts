@@ -16,14 +16,18 @@ import { JournalError } from '../../../ledger/journal/journal-error.ts';
 import { type OpenedJournal, openJournal } from '../../../ledger/journal/open-journal.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { UnreadableFileError } from '../../../ledger/unreadable-file.ts';
-import { type AllToDoAgain, type AllToDoAgainOptions, findAllToDoAgain } from '../../../projections/all-to-do-again.ts';
-import { describeToDoAgain } from '../../../projections/describe-to-do-again.ts';
-import { type EnteredGeneration, enterGeneration } from '../../../projections/enter-generation.ts';
-import { readKeptLockouts } from '../../../projections/kept-lockouts.ts';
+import {
+  type AllToDoAgain,
+  type AllToDoAgainOptions,
+  findAllToDoAgain,
+} from '../../../projections/after-loss/all-to-do-again.ts';
+import { describeToDoAgain } from '../../../projections/after-loss/describe-to-do-again.ts';
+import { type EnteredGeneration, enterGeneration } from '../../../projections/after-loss/enter-generation.ts';
+import { readKeptLockouts } from '../../../projections/after-loss/kept-lockouts.ts';
+import { findSettling } from '../../../projections/after-loss/settles-by-itself.ts';
+import { toDoAgainFile, writeToDoAgain } from '../../../projections/after-loss/to-do-again-file.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { readFolder } from '../../../projections/read-folder.ts';
-import { findSettling } from '../../../projections/settles-by-itself.ts';
-import { toDoAgainFile, writeToDoAgain } from '../../../projections/to-do-again-file.ts';
 import { reasonArgument } from '../command-arguments.ts';
 import {
   assertClockRight,

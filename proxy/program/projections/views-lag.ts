@@ -2,7 +2,7 @@ import type { ReadableLog } from '../../../contracts/event-log.ts';
 import type { Position } from '../../../contracts/ids.ts';
 import { counted, groupedCount } from '../../../contracts/money.ts';
 import type { FoldedThrough } from '../../../projections/known-views.ts';
-import { LOG_SOURCE, reachedIn } from '../../../projections/log-view-source.ts';
+import { LOG_SOURCE, reachedIn } from '../../../projections/sources/log-view-source.ts';
 import { topicViewsReached } from '../../../projections/topic-views-reached.ts';
 import { timeOf } from '../../clock/newest-event.ts';
 

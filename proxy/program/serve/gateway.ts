@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
-import type { ViewsLost } from '../../../projections/view-source.ts';
+import type { ViewsLost } from '../../../projections/sources/view-source.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
 import type { PaymentFigures } from '../../metrics/payment-figures.ts';
 import type { PaymentWebhooks } from '../../payment-webhooks.ts';

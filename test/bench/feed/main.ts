@@ -17,7 +17,7 @@ import type { Publisher } from '../../../ledger/relay/publisher.ts';
 import { runRelay } from '../../../ledger/relay/relay.ts';
 import { RelayMetrics } from '../../../ledger/relay/relay-metrics.ts';
 import { Projections } from '../../../projections/projections.ts';
-import { viewSourceOf } from '../../../projections/view-source-of.ts';
+import { viewSourceOf } from '../../../projections/sources/view-source-of.ts';
 import type { FeedJob, FeedResult, FillJob } from './feed-protocol.ts';
 import { Stretch } from './stretch.ts';
 

@@ -17,7 +17,7 @@ it('the decider is asked by who asks whether the actor may, and by settlement, a
   expect(asking.map(([file]) => file)).toEqual([
     'ledger/account/authorize.ts',
     'ledger/settlement/append-group.ts',
-    'projections/settles-by-itself.ts',
+    'projections/after-loss/settles-by-itself.ts',
   ]);
   // What it is asked by these is a request's.
   for (const [file, text] of asking.slice(1)) {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { accountId } from '../../../../contracts/ids.ts';
 import { readFoldedThrough } from '../../../../projections/known-views.ts';
-import { TopicViewSource } from '../../../../projections/topic-view-source.ts';
+import { TopicViewSource } from '../../../../projections/sources/topic-view-source.ts';
 import { howFar } from '../../../../proxy/program/projections/views-lag.ts';
 import type { LogWithOutages } from '../../../fixtures/ledger/log-with-outages.ts';
 import { inTurnsThroughout, passing, turns } from '../../../fixtures/ledger/turns.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { decodeEvent } from '../contracts/event-codec.ts';
-import type { EventLog } from '../contracts/event-log.ts';
-import { CATALOG_STREAM } from '../contracts/ids.ts';
-import { readNewestPublication } from './known-views.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { CATALOG_STREAM } from '../../contracts/ids.ts';
+import { readNewestPublication } from '../known-views.ts';
 
 const card = z.object({ hash: z.string() });
 /** What of a publication tells its prices apart; read from views of any version. */

@@ -1,5 +1,5 @@
-import { isLogAway, type RecordedEvent, type Subscription } from '../contracts/event-log.ts';
-import type { Position } from '../contracts/ids.ts';
+import { isLogAway, type RecordedEvent, type Subscription } from '../../contracts/event-log.ts';
+import type { Position } from '../../contracts/ids.ts';
 
 /**
  * Where the views' events come from: the event log itself, or its feed in Kafka. The events of one account come in

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { text } from '../contracts/bounded-length.ts';
+import { text } from '../../contracts/bounded-length.ts';
 import {
   type EventLog,
   type ReadableLog,
   type RecordedEvent,
   type Subscription,
   unlessHidden,
-} from '../contracts/event-log.ts';
-import { type Position, position, revision, type StreamName } from '../contracts/ids.ts';
-import { LedgerLostError } from '../ledger/identity/ledger-lost.ts';
-import { readLedgerState } from '../ledger/identity/ledger-state.ts';
-import { pause } from '../ledger/pause.ts';
-import { untilLogAnswers } from '../ledger/until-log-answers.ts';
-import { VIEW_LIMITS } from './limits.ts';
+} from '../../contracts/event-log.ts';
+import { type Position, position, revision, type StreamName } from '../../contracts/ids.ts';
+import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
+import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
+import { pause } from '../../ledger/pause.ts';
+import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
+import { VIEW_LIMITS } from '../limits.ts';
 import type { ViewSource, ViewSourceOptions } from './view-source.ts';
 
 export const LOG_SOURCE = 'log';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { USUAL_THRESHOLDS } from '../contracts/limit-events.ts';
-import { counted, groupedUsd, PICO_PER_MICRO } from '../contracts/money.ts';
-import { onOneLine } from '../contracts/printable.ts';
+import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
+import { counted, groupedUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
+import { onOneLine } from '../../contracts/printable.ts';
 import type { CatalogToDoAgain } from './catalog-to-do-again.ts';
 import type { AccountToDoAgain, ToDoAgain } from './to-do-again.ts';
 

@@ -1,18 +1,18 @@
-import { type EventLog, type EventLogError, unlessHidden } from '../contracts/event-log.ts';
-import type { FeedEvent } from '../contracts/feed-message.ts';
-import type { EventId, Revision, StreamName } from '../contracts/ids.ts';
-import { isSameLedger, type LedgerIdentity } from '../contracts/ledger-identity.ts';
-import type { TopicLook } from '../ledger/feed/topic-look.ts';
+import { type EventLog, type EventLogError, unlessHidden } from '../../contracts/event-log.ts';
+import type { FeedEvent } from '../../contracts/feed-message.ts';
+import type { EventId, Revision, StreamName } from '../../contracts/ids.ts';
+import { isSameLedger, type LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import type { TopicLook } from '../../ledger/feed/topic-look.ts';
 import {
   assertNoOtherLedger,
   assertOwnTopic,
   type LedgerPlace,
   otherLedgerOf,
-} from '../ledger/identity/assert-own-topic.ts';
-import { IDENTITY_LIMITS } from '../ledger/identity/limits.ts';
-import { topicSource } from '../ledger/identity/topic-knowledge.ts';
-import { untilLogAnswers } from '../ledger/until-log-answers.ts';
-import { VIEW_LIMITS } from './limits.ts';
+} from '../../ledger/identity/assert-own-topic.ts';
+import { IDENTITY_LIMITS } from '../../ledger/identity/limits.ts';
+import { topicSource } from '../../ledger/identity/topic-knowledge.ts';
+import { untilLogAnswers } from '../../ledger/until-log-answers.ts';
+import { VIEW_LIMITS } from '../limits.ts';
 
 interface OwnMessagesOptions {
   readonly topic: string;

@@ -1,8 +1,8 @@
-import { decodeEvent } from '../contracts/event-codec.ts';
-import type { EventLog } from '../contracts/event-log.ts';
-import type { AccountEvent } from '../contracts/events.ts';
-import { type AccountId, LEDGER_STREAM, type Position } from '../contracts/ids.ts';
-import { readAccountEvents } from '../ledger/account/load-account.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { type AccountId, LEDGER_STREAM, type Position } from '../../contracts/ids.ts';
+import { readAccountEvents } from '../../ledger/account/load-account.ts';
 
 /** Where something is known to have been in force: a generation of the ledger, and a revision of the account in it. */
 export interface InForce {

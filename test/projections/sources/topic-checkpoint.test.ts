@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { position } from '../../contracts/ids.ts';
-import { TopicCheckpoint } from '../../projections/topic-checkpoint.ts';
+import { position } from '../../../contracts/ids.ts';
+import { TopicCheckpoint } from '../../../projections/sources/topic-checkpoint.ts';
 
 const mark = (next: bigint, last: number) => ({ next, last: position(last) });
 

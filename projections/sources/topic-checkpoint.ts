@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Position, position } from '../contracts/ids.ts';
+import { type Position, position } from '../../contracts/ids.ts';
 
 /** How far one partition of the feed's topic is folded. */
 interface PartitionMark {

@@ -1,14 +1,14 @@
-import type { EventLog } from '../contracts/event-log.ts';
-import type { AccountEvent } from '../contracts/events.ts';
-import type { AccountId } from '../contracts/ids.ts';
-import type { RateCard } from '../contracts/rate-card.ts';
-import type { AccountState } from '../ledger/account/account-state.ts';
-import { decide } from '../ledger/account/decide.ts';
-import { evolve } from '../ledger/account/evolve.ts';
-import { loadCatalog, rateCardOf } from '../ledger/catalog/catalog-state.ts';
-import type { RecoveredRequest } from '../ledger/journal/journal.ts';
-import { commandOf } from '../ledger/settlement/pending-request.ts';
-import { reconcileRecovered, type UnsettledRequest } from '../ledger/settlement/recover-requests.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
+import type { AccountId } from '../../contracts/ids.ts';
+import type { RateCard } from '../../contracts/rate-card.ts';
+import type { AccountState } from '../../ledger/account/account-state.ts';
+import { decide } from '../../ledger/account/decide.ts';
+import { evolve } from '../../ledger/account/evolve.ts';
+import { loadCatalog, rateCardOf } from '../../ledger/catalog/catalog-state.ts';
+import type { RecoveredRequest } from '../../ledger/journal/journal.ts';
+import { commandOf } from '../../ledger/settlement/pending-request.ts';
+import { reconcileRecovered, type UnsettledRequest } from '../../ledger/settlement/recover-requests.ts';
 
 /** A request that a journal holds and the ledger has not, with the card that it is billed by. */
 type Settling = UnsettledRequest & { readonly card: RateCard };

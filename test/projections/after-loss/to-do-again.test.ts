@@ -1,19 +1,19 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodeEvents } from '../../contracts/event-codec.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
-import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
-import { type AccountId, accountId, accountStream, commandId, NO_STREAM, revision } from '../../contracts/ids.ts';
-import { microUsd } from '../../contracts/money.ts';
-import type { AccountCommand } from '../../ledger/account/commands.ts';
-import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
-import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
-import { findAllToDoAgain } from '../../projections/all-to-do-again.ts';
-import { describeToDoAgain } from '../../projections/describe-to-do-again.ts';
-import { findToDoAgain, type ToDoAgain } from '../../projections/to-do-again.ts';
-import { endedLater } from '../fixtures/ended-later.ts';
-import { given } from '../fixtures/ledger/decider-specification.ts';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { AccountEvent, UsageRecorded } from '../../../contracts/events.ts';
+import { type AccountId, accountId, accountStream, commandId, NO_STREAM, revision } from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { acceptLoss } from '../../../ledger/identity/accept-loss.ts';
+import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
+import { findAllToDoAgain } from '../../../projections/after-loss/all-to-do-again.ts';
+import { describeToDoAgain } from '../../../projections/after-loss/describe-to-do-again.ts';
+import { findToDoAgain, type ToDoAgain } from '../../../projections/after-loss/to-do-again.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
 import {
   ACCOUNT,
   CARD,
@@ -24,10 +24,10 @@ import {
   record,
   requestOf,
   usageOf,
-} from '../fixtures/ledger/example-account.ts';
-import { programInProcess } from '../fixtures/processes/program-in-process.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import { copyOf, viewsOf } from './put-back.ts';
+} from '../../fixtures/ledger/example-account.ts';
+import { programInProcess } from '../../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { copyOf, viewsOf } from '../put-back.ts';
 
 it('what views know and the ledger has lost is named, as far as an operator has to do it again', async () => {
   const data = temporaryFolder();
@@ -130,7 +130,7 @@ function lifeOf(): { readonly kept: AccountEvent[]; readonly lost: AccountEvent[
 async function ledgerWithLostDay() {
   const data = temporaryFolder();
   const program = endedLater(await programInProcess());
-  const yaml = readFileSync(new URL('../../contracts/example-catalog.yaml', import.meta.url), 'utf8');
+  const yaml = readFileSync(new URL('../../../contracts/example-catalog.yaml', import.meta.url), 'utf8');
   const publish = async (text: string) => {
     writeFileSync(join(data, 'catalog.yaml'), text);
     await program.run('catalog', 'publish', join(data, 'catalog.yaml'));

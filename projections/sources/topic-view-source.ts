@@ -1,15 +1,15 @@
-import type { EventLog, Subscription } from '../contracts/event-log.ts';
-import type { FeedEvent } from '../contracts/feed-message.ts';
-import type { Position } from '../contracts/ids.ts';
-import type { KafkaConfiguration } from '../contracts/kafka-configuration.ts';
-import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
-import { beginningLost, refusalOf } from '../ledger/feed/topic-faults.ts';
-import { NoTopicError, type TopicLook } from '../ledger/feed/topic-look.ts';
-import type { LedgerPlace } from '../ledger/identity/assert-own-topic.ts';
+import type { EventLog, Subscription } from '../../contracts/event-log.ts';
+import type { FeedEvent } from '../../contracts/feed-message.ts';
+import type { Position } from '../../contracts/ids.ts';
+import type { KafkaConfiguration } from '../../contracts/kafka-configuration.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { beginningLost, refusalOf } from '../../ledger/feed/topic-faults.ts';
+import { NoTopicError, type TopicLook } from '../../ledger/feed/topic-look.ts';
+import type { LedgerPlace } from '../../ledger/identity/assert-own-topic.ts';
+import { ViewGapError } from '../view-gap-error.ts';
 import { OwnMessages } from './own-messages.ts';
 import { TopicCheckpoint } from './topic-checkpoint.ts';
 import { TopicComparison } from './topic-comparison.ts';
-import { ViewGapError } from './view-gap-error.ts';
 import { SourceMissingError, type ViewSource, type ViewSourceOptions } from './view-source.ts';
 
 /** Reads every partition of a topic, as ledger/feed does. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { LIMITS } from '../../contracts/limits.ts';
-import { viewSourceOf } from '../../projections/view-source-of.ts';
-import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
-import { LEDGER } from './example-log.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
+import { viewSourceOf } from '../../../projections/sources/view-source-of.ts';
+import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
+import { LEDGER } from '../example-log.ts';
 
 const KAFKA = {
   brokers: ['127.0.0.1:1'],

@@ -1,23 +1,31 @@
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { encodeEvents } from '../../contracts/event-codec.ts';
-import { BASE_FORMS, formsBeyond, OWN_FORMS } from '../../contracts/event-forms.ts';
-import type { EventLog } from '../../contracts/event-log.ts';
-import type { LedgerEvent } from '../../contracts/events.ts';
-import { accountId, keyId, LEDGER_STREAM, ledgerId, NO_STREAM, type Position, revision } from '../../contracts/ids.ts';
-import { entryOf } from '../../ledger/account/keyed-tree.ts';
-import { loadAccount } from '../../ledger/account/load-account.ts';
-import { acceptLoss } from '../../ledger/identity/accept-loss.ts';
-import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
-import { recordingBy } from '../../ledger/recording-by.ts';
-import { enterGeneration } from '../../projections/enter-generation.ts';
-import { readKeptLockouts, writeKeptLockouts } from '../../projections/kept-lockouts.ts';
-import { VIEWS_FILE, writeLedgerOfViews } from '../../projections/known-views.ts';
-import { Projections } from '../../projections/projections.ts';
-import { endedLater } from '../fixtures/ended-later.ts';
-import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { encodeEvents } from '../../../contracts/event-codec.ts';
+import { BASE_FORMS, formsBeyond, OWN_FORMS } from '../../../contracts/event-forms.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { LedgerEvent } from '../../../contracts/events.ts';
+import {
+  accountId,
+  keyId,
+  LEDGER_STREAM,
+  ledgerId,
+  NO_STREAM,
+  type Position,
+  revision,
+} from '../../../contracts/ids.ts';
+import { entryOf } from '../../../ledger/account/keyed-tree.ts';
+import { loadAccount } from '../../../ledger/account/load-account.ts';
+import { acceptLoss } from '../../../ledger/identity/accept-loss.ts';
+import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
+import { enterGeneration } from '../../../projections/after-loss/enter-generation.ts';
+import { readKeptLockouts, writeKeptLockouts } from '../../../projections/after-loss/kept-lockouts.ts';
+import { VIEWS_FILE, writeLedgerOfViews } from '../../../projections/known-views.ts';
+import { Projections } from '../../../projections/projections.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
+import { type ProgramInProcess, programInProcess } from '../../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 
 const LEDGER = ledgerId('ledger_019a5b3c00007000800000000000000a');
 const ADA = 'acct_ada';

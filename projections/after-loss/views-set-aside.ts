@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { UnreadableFileError } from '../ledger/unreadable-file.ts';
-import { wantOfRights } from '../ledger/want-of-rights.ts';
-import { VIEWS_FILE } from './known-views.ts';
+import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
+import { wantOfRights } from '../../ledger/want-of-rights.ts';
+import { VIEWS_FILE } from '../known-views.ts';
 
 /** A views' file that a folder has left behind when it went over to a generation. */
 export interface ViewsSetAside {

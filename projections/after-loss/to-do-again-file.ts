@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
-import { replaceFile } from '../ledger/replace-file.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { replaceFile } from '../../ledger/replace-file.ts';
 import type { AllToDoAgain } from './all-to-do-again.ts';
 
 /** It names people. */

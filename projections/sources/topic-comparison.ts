@@ -1,6 +1,6 @@
-import { type EventLog, isLogAway, type RecordedEvent } from '../contracts/event-log.ts';
-import type { Position } from '../contracts/ids.ts';
-import { VIEW_LIMITS } from './limits.ts';
+import { type EventLog, isLogAway, type RecordedEvent } from '../../contracts/event-log.ts';
+import type { Position } from '../../contracts/ids.ts';
+import { VIEW_LIMITS } from '../limits.ts';
 import { type Missing, TopicLag } from './topic-lag.ts';
 import { SourceBehindError } from './view-source.ts';
 

@@ -1,5 +1,5 @@
-import type { AccountState } from '../ledger/account/account-state.ts';
-import { memberKey } from '../ledger/account/members.ts';
+import type { AccountState } from '../../ledger/account/account-state.ts';
+import { memberKey } from '../../ledger/account/members.ts';
 import type { KnownAccount } from './known-accounts.ts';
 
 /** Null is no member. */

@@ -1,6 +1,6 @@
-import type { AccountState } from '../ledger/account/account-state.ts';
-import { entriesOf } from '../ledger/account/keyed-tree.ts';
-import { attemptSchema, NO_PAYMENTS, paymentsSchema } from '../ledger/account/payments-state.ts';
+import type { AccountState } from '../../ledger/account/account-state.ts';
+import { entriesOf } from '../../ledger/account/keyed-tree.ts';
+import { attemptSchema, NO_PAYMENTS, paymentsSchema } from '../../ledger/account/payments-state.ts';
 import type { KnownAccount, KnownPayments } from './known-accounts.ts';
 
 type KnownAttempt = KnownPayments['attempts'][string];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readBalanceStates, readExceptionRows, readPartRows } from './known-views.ts';
+import { readBalanceStates, readExceptionRows, readPartRows } from '../known-views.ts';
 
 const amount = z.string();
 

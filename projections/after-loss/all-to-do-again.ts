@@ -1,6 +1,6 @@
-import { decodeEvent } from '../contracts/event-codec.ts';
-import type { EventLog } from '../contracts/event-log.ts';
-import { LEDGER_STREAM } from '../contracts/ids.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import { LEDGER_STREAM } from '../../contracts/ids.ts';
 import { type KnownAccount, readKnownAccounts } from './known-accounts.ts';
 import type { SettlesByItself } from './settles-by-itself.ts';
 import { type AccountToDoAgain, findToDoAgain, isAnything, type ToDoAgain } from './to-do-again.ts';

@@ -1,6 +1,6 @@
-import type { EventLog, RecordedEvent } from '../contracts/event-log.ts';
-import type { Position, StreamName } from '../contracts/ids.ts';
-import { VIEW_LIMITS } from './limits.ts';
+import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
+import type { Position, StreamName } from '../../contracts/ids.ts';
+import { VIEW_LIMITS } from '../limits.ts';
 
 /** What the log held at one look that the views did not. */
 export interface Missing {

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { replaceFile } from '../ledger/replace-file.ts';
-import { UnreadableFileError } from '../ledger/unreadable-file.ts';
-import { wantOfRightsOf } from '../ledger/want-of-rights.ts';
-import { type KnownLockouts, readLockouts, VIEWS_FILE } from './known-views.ts';
+import { replaceFile } from '../../ledger/replace-file.ts';
+import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
+import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
+import { type KnownLockouts, readLockouts, VIEWS_FILE } from '../known-views.ts';
 import { readSetAside, viewsSetAside } from './views-set-aside.ts';
 
 /** The file in a data folder that outlives its views: who was refused in any generation of its ledger. */

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
-import type { Configuration } from '../contracts/configuration.ts';
-import type { EventLog } from '../contracts/event-log.ts';
-import type { LedgerIdentity } from '../contracts/ledger-identity.ts';
-import { ledgerPlace, looksFor } from '../ledger/event-log/ledger-place.ts';
+import type { Configuration } from '../../contracts/configuration.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
+import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { ledgerPlace, looksFor } from '../../ledger/event-log/ledger-place.ts';
 import { LogViewSource } from './log-view-source.ts';
 import type { ViewSource } from './view-source.ts';
 
@@ -25,8 +25,8 @@ export async function viewSourceOf(
   if (kafka === null) throw new Error('projections.source is kafka, and the configuration has no section kafka');
   // Loaded here, because most gateways read no topic.
   const [{ openFeed }, { TopicWarnings }, { TopicViewSource }] = await Promise.all([
-    import('../ledger/feed/open-feed.ts'),
-    import('../ledger/feed/topic-warnings.ts'),
+    import('../../ledger/feed/open-feed.ts'),
+    import('../../ledger/feed/topic-warnings.ts'),
     import('./topic-view-source.ts'),
   ]);
   const warnings = new TopicWarnings(kafka.topic, logger);

@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { EventLogError, type RecordedEvent } from '../../contracts/event-log.ts';
-import type { AccountEvent } from '../../contracts/events.ts';
+import { EventLogError, type RecordedEvent } from '../../../contracts/event-log.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
 import {
   type AccountId,
   accountId,
@@ -11,18 +11,18 @@ import {
   CATALOG_STREAM,
   position,
   revision,
-} from '../../contracts/ids.ts';
-import { LIMITS } from '../../contracts/limits.ts';
-import { VIEW_LIMITS } from '../../projections/limits.ts';
-import { TopicViewSource } from '../../projections/topic-view-source.ts';
-import { exampleOf } from '../fixtures/ledger/example-events.ts';
-import { LogWithOutages } from '../fixtures/ledger/log-with-outages.ts';
-import { inTurnsThroughout, passing, turns, until } from '../fixtures/ledger/turns.ts';
-import { SeededRandom } from '../fixtures/seeded-random.ts';
-import { currentAtMsOf, dump, ownedBy, positionOf, rowsOf, viewsFile, writeLives, writeTo } from './example-ledger.ts';
-import { exampleLog, LEDGER, LIVES, published, TOPIC, writeClaim, writeEvent } from './example-log.ts';
-import { MemoryTopic } from './memory-topic.ts';
-import { startedViews } from './started-views.ts';
+} from '../../../contracts/ids.ts';
+import { LIMITS } from '../../../contracts/limits.ts';
+import { VIEW_LIMITS } from '../../../projections/limits.ts';
+import { TopicViewSource } from '../../../projections/sources/topic-view-source.ts';
+import { exampleOf } from '../../fixtures/ledger/example-events.ts';
+import { LogWithOutages } from '../../fixtures/ledger/log-with-outages.ts';
+import { inTurnsThroughout, passing, turns, until } from '../../fixtures/ledger/turns.ts';
+import { SeededRandom } from '../../fixtures/seeded-random.ts';
+import { currentAtMsOf, dump, ownedBy, positionOf, rowsOf, viewsFile, writeLives, writeTo } from '../example-ledger.ts';
+import { exampleLog, LEDGER, LIVES, published, TOPIC, writeClaim, writeEvent } from '../example-log.ts';
+import { MemoryTopic } from '../memory-topic.ts';
+import { startedViews } from '../started-views.ts';
 
 inTurnsThroughout();
 
