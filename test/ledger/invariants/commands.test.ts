@@ -94,7 +94,7 @@ describe('invariant 8: idempotency', () => {
         seen.add(command.type);
       }
     };
-    inAnyHistory(200, check, wholeHistories);
+    inAnyHistory(400, check, wholeHistories);
     expect([...seen, 'RecordPayment'].toSorted()).toEqual(Object.keys(WITH_IDS).toSorted());
     expect([...atOnce].toSorted()).toEqual([...BY_LEVEL].toSorted());
     expect([...turns].toSorted()).toEqual(TURNS);
