@@ -3,6 +3,7 @@ import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { EventData, UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd, type PicoUsd, picoUsd } from '../../contracts/money.ts';
+import { FREE_USES } from '../../contracts/outside-input.ts';
 import { type RateCard, rateOfUse } from '../../contracts/rate-card.ts';
 import { rateUsage } from '../rating.ts';
 import { type CatalogState, cardsOf, rateCardOf } from './catalog-state.ts';
@@ -50,7 +51,7 @@ export class ReratedUsage {
       throw new UnreadableEventError(`${usage.requestId}: the catalog has no rate card ${usage.rateCard.hash}`);
     const [inForce, next] = [priceOf(this.#inForce, usage), priceOf(this.#next, usage)];
     const isSold = inForce !== null && next !== null;
-    const isCompared = isSold && isPriced(usage, inForce) && isPriced(usage, next);
+    const isCompared = isSold && isPriced(this.#inForce, usage, inForce) && isPriced(this.#next, usage, next);
     const cost = {
       byItsCards: rateUsage(usage, card).cost,
       inForce: isCompared ? rateUsage(usage, inForce).cost : 0n,
@@ -80,6 +81,7 @@ interface Prices {
   readonly models: ReadonlyMap<string, RateCard>;
   /** With those of betas. */
   readonly cards: ReadonlyMap<string, RateCard>;
+  readonly freeModels: ReadonlySet<string>;
 }
 
 /** Of what can be called: a retired model answers nobody. */
@@ -88,6 +90,7 @@ function pricesOf(models: readonly CatalogModel[]): Prices {
   return {
     models: new Map(callable.map(({ id, rateCard }) => [id, rateCard])),
     cards: new Map(callable.flatMap(cardsOf).map((card) => [card.id, card])),
+    freeModels: new Set(callable.flatMap(({ id, free }) => (free ? [id] : []))),
   };
 }
 
@@ -95,8 +98,9 @@ function pricesOf(models: readonly CatalogModel[]): Prices {
 const priceOf = ({ models, cards }: Prices, { model, rateCard }: UsageRecorded): RateCard | null =>
   models.has(model) ? (cards.get(rateCard.id) ?? models.get(model) ?? null) : null;
 
-const isPriced = ({ uses }: UsageRecorded, card: RateCard): boolean =>
-  Object.keys(uses).every((use) => rateOfUse(card, use) !== null);
+/** As it would be let in: a free model has a price for everything, and what its provider gives for nothing needs none. */
+const isPriced = ({ freeModels }: Prices, { model, uses }: UsageRecorded, card: RateCard): boolean =>
+  freeModels.has(model) || Object.keys(uses).every((use) => FREE_USES.has(use) || rateOfUse(card, use) !== null);
 
 const nothing = (): Rerated => ({
   requests: 0,

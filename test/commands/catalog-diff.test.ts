@@ -255,6 +255,42 @@ it('a use that one of the catalogs has no price for is not free by it: its reque
   );
 });
 
+it('a use that only the file has a price for is compared by nothing either: what is in force would refuse it', async () => {
+  const program = endedLater(await programInProcess());
+  const searching = (uses: object) => [
+    model('opal-medium', '2.00', '10.00', { price: { input: '2.00', output: '10.00', uses } }),
+  ];
+  await publishedAt(program, '2026-11-01T00:00:00Z', searching({}));
+  await used(program, 'acct_a', 'opal-medium', { ...NOVEMBER, uses: { web_search_requests: 2 } });
+  await used(program, 'acct_a', 'opal-medium', NOVEMBER);
+  program.clock = () => Date.parse('2026-12-15T00:00:00Z');
+  const { total } = await program.json('catalog', 'diff', fileOf(searching({ web_search_requests: '0.02' })));
+  expect(total).toEqual(costs(6_000, 3_000, 3_000, { requests: 2, notCompared: 1, noPrice: 1 }));
+});
+
+it('what needs no price is compared: a use that its provider gives for nothing, and each of a model that is free', async () => {
+  const program = endedLater(await programInProcess());
+  const free = (id: string) => model(id, '0', '0', { price: undefined, free: true });
+  await publishedAt(program, '2026-11-01T00:00:00Z', [model('opal-medium', '2.00', '10.00'), free('opal-fast')]);
+  await used(program, 'acct_a', 'opal-medium', {
+    ...NOVEMBER,
+    uses: { web_fetch_requests: 2, tool_search_requests: 1 },
+  });
+  await used(program, 'acct_a', 'opal-fast', { ...NOVEMBER, uses: { web_search_requests: 2 } });
+  program.clock = () => Date.parse('2026-12-15T00:00:00Z');
+  const diff = async (...models: object[]) => (await program.json('catalog', 'diff', fileOf(models))).total;
+  expect(await diff(model('opal-medium', '4.00', '20.00'), free('opal-fast'))).toEqual(
+    costs(3_000, 3_000, 6_000, { requests: 2 }),
+  );
+  const price = { input: '2.00', output: '10.00', uses: { web_search_requests: '0.01' } };
+  expect(await diff(free('opal-medium'), model('opal-fast', '2.00', '10.00', { price }))).toEqual(
+    costs(3_000, 3_000, 23_000, { requests: 2 }),
+  );
+  expect(await diff(free('opal-medium'), model('opal-fast', '2.00', '10.00'))).toEqual(
+    costs(3_000, 3_000, 0, { requests: 2, notCompared: 1, noPrice: 1 }),
+  );
+});
+
 it('usage that came late, after its request was recorded as recovered, is rated as what it is', async () => {
   const program = endedLater(await programInProcess());
   await scene(program);

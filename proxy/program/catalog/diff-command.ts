@@ -41,8 +41,8 @@ export function addDiffCommand(catalog: Command, context: CommandContext): void 
       'after',
       '\nWhat was debited is what accounts paid for that usage: within its holds, with what was approved beyond them, and less' +
         ' what was reversed. All else is what rates make of the same usage: those that it was rated by when it was used, those in' +
-        ' force, and those of the file; the difference is between the last two. What one of these two catalogs does not sell is' +
-        ' compared by nothing.\n\nExample:\n  gateway catalog diff catalog.yaml --month 2027-01',
+        ' force, and those of the file; the difference is between the last two. What one of these two catalogs does not sell, or has' +
+        ' no price for (a use that is billed by the use: it would be refused), is counted and not compared.\n\nExample:\n  gateway catalog diff catalog.yaml --month 2027-01',
     )
     .action(async (file: string, { month = monthBefore(context.clock()) }: { month?: string }, command: Command) => {
       assertBegun(month, context.clock());
