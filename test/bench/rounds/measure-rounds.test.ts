@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Processes } from '../../fixtures/processes/processes.ts';
 import type { Contender } from '../contenders/contender.ts';
 import type { Ours } from '../contenders/ours.ts';
@@ -63,7 +63,13 @@ test('each round has new processes, measured each alone and all at once, and gon
     ['before', fresh('before')],
     ['ours', fresh('ours')],
   ]);
+  const told = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
   const rounds = await measureRounds(bench, { processes, called: 'json', cores: null, compared, workload: 'json' });
+  const lines = told.mock.calls.map(([line]) => String(line));
+  told.mockRestore();
+  // Each tells what it has measured, for whoever breaks the run off.
+  expect(lines[0]).toMatch(/^json: 1 of 2 rounds: before \d+\.\d us, ours \d+\.\d us\n$/);
+  expect(lines[1]).toMatch(/^json: 2 of 2 rounds: /);
   expect(started.toSorted()).toEqual(['floor-00-0', 'json-00-1', 'json-00-2', 'json-01-0', 'json-01-1']);
   // What is there for all is warmed up; those that are new are, too, and measured, all at once; then each alone. The second round is turned about.
   const first = ['floor', 'before', 'ours', 'before', 'ours', 'floor', 'before', 'ours'];

@@ -6,8 +6,9 @@ import type { Ours } from '../contenders/ours.ts';
 import { type Cores, pin } from '../cores.ts';
 import { LoadGenerator } from '../load-generator.ts';
 import { type Bench, measure, type Sample, warmUp } from '../measure.ts';
-import type { WorkloadName } from '../workloads.ts';
+import { WORKLOADS, type WorkloadName } from '../workloads.ts';
 import { type CostSample, type Loaded, measureTogether } from './measure-together.ts';
+import { costOf } from './ratio-figure.ts';
 
 /** What is compared: a contender that is there for all rounds, or a gateway of which each round has a new process. */
 export type Compared =
@@ -108,9 +109,16 @@ async function measureRound<Name>(
   for (const { name, contender } of started)
     alone.set(name, await measure({ ...bench, options: { ...options, windowMs } }, contender, workload, turn.round));
   await endRound(processes, fresh);
-  if (fresh.length > 0) process.stderr.write(`${of.called}: ${turn.round + 1} of ${options.rounds} rounds\n`);
+  if (together.size > 0)
+    process.stderr.write(
+      `${of.called}: ${turn.round + 1} of ${options.rounds} rounds: ${inOneLine(together, workload)}\n`,
+    );
   return { alone, together };
 }
+
+/** What is left of a run that is broken off. */
+const inOneLine = <Name>(together: ReadonlyMap<Name, CostSample>, workload: WorkloadName): string =>
+  [...together].map(([name, cost]) => `${name} ${costOf(cost, WORKLOADS[workload].per).toFixed(1)} us`).join(', ');
 
 async function warmUpTogether(loaded: readonly Loaded[], { options }: Bench, workload: WorkloadName): Promise<void> {
   const windowMs = options.warmUpMs * FRESH_WARM_UPS * loaded.length;
