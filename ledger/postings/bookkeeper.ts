@@ -29,17 +29,16 @@ export class Bookkeeper {
     if (movesNothing(recorded.type) && recorded.type !== 'PaymentSucceeded') return null;
     const event = decodeEvent(recorded);
     const customer = accountOfStream(recorded.stream);
-    if (event.type === 'PaymentSucceeded' && customer !== null) this.#booksOf(customer).pay(event.data.paymentId);
-    if (!isBooked(event)) return null;
     return atItsPlace(recorded, () => {
       if (customer === null) throw new UnbookableError('its stream is not one of an account');
       const books = this.#booksOf(customer);
       const postings = postingsOf(books, event);
+      if (!isBooked(event)) return null;
       if ('balanceAfter' in event.data && event.data.balanceAfter !== books.balance)
         throw new UnbookableError(
           `it says a balance of ${event.data.balanceAfter} micro-USD, its account has ${books.balance}`,
         );
-      const bought = isReturn(event) ? books.boughtBy(event.data.paymentId) : null;
+      const bought = isReturn(event) ? books.grantOf(event.data.paymentId) : null;
       return { recorded, event, recordedAt: decodeRecordedAt(recorded), customer, postings, bought };
     });
   }

@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../contracts/event-log.ts';
-import type { EventData } from '../../contracts/events.ts';
+import type { DomainEvent, EventData } from '../../contracts/events.ts';
 import {
   ACCOUNT_ID_PATTERN,
   type AccountId,
@@ -9,6 +9,7 @@ import {
 } from '../../contracts/ids.ts';
 import { brief } from '../../contracts/printable.ts';
 import { freeCredits, type GrantSource, paidCredits, receivable } from './chart-of-accounts.ts';
+import { GrantsBought } from './grants-bought.ts';
 
 /** An event that cannot follow those before it: what it would book is not known. */
 export class UnbookableError extends Error {
@@ -58,9 +59,8 @@ export class CustomerBooks {
   readonly receivable: string;
   readonly #grants = new Map<GrantId, BookedGrant>();
   readonly #onMoved: ((grantId: GrantId, parts: Parts) => void) | undefined;
-  /** That was made last, until its credits are there: they stand behind it, in its append. */
-  #paid: PaymentId | null = null;
-  readonly #bought = new Map<PaymentId, GrantId>();
+  readonly #bought = new GrantsBought();
+  readonly #grantOfPayment = new Map<PaymentId, GrantId>();
   /** Of refunds and disputes, by their ids: how much money went back. */
   readonly #wentBack = new Map<string, bigint>();
   #owed = 0n;
@@ -90,19 +90,19 @@ export class CustomerBooks {
     if (this.#grants.has(grantId)) throw new UnbookableError(`grant ${grantId} was given before`);
     const paid = costBasis < amount ? costBasis : amount;
     this.#grants.set(grantId, { source, amount, paid, remaining: 0n, lacking: 0n });
-    if (this.#paid !== null) this.#bought.set(this.#paid, grantId);
-    this.#paid = null;
     return this.putBack(grantId, amount);
   }
 
-  /** A payment that was made: the next grant is what it has bought. */
-  pay(payment: PaymentId): void {
-    this.#paid = payment;
+  /** Of the customer's events, before it is booked: which grant is of which payment. */
+  follow(event: DomainEvent): void {
+    const paid = this.#bought.take(event);
+    if (paid !== null && event.type === 'CreditsGranted')
+      this.#grantOfPayment.set(paid.data.paymentId, event.data.grantId);
   }
 
   /** What a payment has bought, whatever that is called. */
-  boughtBy(payment: PaymentId): GrantId {
-    return this.#bought.get(payment) ?? grantsOfPayment(payment)[0];
+  grantOf(payment: PaymentId): GrantId {
+    return this.#grantOfPayment.get(payment) ?? grantsOfPayment(payment)[0];
   }
 
   sourceOf(grantId: GrantId): GrantSource {

@@ -105,8 +105,16 @@ export type BookedEvent = Extract<DomainEvent, { type: BookedType }>;
 
 export const isBooked = (event: DomainEvent): event is BookedEvent => 'post' in POSTING_RULES[event.type];
 
-/** What it books; its books have taken every event of its customer before it. @throws UnbookableError */
-export function postingsOf(books: CustomerBooks, { type, data }: BookedEvent): Posting[] {
+/**
+ * What it books, which is nothing where it moves no money; its books have taken so every event of its customer before it that does, and
+ * every PaymentSucceeded.
+ *
+ * @throws UnbookableError
+ */
+export function postingsOf(books: CustomerBooks, event: DomainEvent): Posting[] {
+  books.follow(event);
+  if (!isBooked(event)) return [];
+  const { type, data } = event;
   // The table says for each type which data its rule takes.
   return (POSTING_RULES[type].post as (books: CustomerBooks, data: unknown) => Posting[])(books, data);
 }
@@ -207,7 +215,7 @@ function takenFor(
 /** The money that went back: its credits, as far as there are any to be revoked, follow. */
 function refund(books: CustomerBooks, { paymentId, refundId, amount }: EventData<'PaymentRefunded'>): Posting[] {
   books.giveBack(refundId, amount);
-  const account = clearing(books.sourceOf(books.boughtBy(paymentId)));
+  const account = clearing(books.sourceOf(books.grantOf(paymentId)));
   return booked({ account, microUsd: -amount }, { account: REFUNDS, microUsd: amount });
 }
 
@@ -215,7 +223,7 @@ function refund(books: CustomerBooks, { paymentId, refundId, amount }: EventData
 function withdraw(books: CustomerBooks, { paymentId, refundId, amount }: EventData<'RefundWithdrawn'>): Posting[] {
   if (books.wentBack(refundId) !== amount)
     throw new UnbookableError(`there is no refund ${refundId} of ${amount} micro-USD`);
-  const account = clearing(books.sourceOf(books.boughtBy(paymentId)));
+  const account = clearing(books.sourceOf(books.grantOf(paymentId)));
   return booked({ account, microUsd: amount }, { account: REFUNDS, microUsd: -amount });
 }
 

@@ -4,7 +4,7 @@ import { microUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
 import { grantOfAdjustment } from '../account/corrections.ts';
 import { type GrantSource, isMoney } from '../postings/chart-of-accounts.ts';
 import { CustomerBooks, type Parts, UnbookableError } from '../postings/customer-books.ts';
-import { isBooked, type Posting, postingsOf } from '../postings/posting-rules.ts';
+import { type Posting, postingsOf } from '../postings/posting-rules.ts';
 import { movementOf } from '../statement/running-balance.ts';
 import type { EventOfAccount } from './event-places.ts';
 import type { ModelBooks } from './model-books.ts';
@@ -92,8 +92,7 @@ export class AccountBooks {
       this.#attempts.set(event.data.attemptId, event.type === 'AutoReloadStarted' ? 'reloaded' : 'renewed');
     }
     this.#moves = [];
-    if (event.type === 'PaymentSucceeded') this.#customer.pay(event.data.paymentId);
-    const postings = isBooked(event) ? postingsOf(this.#customer, event) : [];
+    const postings = postingsOf(this.#customer, event);
     if (books === null) return;
     this.isThere = true;
     this.balance += movementOf(event) ?? 0n;
@@ -111,7 +110,8 @@ export class AccountBooks {
     if (isPayment(event)) {
       const paidFor = 'attemptId' in event.data ? this.#attempts?.get(event.data.attemptId) : undefined;
       payments.take(event, { account, paidFor: paidFor ?? 'bought', ...booked, postings });
-    } else if (!payments.takesCredits(event, account, booked.recordedAt)) noteOn(event, notes, { account, ...booked });
+    } else if (!payments.takesCredits(event, { account, ...booked, customer: this.#customer }))
+      noteOn(event, notes, { account, ...booked });
   }
 
   #takeFacts(event: EventOfAccount, { movements, month }: TimeBooks, { recordedAt, postings }: Posted): void {

@@ -1,12 +1,13 @@
 import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountEvent, type EventData, isAccountEvent } from '../../contracts/events.ts';
-import { type AccountId, accountStream, isBoughtBy, type Revision, timeOfRequest } from '../../contracts/ids.ts';
+import { type AccountId, accountStream, type Revision, timeOfRequest } from '../../contracts/ids.ts';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { StatementFigure } from '../../contracts/statement-events.ts';
 import type { Lane } from '../../contracts/usage.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
 import { eventAsTold } from '../account/told-words.ts';
+import { GrantsBought, type PaymentMade } from '../postings/grants-bought.ts';
 import { isCountedBy, netOf, noSums, openMonthsOf, type StatementSums } from '../statement/open-months.ts';
 import { PlansHad } from '../statement/plans-had.ts';
 import { periodInWords, sentenceOf } from '../statement/sentences.ts';
@@ -145,29 +146,22 @@ function placeOf(
   };
 }
 
-type Paid = Extract<AccountEvent, { readonly type: 'PaymentSucceeded' }>;
-
 /** A plan is begun by what is paid for it, not by its claim. */
 class PaidPeriods {
   readonly #claims = new Map<string, EventData<'RenewalStarted'>>();
-  #paid: Paid | null = null;
+  readonly #bought = new GrantsBought();
+  /** For the credits that were taken last; null for all else. */
+  paid: PaymentMade | null = null;
 
   take(event: AccountEvent): void {
+    this.paid = this.#bought.take(event);
     if (event.type === 'RenewalStarted') this.#claims.set(event.data.attemptId, event.data);
-    else if (event.type === 'PaymentSucceeded') this.#paid = event;
-  }
-
-  /** For credits, which stand behind it; null for all else. */
-  paidFor({ type, data }: AccountEvent): Paid | null {
-    const paid = this.#paid;
-    if (type !== 'CreditsGranted' || paid === null) return null;
-    return isBoughtBy(paid.data.paymentId, data.grantId) ? paid : null;
   }
 
   /** By the credits of a period: what is paid too late brings credits as bought. */
   begunBy(event: AccountEvent): string {
     if (event.type !== 'CreditsGranted' || event.data.source !== 'plan') return '';
-    const claim = this.#claims.get(this.paidFor(event)?.data.attemptId ?? '');
+    const claim = this.#claims.get(this.paid?.data.attemptId ?? '');
     return claim === undefined ? '' : `: ${periodInWords(claim)} begins`;
   }
 }
@@ -212,7 +206,7 @@ class Contents {
       this.#addDebited(event.data, at);
       this.#addItem(event.data, APPROVED, 1n, event.data.cost);
     }
-    const paid = this.plans.paidFor(event);
+    const { paid } = this.plans;
     if (paid !== null) this.note(paid, { ...written, revision: written.revision - 1 });
     this.note(event, written, entry);
   }

@@ -1,7 +1,8 @@
 import type { EventData } from '../../contracts/events.ts';
-import { type AccountId, isBoughtBy } from '../../contracts/ids.ts';
+import type { AccountId } from '../../contracts/ids.ts';
 import { disputeLostAgain } from '../../contracts/lost-again.ts';
 import { isMoney } from '../postings/chart-of-accounts.ts';
+import type { CustomerBooks } from '../postings/customer-books.ts';
 import type { Posting } from '../postings/posting-rules.ts';
 import { isOfGateway, sentenceOf } from '../statement/sentences.ts';
 import type { EventOfAccount } from './event-places.ts';
@@ -73,6 +74,11 @@ interface Paid {
   readonly paidFor: PaidFor;
 }
 
+interface Behind extends Pick<Paid, 'account' | 'recordedAt'> {
+  /** Which have taken the event. */
+  readonly customer: CustomerBooks;
+}
+
 /** A month's payments: how many of each kind, what money moved, and each one. Amounts are micro-USD. */
 export class PaymentsBook {
   readonly sums: Record<PaymentFigure, { count: number; money: bigint }>;
@@ -102,12 +108,12 @@ export class PaymentsBook {
   }
 
   /** Whether an event has the credits of the payment, refund (also one that is withdrawn) or dispute that stands before it in its append. */
-  takesCredits({ type, data }: EventOfAccount, account: AccountId, at: string): boolean {
+  takesCredits({ type, data }: EventOfAccount, { account, recordedAt: at, customer }: Behind): boolean {
     const { event, note } = this.#last ?? {};
     if (event === undefined || note === undefined || note.account !== account || note.at !== at) return false;
     const { type: before, data: of } = event;
     const isOf =
-      (type === 'CreditsGranted' && before === 'PaymentSucceeded' && isBoughtBy(of.paymentId, data.grantId)) ||
+      (type === 'CreditsGranted' && before === 'PaymentSucceeded' && data.grantId === customer.grantOf(of.paymentId)) ||
       (type === 'GrantRevoked' && before === 'PaymentRefunded' && data.revocationId === of.refundId) ||
       (type === 'GrantRevoked' && before === 'PaymentDisputed' && data.revocationId === of.disputeId) ||
       (type === 'GrantRestored' && before === 'RefundWithdrawn' && data.revocationId === of.refundId) ||

@@ -1,5 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import { isBoughtBy, type PaymentId } from '../../contracts/ids.ts';
+import { GrantsBought } from '../postings/grants-bought.ts';
 
 /** How a plan has ended. */
 export interface PlanEnd extends EventData<'PlanEnded'> {
@@ -11,13 +11,14 @@ export interface PlanEnd extends EventData<'PlanEnded'> {
 export class PlansHad {
   #anchorAt: string | null = null;
   #isHad = false;
-  /** That was made last: its credits stand behind it, in one append. */
-  #paid: PaymentId | null = null;
+  readonly #bought = new GrantsBought();
   /** Since one was in force: the one that was, then the last that never was. */
   ends: readonly PlanEnd[] = [];
 
   /** An account's events, from its first. */
-  take({ type, data }: AccountEvent): void {
+  take(event: AccountEvent): void {
+    const isBought = this.#bought.take(event) !== null;
+    const { type, data } = event;
     if (type === 'PlanChanged') {
       const { terms } = data;
       if (terms === null || terms.catalogVersion === null || terms.anchorAt === this.#anchorAt) return;
@@ -27,10 +28,8 @@ export class PlansHad {
       const before = this.#isHad ? [] : this.ends.filter(({ wasInForce }) => wasInForce);
       this.ends = [...before, { ...data, wasInForce: this.#isHad }];
     } else if (type === 'RenewalStarted') this.#begins(data.price === 0n);
-    else if (type === 'PaymentSucceeded') this.#paid = data.paymentId;
     // What is paid too late is credit as bought, and what an operator grants is of no payment, whatever its id.
-    else if (type === 'CreditsGranted')
-      this.#begins(data.source === 'plan' && this.#paid !== null && isBoughtBy(this.#paid, data.grantId));
+    else if (type === 'CreditsGranted') this.#begins(data.source === 'plan' && isBought);
   }
 
   #begins(doesIt: boolean): void {

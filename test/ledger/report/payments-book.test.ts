@@ -7,7 +7,7 @@ import { bookPage } from '../../../ledger/report/page.ts';
 import { receivedIn } from '../../../ledger/report/payments-book.ts';
 import { SealCoverage } from '../../../ledger/report/seal-coverage.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
+import { granted, ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
 import { subscribed } from '../../fixtures/ledger/example-plan-events.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
@@ -125,6 +125,16 @@ it('counts what was paid for a plan beside what was bought', () => {
   const { payments } = reading.result();
   expect(payments.sums).toMatchObject({ renewed: { count: 1, money: 20_000_000n }, bought: { count: 0, money: 0n } });
   expect(payments.notes.all).toMatchObject([{ money: 20_000_000n, credits: 25_000_000n }]);
+});
+
+it('shows a payment with the credits that it has bought, where an operator of before has granted others under its usual id', () => {
+  const byHand = granted('payment_T_p1', 7, { source: 'promotion', costBasis: usd(0) });
+  const events: AccountEvent[] = [opened, byHand];
+  for (const command of [purchase('p1', 100), pay('p1', 100)]) events.push(...given(...events).decided(command));
+  expect(events.at(-1)?.data).toMatchObject({ grantId: 'payment_~T_p1' });
+  const reading = new MonthBooks('2026-11', new SealCoverage('2026-11'));
+  for (const event of recordedLife(events.map((one) => ({ event: one, atMs: nowMs })))) reading.take(event);
+  expect(reading.result().payments.notes.all).toMatchObject([{ money: 100n, credits: 90n }]);
 });
 
 it('shows each once, with its money and the credits that went with it, and what was corrected by hand with the corrections', () => {
