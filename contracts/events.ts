@@ -263,5 +263,13 @@ export type CreditsDebited = EventData<'CreditsDebited'>;
 export type ExceptionApproved = EventData<'ExceptionApproved'>;
 export type Outcome = UsageRecorded['outcome'];
 
+/** Whether usage is estimated where its upstream's last word is missing: what an upstream refused or broke off never is. */
+export const mayBeEstimated = (outcome: Outcome): boolean =>
+  outcome === 'completed' || outcome === 'client_disconnected';
+
+/** Whether anything of it is an estimate: zeros of an upstream that said nothing, which are called `estimated`, too, are none. */
+export const isEstimate = ({ source, outcome }: Pick<UsageRecorded, 'source' | 'outcome'>): boolean =>
+  source === 'estimated' && mayBeEstimated(outcome);
+
 export const isAccountEvent = (event: DomainEvent): event is AccountEvent => Object.hasOwn(accountEvents, event.type);
 export const isLedgerEvent = (event: DomainEvent): event is LedgerEvent => Object.hasOwn(ledgerEvents, event.type);

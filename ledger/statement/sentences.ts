@@ -1,6 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
-import type { CreditsDebited, DomainEvent, EventData, EventType, UsageRecorded } from '../../contracts/events.ts';
+import {
+  type CreditsDebited,
+  type DomainEvent,
+  type EventData,
+  type EventType,
+  isEstimate,
+  type UsageRecorded,
+} from '../../contracts/events.ts';
 import { OF_PAYMENT } from '../../contracts/ids.ts';
 import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
 import { counted, groupedCount, groupedUsd } from '../../contracts/money.ts';
@@ -67,10 +74,10 @@ export const OUTCOME_WORDS: { readonly [O in UsageRecorded['outcome']]: string }
 export const toTheSecond = (instant: string): string => instant.slice(0, 19).replace('T', ' ');
 
 /** What is out of the ordinary with the usage of a debit, which the debit itself does not say. */
-export const notesOn = ({ outcome, source, billable, unpriced }: UsageRecorded): string[] => [
-  ...(outcome === 'completed' ? [] : [OUTCOME_WORDS[outcome]]),
-  ...(source === 'estimated' && billable ? ['estimated'] : []),
-  ...(unpriced.length === 0 ? [] : [`no price for ${unpriced.join(', ')}`]),
+export const notesOn = (usage: UsageRecorded): string[] => [
+  ...(usage.outcome === 'completed' ? [] : [OUTCOME_WORDS[usage.outcome]]),
+  ...(isEstimate(usage) ? ['estimated'] : []),
+  ...(usage.unpriced.length === 0 ? [] : [`no price for ${usage.unpriced.join(', ')}`]),
 ];
 
 /** To the millisecond, as events have it: "2026-11-05 10:20:30.456 UTC". */

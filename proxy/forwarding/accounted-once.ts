@@ -1,4 +1,4 @@
-import type { Outcome } from '../../contracts/events.ts';
+import { isEstimate, type Outcome } from '../../contracts/events.ts';
 import { NO_TOKENS, type TokenCounts } from '../../contracts/usage.ts';
 import type { Ending } from '../../ledger/settlement/request-record.ts';
 import type { GuardedMeter } from '../meter/guarded-meter.ts';
@@ -89,7 +89,7 @@ export class AccountedOnce {
     };
     const ending = this.#endingOf(ended);
     this.#request.ticket.metered(atMostAsked(ending.tokens, this.#request));
-    if (ending.source === 'estimated' && ending.billable)
+    if (isEstimate(ending))
       this.#parts.logger.warn(
         { requestId: money.requestId, outcome },
         'usage is estimated: the upstream did not report it',

@@ -1,10 +1,10 @@
-import type { Outcome } from '../../contracts/events.ts';
+import { mayBeEstimated, type Outcome } from '../../contracts/events.ts';
 import { type MicroUsd, mostDebited, PICO_PER_MICRO } from '../../contracts/money.ts';
 import { type RateCard, rateInLane } from '../../contracts/rate-card.ts';
 import { type Lane, NO_TOKENS, type TokenClass, type TokenCounts } from '../../contracts/usage.ts';
 import { type BilledUsage, rateUsage } from '../../ledger/rating.ts';
 import type { Ending } from '../../ledger/settlement/request-record.ts';
-import { isReported, nothingSeen, type SeenUsage, saysTokens, tokenCounts } from '../meter/seen-usage.ts';
+import { isReported, nothingSeen, type SeenUsage, saysUsage, tokenCounts } from '../meter/seen-usage.ts';
 import { tokensOfMillitokens } from '../tokens/text-tokens.ts';
 import { extrasOf, unreadOf } from './answer-extras.ts';
 
@@ -37,8 +37,7 @@ export function endingOf(request: EndedRequest): Ending {
   const { outcome, upstream, seen, nowMs } = request;
   const lane = laneOf(seen, request.mayRunFast);
   const isWhole = seen !== null && request.isFinal && isReported(seen);
-  // What an upstream refused or broke off is never charged by estimate.
-  const isEstimated = !isWhole && (outcome === 'completed' || outcome === 'client_disconnected');
+  const isEstimated = !isWhole && mayBeEstimated(outcome);
   const billable = isBillable(request);
   const extras = extrasIn(seen, billable, request.card);
   return {
@@ -51,7 +50,7 @@ export function endingOf(request: EndedRequest): Ending {
     lane,
     outcome,
     // Of what nobody has said anything the zeros are the gateway's own.
-    source: isEstimated || seen === null || !saysTokens(seen) ? 'estimated' : 'reported',
+    source: isEstimated || seen === null || !saysUsage(seen) ? 'estimated' : 'reported',
     billable,
     ...extras,
     finishedAt: new Date(nowMs).toISOString(),

@@ -51,11 +51,12 @@ export const nothingSeen = (): SeenUsage => ({
 export const isReported = (seen: SeenUsage): boolean =>
   seen.inputTokens !== null && seen.outputTokens !== null && seen.malformed.length === 0;
 
-/** Whether the answer has said anything of its tokens so far. */
-export const saysTokens = (seen: SeenUsage): boolean =>
+/** Whether the answer has said anything of its usage so far: of its tokens, or of what is billed by the use. */
+export const saysUsage = (seen: SeenUsage): boolean =>
   [seen.inputTokens, seen.outputTokens, seen.cacheReadTokens, seen.cacheCreationTokens].some((said) => said !== null) ||
   seen.cacheCreation5mTokens !== null ||
-  seen.cacheCreation1hTokens !== null;
+  seen.cacheCreation1hTokens !== null ||
+  seen.uses !== null;
 
 /**
  * Takes over a `usage` object. It is cumulative: the last explicit value of each field wins, null and absent keep it.

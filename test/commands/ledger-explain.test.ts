@@ -114,7 +114,7 @@ describe('on the command line', () => {
 
   it('says of one that its provider has refused that nothing was reported', async () => {
     const { stdout } = await run('req_today-5');
-    expect(stdout).toMatch(/^usage +none: the provider reported none$/m);
+    expect(stdout).toMatch(/^usage +none: the provider reported no tokens$/m);
   });
 
   it('says of a request that the journal has, and the ledger not, that it waits there', async () => {

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { notesOn } from '../../ledger/statement/sentences.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
 import { end, hangUp, head, reset, silence, write } from '../upstream/answer.ts';
+import { message } from '../upstream/message.ts';
+import { event } from '../upstream/stream-events.ts';
 import { events, gateway, nothingIsHeld, partOfStream, start, upstream, usagesReach } from './ending-scene.ts';
 
 const [_opening = Buffer.alloc(0)] = events;
@@ -71,5 +75,38 @@ describe('the upstream breaks off in the middle', () => {
     const { usages, debits } = await usagesReach(1);
     expect(usages).toMatchObject([{ outcome: 'upstream_interrupted', billable: true }]);
     expect(debits).toHaveLength(1);
+  });
+
+  /** Up to where the model would say something. */
+  const opening = (usage: unknown) => [
+    head(),
+    write(event('message_start', { type: 'message_start', message: { ...message(), content: [], usage } })),
+    reset,
+  ];
+
+  it('is charged for uses alone where they are all that was reported, and is told as that', async () => {
+    const logLines: string[] = [];
+    await start({ settings: { chargeInterrupted: 'reported' }, logLines });
+    upstream.answerWith(opening({ server_tool_use: { web_fetch_requests: 2 } }));
+    await (await postMessage(gateway, { stream: true })).restOrCut();
+    const { usages } = await usagesReach(1);
+    expect(usages).toMatchObject([{ source: 'reported', billable: true, uses: { web_fetch_requests: 2 } }]);
+    expect(logLines.join('')).not.toContain('estimated');
+    const { stdout } = await runHere('--data', gateway.data, 'ledger', 'explain', usages[0]?.requestId ?? '');
+    expect(stdout).toMatch(/^usage +as the provider reported it$/m);
+  });
+
+  it('is no estimate where nothing was reported', async () => {
+    const logLines: string[] = [];
+    await start({ settings: { chargeInterrupted: 'reported' }, logLines });
+    upstream.answerWith(opening(null));
+    await (await postMessage(gateway, { stream: true })).restOrCut();
+    const { usages, debits } = await usagesReach(1);
+    expect(usages).toMatchObject([{ outcome: 'upstream_interrupted', source: 'estimated', billable: true }]);
+    expect(debits).toHaveLength(0);
+    expect(logLines.join('')).not.toContain('usage is estimated');
+    expect(usages.flatMap((usage) => notesOn(usage))).toEqual(['cut off by the upstream']);
+    const { stdout } = await runHere('--data', gateway.data, 'ledger', 'explain', usages[0]?.requestId ?? '');
+    expect(stdout).toMatch(/^usage +none: the provider reported no tokens$/m);
   });
 });

@@ -1,4 +1,10 @@
-import type { CreditsDebited, EventData, UsageRecorded } from '../../../contracts/events.ts';
+import {
+  type CreditsDebited,
+  type EventData,
+  isEstimate,
+  mayBeEstimated,
+  type UsageRecorded,
+} from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount, groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
 import { sortedUses } from '../../../contracts/rate-card.ts';
@@ -89,11 +95,12 @@ function cardFacts({ usage, named }: Explained): [string, string][] {
   ];
 }
 
-function usedBy({ source, outcome, tokens }: UsageRecorded): string {
-  const isUnheard = outcome === 'upstream_refused' || outcome === 'upstream_interrupted';
+function usedBy(usage: UsageRecorded): string {
+  if (isEstimate(usage)) return ESTIMATED;
   // Also of before, where the zeros of a provider that said nothing were told as reported.
-  if (isUnheard && Object.values(tokens).every((count) => count === 0)) return 'none: the provider reported none';
-  return source === 'estimated' ? ESTIMATED : 'as the provider reported it';
+  const isNone = [...Object.values(usage.tokens), ...Object.values(usage.uses)].every((count) => count === 0);
+  if (!isNone || mayBeEstimated(usage.outcome)) return 'as the provider reported it';
+  return `none: ${usage.outcome === 'recovered' ? 'its gateway saw none' : 'the provider reported no tokens'}`;
 }
 
 const ESTIMATED = "estimated by the gateway, for the provider's count at the end did not come";

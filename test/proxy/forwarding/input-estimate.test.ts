@@ -250,7 +250,7 @@ describe('an ending', () => {
       expect(ended({ outcome, estimateInput })).toMatchObject({ tokens: NO_TOKENS, billable: false });
   });
 
-  it('is called reported where its upstream has said something of its tokens, and nowhere else', () => {
+  it('is called reported where its upstream has said something of its usage, and nowhere else', () => {
     for (const outcome of ['upstream_refused', 'upstream_interrupted'] as const)
       for (const [said, source] of [
         [null, 'estimated'],
@@ -261,6 +261,7 @@ describe('an ending', () => {
         [seen({ cacheCreationTokens: 2 }), 'reported'],
         [seen({ cacheCreation5mTokens: 1 }), 'reported'],
         [seen({ cacheCreation1hTokens: 1 }), 'reported'],
+        [seen({ uses: { web_search_requests: 2 } }), 'reported'],
       ] as const)
         expect(ended({ outcome, seen: said, chargeInterrupted: 'reported' })).toMatchObject({ source });
   });
