@@ -1,6 +1,8 @@
-import type { OpenAccount } from './account-state.ts';
+import type { Grant, OpenAccount } from './account-state.ts';
 import { boughtBy } from './grant-id.ts';
 import { allAttempts } from './payments.ts';
+import { DAY_MS } from './plan-periods.ts';
+import type { PaidPeriod } from './plan-state.ts';
 import { duePlan, newestRenewal, renewalsOf } from './plans.ts';
 import { isAnswered } from './reload.ts';
 
@@ -53,14 +55,34 @@ export function wasPaidInTime(account: Pick<OpenAccount, 'grants' | 'billing'>):
   return grants.some(({ grantId, effectiveAtMs }) => effectiveAtMs < atMs && bought.has(grantId));
 }
 
-/** Whether the plan that has ended was ever paid for in time, and so in force; else it was asked for, and given up, perhaps after another. */
-export function wasEverPaid(account: Pick<OpenAccount, 'grants' | 'billing'>): boolean {
+/**
+ * Whether the plan that has ended was ever in force: paid for in time, or by a period that cost nothing; else it was asked for, and given
+ * up, perhaps after another.
+ */
+export function wasInForce(account: Pick<OpenAccount, 'grants' | 'billing'>): boolean {
   const { grants, billing } = account;
   const { endedPlan, payments } = billing;
-  const attempts = allAttempts(payments).filter(({ period }) => period !== null && period.plan === endedPlan?.plan);
-  const bought = boughtBy(account, attempts);
+  const attempts = allAttempts(payments).filter(({ period }) => period !== null);
+  const bought = boughtBy(
+    account,
+    attempts.filter(({ period }) => period?.plan === endedPlan?.plan),
+  );
+  const unpaid = attempts.findLast(
+    ({ kind, startedAtMs }) => kind === 'renewal' && startedAtMs <= (endedPlan?.atMs ?? 0),
+  );
   // What is paid too late is credit as bought.
-  return grants.some(({ grantId, source }) => source === 'plan' && bought.has(grantId));
+  return grants.some(
+    (grant) =>
+      grant.source === 'plan' && (bought.has(grant.grantId) || isFreePeriodBefore(grant, unpaid?.period ?? null)),
+  );
 }
+
+/** Credits of a period that cost nothing, of one plan with what was not paid then: periods of one anchor begin at its time of day. */
+const isFreePeriodBefore = ({ costBasis, expiresAtMs }: Grant, unpaid: PaidPeriod | null): boolean =>
+  costBasis === 0n &&
+  expiresAtMs !== null &&
+  unpaid !== null &&
+  expiresAtMs <= unpaid.startMs &&
+  (unpaid.startMs - expiresAtMs) % DAY_MS === 0;
 
 const instant = (ms: number): string => new Date(ms).toISOString();

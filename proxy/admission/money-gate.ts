@@ -10,7 +10,7 @@ import { monthOf } from '../../ledger/account/month.ts';
 import { overdraftOf } from '../../ledger/account/plans.ts';
 import { memberLimitOf } from '../../ledger/account/spend-limits.ts';
 import { accountAsTold } from '../../ledger/account/told-words.ts';
-import { unpaidPlan, wasEverPaid, wasPaidInTime } from '../../ledger/account/unpaid-plan.ts';
+import { unpaidPlan, wasInForce, wasPaidInTime } from '../../ledger/account/unpaid-plan.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
 import type { Holds } from '../holds.ts';
@@ -154,7 +154,7 @@ function whatIsOver(account: OpenAccount, nowMs: number): Over | null {
   const isLast = (endMs: number): boolean => !grants.some(({ effectiveAtMs }) => effectiveAtMs >= endMs);
   if (endedPlan?.reason === 'unpaid' && isLast(endedPlan.atMs) && !wasPaidInTime(account)) {
     const at = new Date(endedPlan.atMs).toISOString();
-    const how = wasEverPaid(account) ? `ended at ${at} because it was not paid in time` : `was not paid by ${at}`;
+    const how = wasInForce(account) ? `ended at ${at} because it was not paid in time` : `was not paid by ${at}`;
     return { code: 'plan_ended', told: `the plan ${endedPlan.plan} ${how}, and no credits are left` };
   }
   if (grants.length === 0 || !grants.every(({ source }) => source === 'trial')) return null;

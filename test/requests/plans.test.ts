@@ -117,6 +117,27 @@ it('a plan that was never had is one that was not paid, and has not ended, also 
   );
 });
 
+it.each([
+  ['at once', 0],
+  ['after an outage of more than a period', 40 * DAY],
+])(
+  'a plan that cost nothing, and is not paid for once it costs something, has ended: asked for %s',
+  async (_what, lateMs) => {
+    nowMs = NOW;
+    const account = await onPlan('narrow');
+    const endMs = Date.parse('2026-06-30T23:59:59.000Z');
+    nowMs = endMs - 60_000;
+    await choose(account, 'dear');
+    nowMs = endMs + lateMs;
+    await gateway.command({ type: 'StartRenewal', ...renewing() }, account.accountId);
+    nowMs += 7 * DAY;
+    await gateway.command({ type: 'StartRenewal', ...renewing() }, account.accountId);
+    expect(refusalOf(await send(account, 500), 402)).toMatch(
+      /^the plan narrow ended at 2026-0[78]-\d\dT23:59:59\.000Z because it was not paid in time, and no credits are left: /,
+    );
+  },
+);
+
 it('a renewal that was declined says so, why, until when it may be paid, and what to do; one that nobody has answered, that it is not paid', async () => {
   const account = await onPlan('dear');
   const claim = () => attemptId(`renewal_${new Date(nowMs).toISOString()}`);
