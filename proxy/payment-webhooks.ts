@@ -4,7 +4,7 @@ import type { AccountId } from '../contracts/ids.ts';
 import { SYSTEM } from '../contracts/permissions.ts';
 import { catchUpAccount, unlessAside } from '../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../ledger/account/commands.ts';
-import { type CreditsTaken, sayTaken } from '../ledger/account/credits-taken.ts';
+import { type CreditsMoved, sayMoved } from '../ledger/account/credits-moved.ts';
 import { type CommandResult, executeOnRepository } from '../ledger/account/execute-command.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import {
@@ -104,15 +104,17 @@ export class PaymentWebhooks {
       if (!(await this.#takesMoneyOf(accountId))) return NOTHING;
       const nowMs = this.#options.clock();
       const run = (command: AccountCommand) => this.#run(accountId, command);
-      const { refusals, taken, withdrawn } = await recordTold(facts, {
-        ...{ provider: provider.name, actor: ACTOR, nowMs, run },
+      const says = ['recorded'];
+      const tell = (moved: CreditsMoved): void => {
+        this.#tellMoved(accountId, moved);
+        says.push(`${moved.id}: ${sayMoved(moved)}`);
+      };
+      const refusals = await recordTold(facts, {
+        ...{ provider: provider.name, actor: ACTOR, nowMs, run, tell },
         ask: async () => (await provider.factsOf(notice))?.facts ?? [],
         state: () => this.#options.accounts.read(accountId).state,
       });
-      this.#tellWithdrawn(accountId, withdrawn);
-      this.#tellNotRevoked(accountId, taken);
-      if (refusals.length === 0)
-        return { status: 200, says: ['recorded', ...taken.map((one) => `${one.id}: ${sayTaken(one)}`)].join('\n') };
+      if (refusals.length === 0) return { status: 200, says: says.join('\n') };
       const reasons = refusals.map(({ message }) => message);
       logger.error({ accountId, notice, reasons }, 'what the payment provider tells of an account is refused');
       return { status: 409, says: 'refused; the log of the gateway says why' };
@@ -153,23 +155,18 @@ export class PaymentWebhooks {
     this.#unprovenToldMs = nowMs;
   }
 
-  /** Nobody but an operator knows whether the money is to be sent another way. */
-  #tellWithdrawn(accountId: AccountId, withdrawn: readonly string[]): void {
-    for (const refundId of withdrawn)
+  /**
+   * Whether money that did not go back is to be sent another way nobody but an operator knows; and of money that went back twice, as by
+   * a refund of what was disputed, the credits are there once.
+   */
+  #tellMoved(accountId: AccountId, moved: CreditsMoved): void {
+    const { id } = moved;
+    const isNotBack = moved.type === 'back' && moved.cause === 'refund';
+    if (isNotBack || (moved.type === 'taken' && moved.notRevoked > 0n))
       this.#options.logger.warn(
-        { accountId, refundId },
-        'a refund has failed after it was written down: its credits are given back',
+        { accountId, id },
+        `${isNotBack ? 'a refund that was written down did not go back' : 'money of a payment went back whose credits were revoked before'}: ${sayMoved(moved)}`,
       );
-  }
-
-  /** Of money that went back twice, as by a refund of what was disputed, the credits are there once. */
-  #tellNotRevoked(accountId: AccountId, taken: readonly CreditsTaken[]): void {
-    for (const one of taken)
-      if (one.notRevoked > 0n)
-        this.#options.logger.warn(
-          { accountId, id: one.id },
-          `money of a payment went back whose credits were revoked before: ${sayTaken(one)}`,
-        );
   }
 
   /** What another gateway has written is not yet in the views of this one: refused is only what is so by the log. */

@@ -1,6 +1,6 @@
 import type { AccountState } from '../account/account-state.ts';
 import type { AccountCommand, CommandRefusal } from '../account/commands.ts';
-import { type CreditsTaken, creditsTaken } from '../account/credits-taken.ts';
+import { type CreditsMoved, creditsMoved } from '../account/credits-moved.ts';
 import type { CommandResult } from '../account/execute-command.ts';
 import { paidBy, toldRefund } from '../account/payments.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
@@ -15,6 +15,8 @@ interface Recorded {
   readonly nowMs: number;
   /** Carries out one, as the system; what is written down already is done. */
   readonly run: (command: AccountCommand) => Promise<CommandResult>;
+  /** Told of credits as what moves them is written down: it is, also where what comes behind it fails. */
+  readonly tell: (moved: CreditsMoved) => void;
 }
 
 interface Told extends Recorded {
@@ -24,15 +26,15 @@ interface Told extends Recorded {
   readonly state: () => AccountState | Promise<AccountState>;
 }
 
-export interface FactsRecorded {
-  readonly refusals: readonly CommandRefusal[];
-  /** With each refund and dispute that was written down now. */
-  readonly taken: readonly CreditsTaken[];
-  /** Refunds that have failed, and were written down as made. */
-  readonly withdrawn: readonly string[];
+/** A provider tells something else of a payment each time it is asked. */
+export class UnsettledFactsError extends Error {
+  override readonly name = 'UnsettledFactsError';
 }
 
-/** What changes at a provider does so within days. */
+/**
+ * One answer to write down and one that says that it is still so, and three more: whoever waits for it waits for them all. At a provider it changes
+ * within days, so each further one is another process that has written meanwhile, and these are few.
+ */
 const TIMES_MAX = 5;
 
 /**
@@ -40,33 +42,34 @@ const TIMES_MAX = 5;
  * asked for later be written before it: so what has ended is replaced by an answer alone that was asked for after that stood here, and after
  * what went back, or did not, was written the provider is asked once more. Whoever writes last has asked behind it.
  *
- * @param first what it has answered @throws what `run` and `ask` throw; Error where it says something else each time
+ * @param first what it has answered @returns what is refused
+ * @throws what `run` and `ask` throw; UnsettledFactsError
  */
 export async function recordTold(
   first: readonly PaymentFact[],
   { ask, state, ...recorded }: Told,
-): Promise<FactsRecorded> {
-  const [taken, withdrawn]: [CreditsTaken[], string[]] = [[], []];
+): Promise<readonly CommandRefusal[]> {
   let [facts, before]: [readonly PaymentFact[], AccountState | null] = [first, null];
   for (let times = 1; times <= TIMES_MAX; times++) {
-    const pass = await recordPass(facts, before, recorded);
-    taken.push(...pass.taken);
-    withdrawn.push(...pass.withdrawn);
-    if (pass.isSettled) return { refusals: pass.refusals, taken, withdrawn };
+    const { refusals, isSettled } = await recordPass(facts, before, recorded);
+    if (isSettled) return refusals;
     before = await state();
     facts = await ask();
   }
-  throw new Error(`${recorded.provider} tells something else of a payment each time it is asked`);
+  throw new UnsettledFactsError(`${recorded.provider} tells something else of a payment each time it is asked`);
 }
 
 /**
  * Writes down what a provider knows of an account, in its order, each once however often it is heard. What is refused is
  * returned, and the rest done all the same. @throws what `run` throws
  */
-export const recordFacts = (facts: readonly PaymentFact[], recorded: Recorded): Promise<FactsRecorded> =>
-  recordPass(facts, null, recorded);
+export const recordFacts = async (
+  facts: readonly PaymentFact[],
+  recorded: Recorded,
+): Promise<readonly CommandRefusal[]> => (await recordPass(facts, null, recorded)).refusals;
 
-interface Pass extends FactsRecorded {
+interface Pass {
+  readonly refusals: readonly CommandRefusal[];
   /** Nothing was written of what may be told otherwise again, and nothing kept back since it was told otherwise meanwhile. */
   readonly isSettled: boolean;
 }
@@ -75,10 +78,9 @@ interface Pass extends FactsRecorded {
 async function recordPass(
   facts: readonly PaymentFact[],
   before: AccountState | null,
-  { run, ...said }: Recorded,
+  { run, tell, ...said }: Recorded,
 ): Promise<Pass> {
   const refusals: CommandRefusal[] = [];
-  const [taken, withdrawn]: [CreditsTaken[], string[]] = [[], []];
   let isSettled = true;
   for (const fact of facts)
     for (const command of commandsOf(fact, before, said)) {
@@ -89,17 +91,16 @@ async function recordPass(
         continue;
       }
       if (result.events.length > 0 && fact.type !== 'attempt' && fact.type !== 'method') isSettled = false;
-      const credits = creditsTaken(result.events, result.before);
-      if (credits !== null) taken.push(credits);
-      for (const { type, data } of result.events) if (type === 'RefundWithdrawn') withdrawn.push(data.refundId);
+      const moved = creditsMoved(result.events, result.before);
+      if (moved !== null) tell(moved);
     }
-  return { refusals, taken, withdrawn, isSettled };
+  return { refusals, isSettled };
 }
 
 function commandsOf(
   fact: PaymentFact,
   before: AccountState | null,
-  { provider, ...said }: Omit<Recorded, 'run'>,
+  { provider, ...said }: Omit<Recorded, 'run' | 'tell'>,
 ): readonly AccountCommand[] {
   const { nowMs } = said;
   switch (fact.type) {

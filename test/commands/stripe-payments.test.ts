@@ -221,7 +221,7 @@ it('a refund that fails after it was written down is withdrawn as Stripe is aske
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '0' });
   server.change(id, { status: 'failed' });
   expect(await program.run(...ASK)).toMatch(
-    new RegExp(`^acct_ada: p1 paid \\(pi_2\\)\n${id}: has failed, and its credits are given back\nwritten at`),
+    new RegExp(`^acct_ada: p1 paid \\(pi_2\\)\n${id}: it has failed; 20.000000 USD of credits restored\nwritten at`),
   );
   expect(await program.run(...ASK)).toMatch(/nothing was written/);
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '20000000' });

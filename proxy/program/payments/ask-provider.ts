@@ -2,7 +2,8 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
-import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import type { AccountCommand, CommandRefusal } from '../../../ledger/account/commands.ts';
+import { type CreditsMoved, sayMoved } from '../../../ledger/account/credits-moved.ts';
 import type { CommandResult } from '../../../ledger/account/execute-command.ts';
 import { loadAccount } from '../../../ledger/account/load-account.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
@@ -18,8 +19,8 @@ import {
   type PaymentProvider,
   type TellingProvider,
 } from '../../../ledger/payments/payment-provider.ts';
-import { type FactsRecorded, recordFacts, recordTold } from '../../../ledger/payments/record-facts.ts';
-import { refusedAs, tryAccountCommand } from '../accounts/run-account-command.ts';
+import { recordFacts, recordTold, UnsettledFactsError } from '../../../ledger/payments/record-facts.ts';
+import { tryAccountCommand } from '../accounts/run-account-command.ts';
 import { actorOf, bySystem, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -64,7 +65,9 @@ type EndedByHand =
   | Extract<PaymentOutcome, { readonly type: 'abandoned' }>
   | Omit<Extract<PaymentOutcome, { readonly type: 'paid' }>, 'paidAtMs'>;
 
-interface Written extends Pick<FactsRecorded, 'taken' | 'withdrawn'> {
+interface Written {
+  /** What of it moved credits. */
+  readonly moved: readonly CreditsMoved[];
   /** Of what was written last; null where nothing new was to be. */
   readonly recordedAt: string | null;
 }
@@ -98,7 +101,7 @@ export async function askProvider(
   const state = await readPayer(context, provided, accountId, 'ListPayments');
   const attempt = attemptNamed(state.billing.payments, named);
   const ended = endedByHand(attempt);
-  if (ended !== null) return { attempt, outcome: ended, recordedAt: null, taken: [], withdrawn: [] };
+  if (ended !== null) return { attempt, outcome: ended, recordedAt: null, moved: [] };
   const { attemptId, provider: name } = attempt;
   const configured = await providerFor(context, provided, attempt);
   const provider = takerOf(attempt, configured);
@@ -177,13 +180,11 @@ interface Recorded {
   readonly ask?: () => Promise<readonly PaymentFact[]>;
 }
 
-/** The provider says it, whoever has asked. What is refused is told once the rest is written. @throws CommandError */
-export async function recordAs(
-  context: CommandContext,
-  log: EventLog,
-  { accountId, provider, facts, ask }: Recorded,
-): Promise<Written> {
+/** The provider says it, whoever has asked. What is refused is told once the rest is written, and so is that, where anything fails. @throws CommandError */
+export async function recordAs(context: CommandContext, log: EventLog, recorded: Recorded): Promise<Written> {
+  const { accountId, provider, facts, ask } = recorded;
   let writtenAt: string | null = null;
+  const moved: CreditsMoved[] = [];
   const system = bySystem(context);
   const run = async (command: AccountCommand): Promise<CommandResult> => {
     const result = await tryAccountCommand(system, log, accountId, command);
@@ -191,15 +192,44 @@ export async function recordAs(
     return result;
   };
   const { actor } = recordingOf(system);
-  const recorded = { provider, actor, nowMs: context.clock(), run };
+  const tell = (one: CreditsMoved): void => void moved.push(one);
+  const of = { provider, actor, nowMs: context.clock(), run, tell };
   const state = async () => (await loadAccount(log, accountId)).state;
-  const { refusals, taken, withdrawn } = await (ask === undefined
-    ? recordFacts(facts, recorded)
-    : recordTold(facts, { ...recorded, ask, state }));
-  const [refused] = refusals;
-  if (refused !== undefined) throw refusedAs(accountId, refused);
-  return { recordedAt: writtenAt, taken, withdrawn };
+  try {
+    const refusals = await (ask === undefined ? recordFacts(facts, of) : recordTold(facts, { ...of, ask, state }));
+    if (refusals.length > 0) throw allRefused(accountId, refusals);
+    return { recordedAt: writtenAt, moved };
+  } catch (error) {
+    if (writtenAt !== null)
+      context.warn(
+        [`${accountId}: what else ${provider} tells is written, at ${writtenAt}`, ...linesOf(moved), ''].join('\n'),
+      );
+    if (error instanceof UnsettledFactsError)
+      throw new CommandError(`${accountId}: ${error.message}`, EXIT.unavailable);
+    throw error;
+  }
 }
+
+/** Each in a line of its own; a provider's own names are no options. */
+const allRefused = (accountId: AccountId, refusals: readonly CommandRefusal[]): CommandError =>
+  new CommandError(
+    refusals.map(({ message }) => `${accountId}: ${message.replace(/^\w+: /, '')}`).join('\n'),
+    EXIT.refused,
+  );
+
+/** What became of credits, each in a line. */
+export const linesOf = (moved: readonly CreditsMoved[]): string[] => moved.map((one) => `${one.id}: ${sayMoved(one)}`);
+
+/** The same for programs. */
+export const movedAsJson = (moved: readonly CreditsMoved[]): Readonly<Record<string, unknown>>[] =>
+  moved.map((one) =>
+    one.type === 'back'
+      ? { id: one.id, type: one.type, restoredMicroUsd: one.restored }
+      : {
+          ...{ id: one.id, type: one.type, revokedMicroUsd: one.revoked, setOffMicroUsd: one.setOff },
+          ...{ owedMicroUsd: one.owed, notRevokedMicroUsd: one.notRevoked },
+        },
+  );
 
 /** In the words that whoever gives this command line may be told. */
 export const outcomeAsTold = (context: CommandContext, outcome: PaymentOutcome): PaymentOutcome =>

@@ -5,7 +5,6 @@ import { groupedUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { type AccountCommand, accountNotFound } from '../../../ledger/account/commands.ts';
-import { sayTaken } from '../../../ledger/account/credits-taken.ts';
 import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { assertMay, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
@@ -21,7 +20,7 @@ import {
 } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { type ShownRow, showRows, showWritten } from '../show.ts';
-import { askProvider, findAttempt, type NamedAttempt, sayOutcome } from './ask-provider.ts';
+import { askProvider, findAttempt, linesOf, movedAsJson, type NamedAttempt, sayOutcome } from './ask-provider.ts';
 import { declinePayment } from './decline-payment.ts';
 import { assertOfProduct } from './read-payer.ts';
 
@@ -72,11 +71,10 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
         const asked = await askProvider(context, { log, configuration }, { accountId, attemptId });
         const { attempt, outcome, recordedAt } = asked;
         showWritten(context, command, recordedAt, {
-          json: { accountId, attemptId: attempt.attemptId, outcome },
+          json: { accountId, attemptId: attempt.attemptId, outcome, credits: movedAsJson(asked.moved) },
           text: [
             `${accountId}: ${attempt.attemptId} ${sayOutcome(context, accountId, asked)}`,
-            ...asked.taken.map((one) => `${one.id}: ${sayTaken(one)}`),
-            ...asked.withdrawn.map((id) => `${id}: has failed, and its credits are given back`),
+            ...linesOf(asked.moved),
           ].join('\n'),
         });
       }),

@@ -1,0 +1,95 @@
+import { expect, it } from 'vitest';
+import { EXIT } from '../../proxy/program/command-context.ts';
+import type { StripeServer } from '../fixtures/stripe/stripe-server.ts';
+import { stripeProgram } from './stripe-program.ts';
+
+const ASK = ['payment', 'ask', 'acct_ada', 'p1'];
+
+/** A purchase of 20 USD that is paid and written down, as `pi_2`. */
+async function paidProgram() {
+  const scene = await stripeProgram();
+  const { server, program } = scene;
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'p1');
+  server.pay('cs_1');
+  await program.run(...ASK);
+  return { ...scene, balance: async () => (await program.json('account', 'show', 'acct_ada')).balance };
+}
+
+/** Done each time that Stripe has told all of a payment. */
+const behindAnswers = (server: StripeServer, act: () => void): void => {
+  server.altered = (answer, { path }) => {
+    if (path === '/v1/disputes') act();
+    return answer;
+  };
+};
+
+it('where something that Stripe tells is refused, payment ask says what was written all the same, and each refusal', async () => {
+  const { server, program, configure, balance } = await paidProgram();
+  const refunds = [700, 300, 400].map((cents) => server.refund('pi_2', cents).id);
+  // It lists the newest first.
+  const [last = '', made = '', first = ''] = refunds;
+  configure('manual');
+  for (const id of [first, last])
+    await program.run('payment', 'refund', 'acct_ada', 'pi_2', '--reason', 'x', '--id', id, '--usd', '1');
+  configure('stripe');
+  const other = 'is about 1.000000 USD, and was told before: a further one has an id of its own';
+  await expect(program.run(...ASK)).rejects.toMatchObject({
+    ...{ exitCode: EXIT.refused, message: `acct_ada: ${first} ${other}\nacct_ada: ${last} ${other}` },
+  });
+  expect(program.warned).toMatch(
+    new RegExp(`^acct_ada: what else stripe tells is written, at .*\n${made}: 3.000000 USD of credits revoked\n$`),
+  );
+  expect(await balance()).toBe('15000000');
+});
+
+it('where Stripe is away behind what was written, payment ask says what that was', async () => {
+  const { server, program, balance } = await paidProgram();
+  const { id } = server.refund('pi_2', 500);
+  behindAnswers(server, () => {
+    server.isAway = true;
+  });
+  await expect(program.run(...ASK)).rejects.toMatchObject({ exitCode: EXIT.unavailable });
+  expect(program.warned).toContain(`\n${id}: 5.000000 USD of credits revoked\n`);
+  expect(await balance()).toBe('15000000');
+});
+
+it('where Stripe tells something else each time, payment ask ends as where it is away, with what was written', async () => {
+  const { server, program } = await paidProgram();
+  const refund = () => server.refund('pi_2', 1);
+  refund();
+  behindAnswers(server, refund);
+  await expect(program.run(...ASK)).rejects.toMatchObject({
+    ...{ exitCode: EXIT.unavailable, message: expect.stringMatching(/^acct_ada: stripe tells something else/) },
+  });
+  expect(program.warned.match(/: 0\.010000 USD of credits revoked\n/g)).toHaveLength(5);
+});
+
+it('payment ask tells programs, too, which credits were taken, and which came back', async () => {
+  const { server, program } = await paidProgram();
+  const { id } = server.refund('pi_2', 200);
+  const revoked = { type: 'taken', revokedMicroUsd: '2000000', setOffMicroUsd: '0', owedMicroUsd: '0' };
+  expect(await program.json(...ASK)).toMatchObject({ credits: [{ id, ...revoked, notRevokedMicroUsd: '0' }] });
+  server.change(id, { status: 'canceled' });
+  const { id: dispute } = server.dispute('pi_2', 2_000, 'won');
+  expect(await program.json(...ASK)).toMatchObject({
+    credits: [
+      { id, type: 'back', restoredMicroUsd: '2000000' },
+      { id: dispute, type: 'taken', revokedMicroUsd: '20000000' },
+      { id: dispute, type: 'back', restoredMicroUsd: '20000000' },
+    ],
+  });
+  expect(await program.json(...ASK)).toMatchObject({ credits: [], recordedAt: null });
+});
+
+it('of a refund that has failed, and had taken nothing, no credits are said to be restored', async () => {
+  const { server, program, balance } = await paidProgram();
+  server.dispute('pi_2', 2_000);
+  await program.run(...ASK);
+  const { id } = server.refund('pi_2', 500);
+  await program.run(...ASK);
+  server.change(id, { status: 'failed' });
+  expect(await program.run(...ASK)).toContain(
+    `\n${id}: it has failed; no credits are restored, for none were gone by it alone\n`,
+  );
+  expect(await balance()).toBe('0');
+});
