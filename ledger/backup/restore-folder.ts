@@ -37,10 +37,13 @@ export function assertNotBeingRestored(data: string): void {
  */
 export class RestoreFolder {
   readonly #data: string;
+  /** Whether there was no data folder. */
+  readonly #isNew: boolean;
   #lock: FolderLock | null;
 
-  private constructor(data: string, lock: FolderLock) {
+  private constructor(data: string, { isNew, lock }: { readonly isNew: boolean; readonly lock: FolderLock }) {
     this.#data = data;
+    this.#isNew = isNew;
     this.#lock = lock;
   }
 
@@ -50,7 +53,19 @@ export class RestoreFolder {
    * @throws NotRestorableError; Error of the file system
    */
   static begin(data: string, of: BackupManifest): RestoreFolder | null {
-    makeFolders(data);
+    const isNew = makeFolders(data);
+    try {
+      return RestoreFolder.#beginIn(data, { isNew, of });
+    } catch (error) {
+      if (isNew) removeEmpty(data);
+      throw error;
+    }
+  }
+
+  static #beginIn(
+    data: string,
+    { isNew, of }: { readonly isNew: boolean; readonly of: BackupManifest },
+  ): RestoreFolder | null {
     const names = readdirSync(data).filter((name) => !BESIDE.test(name));
     if (names.includes(WHOLE)) {
       assertSame(data, of);
@@ -63,7 +78,7 @@ export class RestoreFolder {
     const lock = lockOf(data);
     for (const name of readdirSync(join(data, PARTIAL)))
       if (!name.startsWith(LOCK_FILE)) rmSync(join(data, PARTIAL, name), { recursive: true });
-    return new RestoreFolder(data, lock);
+    return new RestoreFolder(data, { isNew, lock });
   }
 
   /** Where what is restored is made. */
@@ -85,12 +100,18 @@ export class RestoreFolder {
   drop(): void {
     this.#release();
     rmSync(this.path, { recursive: true, force: true });
+    if (this.#isNew) removeEmpty(this.#data);
   }
 
   #release(): void {
     this.#lock?.release();
     this.#lock = null;
   }
+}
+
+/** What somebody has put there meanwhile stays. */
+function removeEmpty(folder: string): void {
+  if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
 }
 
 /** What is left to be done is done of the same backup, and of nothing else that could be taken for what is there. @throws NotRestorableError */

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Configuration } from '../../contracts/configuration.ts';
+import { messageOf } from '../../contracts/message-of.ts';
 import { assertNotBeingRestored } from '../../ledger/backup/restore-folder.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
 import { makeFolders } from '../../ledger/folder-owner.ts';
@@ -7,6 +8,7 @@ import { type FolderNote, readNote } from '../../ledger/identity/folder-note.ts'
 import { missingLedger } from '../../ledger/identity/ledger-lost.ts';
 import { assertOwnPrefix } from '../../ledger/identity/stream-prefix.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { wantOfDiskOf } from '../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { CommandError, EXIT } from './command-error.ts';
 
@@ -68,7 +70,7 @@ export function makeDataFolder(data: string): void {
   try {
     makeFolders(data);
   } catch (error) {
-    const reason = wantOfRightsOf(error) ?? (error instanceof Error ? error.message : String(error));
+    const reason = wantOfRightsOf(error) ?? wantOfDiskOf(error, data) ?? messageOf(error);
     throw new CommandError(`the data folder ${data} cannot be made: ${reason}`, EXIT.unavailable);
   }
 }

@@ -13,7 +13,7 @@ import { mayPass } from '../../ledger/event-log/sqlite/database-fault.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
-import { wantOfDiskOf } from '../../ledger/want-of-disk.ts';
+import { makeRoom, wantOfDiskOf } from '../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { gatewayProgram } from './gateway-program.ts';
@@ -93,7 +93,7 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
 /** SQLite has the same words for several of these. */
 function tooLittle(error: Error): string {
   const shortage = shortageOf(error);
-  if (shortage === 'disk') return 'make room on the disk that this writes to, or raise the quota of who runs it';
+  if (shortage === 'disk') return makeRoom(null);
   const open = 'raise how many files this process may have open (`ulimit -n`)';
   return shortage === 'descriptors' ? open : `make room on the disk of the data folder, or ${open}`;
 }

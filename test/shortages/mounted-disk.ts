@@ -10,6 +10,8 @@ export interface MountedDisk {
   leaveFree(bytes: number): void;
   /** Takes the filling away again. */
   clear(): void;
+  /** Takes nothing from here on. Nobody has a file of it open for writing. */
+  makeReadOnly(): void;
   unmount(): void;
 }
 
@@ -45,6 +47,7 @@ export function mountDisk(folder: string, kibibytes: number): MountedDisk {
       }
     },
     clear: () => truncateSync(filler),
+    makeReadOnly: () => execFileSync('mount', ['-o', 'remount,ro', folder], { stdio: 'pipe' }),
     // Also where a failed test has left a file open.
     unmount: () => execFileSync('umount', ['--lazy', folder], { stdio: 'pipe' }),
   };

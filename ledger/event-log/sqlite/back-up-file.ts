@@ -28,7 +28,7 @@ export async function backUpFile(
   } finally {
     database.close();
   }
-  asLogError(to, () => withoutWriteAheadLog(to));
+  asLogError(to, () => withoutWriteAheadLog(to), 'named');
 }
 
 async function copySnapshot(
@@ -48,9 +48,11 @@ async function copySnapshot(
     await backup(database, to, { rate: PAGES_A_STEP, progress });
   } catch (fault) {
     // What stops halfway, and is no damage of what is read, is what is written: its disk is full, or its folder gone.
-    asLogError(mayPass(fault) && !isBusy(fault) ? to : path, () => {
+    const isOfCopy = mayPass(fault) && !isBusy(fault);
+    const tell = (): never => {
       throw fault;
-    });
+    };
+    asLogError(isOfCopy ? to : path, tell, isOfCopy ? 'named' : 'data');
   }
 }
 

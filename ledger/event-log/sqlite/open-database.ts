@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { messageOf } from '../../../contracts/message-of.ts';
 import { makeForFolderOwner } from '../../folder-owner.ts';
-import { folderOf, makeRoom, wantOfDisk } from '../../want-of-disk.ts';
+import { folderOf, makeRoom, type PathUse, wantOfDisk } from '../../want-of-disk.ts';
 import { wantOfRights } from '../../want-of-rights.ts';
 import { describeDamage, isBusy, isDamage, isFull, mayPass } from './database-fault.ts';
 import { SQLITE_LIMITS } from './limits.ts';
@@ -131,22 +131,21 @@ function createSchema(database: DatabaseSync, path: string): void {
 }
 
 /** Carries out what may fail as a file does. @throws EventLogError, always */
-export function asLogError<T>(path: string, action: () => T): T {
+export function asLogError<T>(path: string, action: () => T, use: PathUse = 'data'): T {
   try {
     return action();
   } catch (cause) {
     if (cause instanceof EventLogError) throw cause;
     if (isDamage(cause)) throw new EventLogError('invalid', describeDamage(path, cause), { cause });
-    throw new EventLogError('unavailable', wantOfRights(path) ?? `${path}: ${messageOf(cause)}${wayOut(path, cause)}`, {
-      cause,
-    });
+    const message = wantOfRights(path) ?? `${path}: ${messageOf(cause)}${wayOut(path, cause, use)}`;
+    throw new EventLogError('unavailable', message, { cause });
   }
 }
 
 /** What an operator can do about what may pass; nothing where it passes by itself. */
-function wayOut(path: string, fault: unknown): string {
+function wayOut(path: string, fault: unknown, use: PathUse): string {
   if (path === IN_MEMORY || !mayPass(fault) || isBusy(fault)) return '';
-  const want = wantOfDisk(path) ?? (isFull(fault) ? makeRoom(folderOf(path)) : null);
+  const want = wantOfDisk(path, use) ?? (isFull(fault) ? makeRoom(folderOf(path)) : null);
   return want === null ? ' (is there no file descriptor left? `ulimit -n` says how many there may be)' : `: ${want}`;
 }
 

@@ -12,6 +12,7 @@ import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { RECORD_END } from '../../../ledger/event-log/sqlite/wal-record.ts';
 import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
+import { wantOfDiskOf } from '../../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../../ledger/want-of-rights.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { assertThere, pathArgument } from '../command-arguments.ts';
@@ -57,7 +58,9 @@ export function addRestoreCommand(ledger: Command, context: CommandContext): voi
     )
     .action(async (folder: string, survivors: Survivors, command: Command) => {
       const configuration = configurationOf(context, command);
-      const restored = await inWords(() => restore(resolve(folder), survivors, { configuration, context }));
+      const restored = await inWords(configuration.data, () =>
+        restore(resolve(folder), survivors, { configuration, context }),
+      );
       show(context, command, {
         json: restoredJson(restored),
         text: () => restoredText(restored, nextCommand(startedWithOf(context, command), 'gateway', 'serve')),
@@ -195,8 +198,8 @@ function assertFitting(
     throw new CommandError('--from-topic: the configuration has no section kafka', EXIT.usage);
 }
 
-/** What is amiss, in words; anything else as it is. @throws CommandError */
-async function inWords<T>(work: () => Promise<T>): Promise<T> {
+/** What is amiss, in words; anything else as it is. @param to the data folder that is made @throws CommandError */
+async function inWords<T>(to: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -204,6 +207,6 @@ async function inWords<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof CopyError) throw new CommandError(error.message, EXIT.refused);
     if (error instanceof NotRestorableError) throw new CommandError(error.message, EXIT.usage);
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
-    throw new CommandError(error.message, EXIT.unavailable);
+    throw new CommandError(wantOfDiskOf(error, to) ?? error.message, EXIT.unavailable);
   }
 }

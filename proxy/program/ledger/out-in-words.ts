@@ -6,5 +6,5 @@ import { CommandError, EXIT } from '../command-error.ts';
 export function outInWords(error: unknown, out: string): unknown {
   if (error instanceof TakenPathError) return new CommandError(error.message, EXIT.usage);
   if (!(error instanceof Error) || !('syscall' in error)) return error;
-  return new CommandError(`${out}: cannot be written: ${wantOfDiskOf(error) ?? error.message}`, EXIT.unavailable);
+  return new CommandError(`${out}: cannot be written: ${wantOfDiskOf(error, out) ?? error.message}`, EXIT.unavailable);
 }
