@@ -93,3 +93,36 @@ it('of a refund that has failed, and had taken nothing, no credits are said to b
   );
   expect(await balance()).toBe('0');
 });
+
+it('what was written by mistake of a payment of Stripe’s is undone by hand where Stripe, which is asked, does not know it so', async () => {
+  const { server, program, configure, balance } = await paidProgram();
+  const [right, other] = [server.refund('pi_2', 300).id, server.refund('pi_2', 700).id];
+  configure('manual');
+  const byHand = (word: string, id: string, ...more: string[]) =>
+    program.run('payment', word, 'acct_ada', 'pi_2', '--reason', 'x', '--id', id, ...more);
+  for (const [id, amount] of Object.entries({ re_typed: '5', [right]: '3', [other]: '1' }))
+    await byHand('refund', id, '--usd', amount);
+  await byHand('dispute', 'du_typed', '--usd', '4');
+  await expect(program.run('payment', 'decline', 'acct_ada', 'p1', '--reason', 'x')).rejects.toThrow(
+    /was paid \(pi_2\); once the money went back at stripe: gateway payment refund .* --id re_…$/,
+  );
+  configure('stripe');
+  server.isAway = true;
+  await expect(byHand('withdraw-refund', 're_typed')).rejects.toMatchObject({ exitCode: EXIT.unavailable });
+  server.isAway = false;
+  expect(await byHand('withdraw-refund', 're_typed')).toMatch(/the balance is 12\.000000 USD/);
+  expect(await byHand('close-dispute', 'du_typed', '--outcome', 'won')).toMatch(/the balance is 16\.000000 USD/);
+  const known = (id: string) => ({
+    exitCode: EXIT.refused,
+    message: `acct_ada: stripe knows ${id} of pi_2, and tells itself what becomes of it: gateway payment ask acct_ada p1`,
+  });
+  await expect(byHand('withdraw-refund', right)).rejects.toMatchObject(known(right));
+  expect(await byHand('withdraw-refund', other)).toMatch(/the balance is 17\.000000 USD/);
+  expect(await program.run(...ASK)).toContain(`\n${other}_again: 7.000000 USD of credits revoked\n`);
+  await expect(byHand('withdraw-refund', `${other}_again`)).rejects.toMatchObject(known(`${other}_again`));
+  const { id: dispute } = server.dispute('pi_2', 400);
+  await program.run(...ASK);
+  await expect(byHand('close-dispute', dispute, '--outcome', 'won')).rejects.toMatchObject(known(dispute));
+  expect(await balance()).toBe('6000000');
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});

@@ -120,7 +120,9 @@ it('gateway payment decline of a purchase ends its page at Stripe, and another m
   await expect(program.run(...DECLINE)).rejects.toMatchObject({ exitCode: EXIT.unavailable });
   server.isAway = false;
   server.pay(server.all('checkout.session')[1]?.id ?? '');
-  await expect(program.run(...DECLINE)).rejects.toThrow(/^acct_ada: p2 was paid \(pi_\d\); .* gateway payment refund/);
+  await expect(program.run(...DECLINE)).rejects.toThrow(
+    /^acct_ada: p2 was paid \(pi_\d\); once the money went back at stripe: gateway payment ask acct_ada p2$/,
+  );
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '5000000' });
 });
 
@@ -203,7 +205,7 @@ it('of a payment of a provider that is configured no more an operator writes dow
   await expect(program.run(...withdraw.with(5, id))).rejects.toMatchObject({
     exitCode: 3,
     message: expect.stringMatching(
-      /pi_2 is of stripe, which tells it itself, also that a refund has failed: gateway payment ask acct_ada p1$/,
+      /stripe knows re_\d+ of pi_2, and tells itself what becomes of it: gateway payment ask acct_ada p1$/,
     ),
   });
   await program.run(...ASK);

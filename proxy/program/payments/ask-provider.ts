@@ -147,22 +147,28 @@ interface OfPaid {
 }
 
 /** What became of money that is there: refunds and disputes may have been told while nobody heard. */
-async function askOfPaid(
-  context: CommandContext,
-  log: EventLog,
-  { accountId, attempt, provider }: OfPaid,
-): Promise<Asked> {
+async function askOfPaid(context: CommandContext, log: EventLog, of: OfPaid): Promise<Asked> {
+  const { accountId, attempt, provider } = of;
+  const { outcome, facts } = await factsOfPaid(of);
+  const ask = async () => (await factsOfPaid(of)).facts;
+  const written = await recordAs(context, log, { accountId, provider: provider.name, facts, ask });
+  return { attempt, outcome: outcomeAsTold(context, outcome), ...written };
+}
+
+/** All that a provider knows of a payment. @throws CommandError where it is none of that attempt's there, or cannot be told */
+export async function factsOfPaid({ accountId, attempt, provider }: OfPaid): Promise<{
+  readonly outcome: PaymentOutcome;
+  readonly facts: readonly PaymentFact[];
+}> {
   const about = { kind: provider.kinds.payment, id: attempt.paymentId ?? '' };
-  const asking = () => answered(accountId, provider.factsOf(about));
-  const known = await asking();
+  const known = await answered(accountId, provider.factsOf(about));
   if (known?.accountId !== accountId)
     throw new CommandError(`${accountId}: ${provider.name} knows no ${attempt.paymentId} of it`, EXIT.refused);
-  const fact = known.facts.find((one) => one.type === 'attempt' && one.attemptId === attempt.attemptId);
+  const { facts } = known;
+  const fact = facts.find((one) => one.type === 'attempt' && one.attemptId === attempt.attemptId);
   if (fact?.type !== 'attempt')
     throw new CommandError(`${accountId}: ${attempt.paymentId} is of another attempt`, EXIT.refused);
-  const ask = async () => (await asking())?.facts ?? [];
-  const written = await recordAs(context, log, { accountId, provider: provider.name, facts: known.facts, ask });
-  return { attempt, outcome: outcomeAsTold(context, fact.outcome), ...written };
+  return { outcome: fact.outcome, facts };
 }
 
 /** What a provider says of something else than what becomes of an attempt that is open. @throws CommandError */

@@ -93,12 +93,9 @@ async function assertDeclined(
   const { accountId: id } = named;
   const { billing } = await readPayer(context, provided, id, 'EndPurchase');
   const attempt = attemptNamed(billing.payments, named);
-  const { attemptId, kind, state, paymentId: paid, price } = attempt;
+  const { attemptId, kind, state, paymentId: paid } = attempt;
   if (state === 'paid')
-    throw new CommandError(
-      `${id}: ${attemptId} was paid (${paid}); once the money went back: gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(price)} --reason "…"`,
-      EXIT.refused,
-    );
+    throw new CommandError(`${id}: ${attemptId} was paid (${paid}); ${onceBack(id, attempt, provided)}`, EXIT.refused);
   const isOver = state !== 'abandoned' || isAnswered(attempt) || isWithdrawn(billing, attempt);
   const none = kind === 'purchase' || kind === 'upgrade' ? null : BEGINS_NO_MORE[kind];
   if (isWritten || isOver || none === null) return;
@@ -106,6 +103,18 @@ async function assertDeclined(
     `${id}: ${attemptId} was given up before, with nothing charged, and not by an operator as far as the ledger says: another is begun by itself, unless ${none(id)}`,
     EXIT.refused,
   );
+}
+
+/** In words, with the command that takes its credits: whoever is configured tells it itself. */
+function onceBack(
+  id: AccountId,
+  { attemptId, provider, paymentId: paid, price }: PaymentAttempt,
+  { configuration: { payments } }: ProvidedLog,
+): string {
+  const refund = `gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(price)} --reason "…"`;
+  if (provider === MANUAL) return `once the money went back: ${refund}`;
+  const how = provider === payments.provider ? `gateway payment ask ${id} ${attemptId}` : `${refund} --id re_…`;
+  return `once the money went back at ${provider}: ${how}`;
 }
 
 /** In words, with the command. */

@@ -1,17 +1,18 @@
 import { type Command, Option } from 'commander';
-import type { Configuration } from '../../../contracts/configuration.ts';
 import { type AccountId, paymentId } from '../../../contracts/ids.ts';
 import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { creditsTaken, sayTaken } from '../../../ledger/account/credits-taken.ts';
-import { attemptOf, paidBy } from '../../../ledger/account/payments.ts';
+import { attemptOf, paidBy, toldRefund } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
+import { isTelling, type PaymentFact } from '../../../ledger/payments/payment-provider.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
-import { readPayer } from './read-payer.ts';
+import { configuredProvider, factsOfPaid } from './ask-provider.ts';
+import { type ProvidedLog, readPayer } from './read-payer.ts';
 
 interface RefundOptions {
   readonly reason: string;
@@ -136,7 +137,7 @@ const written =
       const state = await readPayer(context, { log, configuration }, id, command.type);
       const attempt = paidBy(state.billing.payments, payment);
       if (attempt === undefined) assertNoAttempt(state.billing.payments, { accountId: id, named });
-      else assertNotTold(attempt, { ...options, accountId: id, type: command.type }, configuration);
+      else await assertNotTold(context, { log, configuration }, { accountId: id, attempt, named: options.id, command });
       const { recordedAt, events, before } = await runAccountCommand(context, log, id, command);
       const moved = events.find(({ type }) => type === 'GrantRevoked' || type === 'GrantRestored');
       const balance = moved !== undefined && 'balanceAfter' in moved.data ? moved.data.balanceAfter : state.balance;
@@ -163,41 +164,59 @@ function assertNoAttempt(
   throw new CommandError(`${accountId}: ${named} is an attempt: ${has}`, EXIT.refused);
 }
 
-/** What to do where it did not go back after all. */
-const instead = (type: Returned['command']['type'], accountId: AccountId, attemptId: string): string =>
-  type === 'WithdrawRefund' ? `, also that a refund has failed: gateway payment ask ${accountId} ${attemptId}` : '';
-
 /** What Stripe calls each, as of its documentation (refunds of some methods are `pyr_`, disputes of before `dp_`). */
 const NAMED_BY_STRIPE = {
   RecordRefund: { what: 'refund', form: /^(re|pyr)_\w+$/, example: 're_…' },
   RecordDispute: { what: 'dispute', form: /^(du|dp)_\w+$/, example: 'du_…' },
 } as const;
 
+interface ByHand {
+  readonly accountId: AccountId;
+  readonly attempt: PaymentAttempt;
+  readonly named: string | undefined;
+  readonly command: Returned['command'];
+}
+
 /**
- * What the provider that is configured tells itself is not written down by hand, too. One that is configured no more tells nothing; where
- * it is once more, it tells what has its own ids, and what has one is not taken twice. @throws CommandError
+ * What the provider that is configured tells itself is not written down by hand, too: it is asked, and what it does not know so was written
+ * by mistake, and is undone. One that is configured no more tells nothing; where it is once more, it tells what has its own ids, and what
+ * has one is not taken twice. @throws CommandError
  */
-function assertNotTold(
-  { attemptId, provider, paymentId: paid }: PaymentAttempt,
-  {
-    accountId: id,
-    id: named,
-    type,
-  }: { readonly accountId: AccountId; readonly id?: string; readonly type: Returned['command']['type'] },
-  { payments }: Configuration,
-): void {
-  if (provider === MANUAL) return;
-  if (provider === payments.provider)
-    throw new CommandError(
-      `${id}: ${paid} is of ${provider}, which tells it itself${instead(type, id, attemptId)}`,
-      EXIT.refused,
-    );
+async function assertNotTold(
+  context: CommandContext,
+  provided: ProvidedLog,
+  { accountId: id, attempt, named, command }: ByHand,
+): Promise<void> {
+  const { attemptId, provider: name, paymentId: paid } = attempt;
+  const { type } = command;
+  if (name === MANUAL) return;
+  const isUndone = type === 'CloseDispute' || type === 'WithdrawRefund';
+  if (name === provided.configuration.payments.provider) {
+    if (!isUndone) throw new CommandError(`${id}: ${paid} is of ${name}, which tells it itself`, EXIT.refused);
+    const provider = await configuredProvider(context, provided);
+    if (!isTelling(provider)) return;
+    const { facts } = await factsOfPaid({ accountId: id, attempt, provider });
+    if (facts.some((fact) => tells(fact, attempt, command)))
+      throw new CommandError(
+        `${id}: ${name} knows ${named} of ${paid}, and tells itself what becomes of it: gateway payment ask ${id} ${attemptId}`,
+        EXIT.refused,
+      );
+    return;
+  }
   // It is there, under its name.
-  if (type === 'CloseDispute' || type === 'WithdrawRefund') return;
+  if (isUndone) return;
   const { what, form, example } = NAMED_BY_STRIPE[type];
   if (named === undefined || !form.test(named))
     throw new CommandError(
-      `${id}: ${paid} is of ${provider}, which is configured no more: name the ${what} as ${provider} does (--id ${example}), so that it takes nothing twice where ${provider} tells it later`,
+      `${id}: ${paid} is of ${name}, which is configured no more: name the ${what} as ${name} does (--id ${example}), so that it takes nothing twice where ${name} tells it later`,
       EXIT.usage,
     );
+}
+
+/** Whether it is of what is to be undone, as that stands here: a refund of another amount is told once that is withdrawn. */
+function tells(fact: PaymentFact, attempt: PaymentAttempt, command: Returned['command']): boolean {
+  if (command.type === 'CloseDispute') return fact.type === 'dispute' && fact.disputeId === command.disputeId;
+  if (command.type !== 'WithdrawRefund' || (fact.type !== 'refund' && fact.type !== 'failed refund')) return false;
+  const stands = toldRefund(attempt, fact.refundId);
+  return stands?.refundId === command.refundId && (fact.type === 'failed refund' || fact.amount === stands.amount);
 }
