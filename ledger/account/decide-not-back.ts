@@ -30,7 +30,7 @@ type Decision = AccountEvent[] | CommandRefusal;
  * far as they have not. What has failed and is not written down never will be.
  */
 export function withdrawRefund(command: CommandOf<'WithdrawRefund'>, state: OpenAccount): Decision {
-  const { paymentId, refundId: named, reason = null, actor, nowMs } = command;
+  const { paymentId, refundId: named, became = 'failed', reason = null, actor, nowMs } = command;
   const attempt = paidBy(state.billing.payments, paymentId);
   if (attempt === undefined) return unpaid(paymentId);
   if (isUnreasoned(attempt, reason)) return unreasoned();
@@ -39,14 +39,14 @@ export function withdrawRefund(command: CommandOf<'WithdrawRefund'>, state: Open
     return reason === null ? [] : commandRefused('refund_not_found', `${paymentId} has no refund ${named}`);
   const { refundId, amount } = refund;
   if (amount === 0n) return [];
-  const withdrawn = { paymentId, refundId, amount, withdrawnAt: instant(nowMs), reason: reason ?? FAILED };
+  const withdrawn = { paymentId, refundId, amount, withdrawnAt: instant(nowMs), reason: reason ?? TOLD[became] };
   const said = { reason: because(`refund ${refundId} was withdrawn`, attempt, reason), actor, nowMs };
   const of = { paymentId, id: refundId, cause: 'refund', restorationId: `${refundId}_withdrawn`, said } as const;
   return withCreditsBack(state, { type: 'RefundWithdrawn', data: withdrawn }, of);
 }
 
 /** Why, where nobody says it but its provider. */
-const FAILED = 'it has failed';
+const TOLD = { failed: 'it has failed', canceled: 'it was canceled' } as const;
 
 /** One that was won gives back what it had taken; one that was won, as it was said, and is lost after all takes it once more. */
 export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAccount): Decision {

@@ -12,7 +12,11 @@ export type ReturnCommand =
       readonly stood?: string | null;
     })
   /** It did not: that was written down by mistake, or, as its provider tells, has failed. */
-  | (OfReturn<'WithdrawRefund'> & { readonly refundId: string })
+  | (OfReturn<'WithdrawRefund'> & {
+      readonly refundId: string;
+      /** As its provider says, where that tells it; absent: failed. */
+      readonly became?: 'failed' | 'canceled';
+    })
   | (OfReturn<'RecordDispute'> & {
       readonly disputeId: string;
       readonly amount: MicroUsd;

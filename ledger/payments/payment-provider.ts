@@ -41,7 +41,12 @@ export type PaymentFact =
       readonly refundedAtMs: number;
     }
   /** Its money never went back, or is here again. */
-  | { readonly type: 'failed refund'; readonly paymentId: PaymentId; readonly refundId: string }
+  | {
+      readonly type: 'failed refund';
+      readonly paymentId: PaymentId;
+      readonly refundId: string;
+      readonly became: 'failed' | 'canceled';
+    }
   | {
       readonly type: 'dispute';
       readonly paymentId: PaymentId;

@@ -115,8 +115,8 @@ function commandsOf(
       return [{ type: 'RecordRefund', ...refund, stood, ...said }];
     }
     case 'failed refund': {
-      const { paymentId, refundId } = fact;
-      return [{ type: 'WithdrawRefund', paymentId, refundId, ...said }];
+      const { paymentId, refundId, became } = fact;
+      return [{ type: 'WithdrawRefund', paymentId, refundId, became, ...said }];
     }
     case 'dispute': {
       const { type: _type, outcome, ...dispute } = fact;

@@ -111,8 +111,10 @@ async function factsOfPayment(id: string, ledger: LedgerId, api: StripeApi): Pro
   const refunds = await allOf(api.refunds(id));
   const disputes = await allOf(api.disputes(id));
   assertWithin(intent, refunds, disputes);
-  for (const { id: refundId } of refunds.filter(hasFailed))
-    facts.push({ type: 'failed refund', paymentId: intent.id, refundId });
+  for (const { id: refundId, status } of refunds.filter(hasFailed)) {
+    const became = status === 'canceled' ? 'canceled' : 'failed';
+    facts.push({ type: 'failed refund', paymentId: intent.id, refundId, became });
+  }
   facts.push(...refunds.flatMap((refund) => refundOf(intent, refund)));
   facts.push(...disputes.flatMap((dispute) => disputeOf(intent, dispute)));
   return { accountId, facts };

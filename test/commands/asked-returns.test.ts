@@ -79,6 +79,7 @@ it('payment ask tells programs, too, which credits were taken, and which came ba
     ],
   });
   expect(await program.json(...ASK)).toMatchObject({ credits: [], recordedAt: null });
+  expect(await program.run('ledger', 'events', 'acct_ada', '--json')).toContain('"reason":"it was canceled"');
 });
 
 it('of a refund that has failed, and had taken nothing, no credits are said to be restored', async () => {

@@ -217,8 +217,8 @@ describe('what Stripe lists of a payment', () => {
     const known = await listed('refunds', [{ amount: 2_000 }, failed, { ...failed, status: 'canceled' }]);
     // What has failed is written down first: of the payment so much can go back again.
     expect(known?.facts.slice(1)).toMatchObject([
-      { type: 'failed refund', paymentId: 'pi_1', refundId: 'part_1' },
-      { type: 'failed refund', paymentId: 'pi_1', refundId: 'part_2' },
+      { type: 'failed refund', paymentId: 'pi_1', refundId: 'part_1', became: 'failed' },
+      { type: 'failed refund', paymentId: 'pi_1', refundId: 'part_2', became: 'canceled' },
       { type: 'refund', refundId: 'part_0' },
     ]);
     expect((await errorOf(listed('refunds', [{ amount: 1_500 }, { amount: 501 }]))).message).toMatch(/than was paid/);
