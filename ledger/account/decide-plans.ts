@@ -47,7 +47,7 @@ function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount): Accou
         ? 'plan: the catalog has no plans for the product of the account'
         : `plan: the catalog has no plan ${JSON.stringify(id)} for the account; it has ${sold.map((one) => one.id).join(', ')}`,
     );
-  if (current !== null && askedFor(current) === id) return payNow(command, state, current);
+  if (current !== null && askedFor(current) === id) return payNow(command, state);
   const open = openAttempts(state.billing.payments).find(({ period }) => period !== null);
   if (open !== undefined && current?.plan !== id)
     return commandRefused(
@@ -84,10 +84,9 @@ function wayOut({ accountId, billing }: OpenAccount, attempt: PaymentAttempt): s
 const askedFor = ({ plan, next, upgrade }: PlanState): string | null =>
   upgrade === null ? (next?.plan ?? plan) : null;
 
-/** Asked for again: nothing, but where it is to be paid, and no attempt is open, another one begins without a wait. */
-function payNow(command: CommandOf<'ChangePlan'>, state: OpenAccount, plan: PlanState): AccountEvent[] {
-  return plan.due === null ? [] : startRenewal({ ...command, type: 'StartRenewal' }, withoutWait(state));
-}
+/** Asked for again: nothing, but where it is to be paid, or its next period is due, and no attempt is open, one begins without a wait. */
+const payNow = (command: CommandOf<'ChangePlan'>, state: OpenAccount): AccountEvent[] =>
+  startRenewal({ ...command, type: 'StartRenewal' }, withoutWait(state));
 
 /** Whoever asks for a plan waits for no further try of what was declined before. */
 function withoutWait(state: OpenAccount): OpenAccount {

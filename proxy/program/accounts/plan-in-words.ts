@@ -28,12 +28,13 @@ export function planInWords(account: OpenAccount, ends: readonly PlanEnd[], nowM
   return `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}, ${then}${unpaid}`;
 }
 
-/** Where what the period is followed by is due, and nobody has looked at it yet: gateways alone do. */
+/** Where what the period is followed by is due, and nobody has looked at it yet: a gateway does, and who asks for the plan. */
 function notBegun({ suspended }: OpenAccount, { period, next, due }: PlanState, nowMs: number): string {
   if (period === null || due !== null || nowMs < period.endMs) return '';
-  if (next !== null && next.plan === NO_PLAN) return '; that is over: a gateway that runs writes down its end';
+  if (next !== null && next.plan === NO_PLAN)
+    return '; that is over: a gateway that runs writes down its end, as asking for none again does';
   return suspended === null
-    ? '; that is over: the next is due, and a gateway that runs begins it'
+    ? '; that is over: the next is due, and a gateway that runs begins it, as asking for the plan again does'
     : '; that is over: the next is due, and none begins while the account is suspended';
 }
 

@@ -331,6 +331,19 @@ describe('a renewal', () => {
     expect(faultsOf([...one.events.slice(0, -1), never])).toEqual([]);
   });
 
+  it('is begun by who asks for the plan again once it is due, too, and once', () => {
+    const [before, at] = [instant(ms(END) - 1), END];
+    given(...onStarter().events).decides(asks('starter', before));
+    const one = onStarter().does(asks('starter', at), asks('starter', at), looks(at));
+    expect(one.claims.slice(1)).toMatchObject([{ kind: 'renewal', plan: 'starter', periodStart: END, startedAt: at }]);
+    expect(one.events.filter(({ type }) => type === 'PlanChanged').length).toBe(1);
+    const other = onStarter().does(asks('open-source', before), asks('open-source', at));
+    expect(other.claims.slice(1)).toMatchObject([{ plan: 'open-source', periodStart: END }]);
+    const suspended = onStarter().does({ type: 'SuspendAccount', reason: 'fraud' });
+    given(...suspended.events).decides(asks('starter', at));
+    expect([one.faults, other.faults]).toEqual([[], []]);
+  });
+
   it('is not begun while the account is suspended', () => {
     const one = onStarter().does({ type: 'SuspendAccount', reason: 'fraud' }, looks(END));
     expect(one.claims.length).toBe(1);

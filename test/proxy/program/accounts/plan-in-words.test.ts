@@ -23,7 +23,7 @@ it('a plan whose renewal was declined is shown with why, when it is tried again,
     'team, 2026-09-20T00:00:00.000Z to 2026-10-20T00:00:00.000Z, then renewed',
   );
   // Until a gateway has looked.
-  const over = 'that is over: the next is due, and a gateway that runs begins it';
+  const over = 'that is over: the next is due, and a gateway that runs begins it, as asking for the plan again does';
   const before = openAccount(life);
   expect(planInWords(before, [], nowMs - 1)).not.toContain(over);
   expect(planInWords(before, [], nowMs)).toMatch(new RegExp(`, then renewed; ${over}$`));
