@@ -54,7 +54,7 @@ export type AccountCommand =
       readonly expiresAtMs: number | null;
       readonly models: readonly string[] | null;
       readonly monthlyLimit: MicroUsd | null;
-      /** Whose it is, by e-mail; null or absent is the account's first owner. */
+      /** Whose it is, by e-mail; null or absent is the account's first owner, else the first that there is. */
       readonly member?: string | null;
       readonly nowMs: number;
     }

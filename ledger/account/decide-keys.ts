@@ -6,7 +6,7 @@ import { type CommandOf, type CommandRefusal, commandRefused } from './commands.
 import { memberNotFound } from './decide-members.ts';
 import { keyStateAt } from './key-state.ts';
 import { entryOf, valuesOf } from './keyed-tree.ts';
-import { isSameMember, memberOfKey, roleOf } from './members.ts';
+import { isSameMember, memberOfKey, ownerOf, roleOf } from './members.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
@@ -17,7 +17,7 @@ export function issueKey(command: CommandOf<'IssueKey'>, state: OpenAccount): De
   if (entryOf(state.keys, keyId) !== undefined) return commandRefused('key_exists', `key ${keyId} was already issued`);
   if (expiresAtMs !== null && expiresAtMs <= nowMs)
     return commandRefused('invalid_period', 'expiresAt: must be in the future');
-  const whose = memberOfKey(state, { member: command.member ?? null });
+  const whose = command.member ?? ownerOf(state);
   const role = roleOf(state, whose);
   if (role === null) return memberNotFound(whose);
   const full = whyFull(state, { whose: role === 'owner' ? null : whose, nowMs });

@@ -26,19 +26,24 @@ export function changeMemberRole({ email, role, by }: CommandOf<'ChangeMemberRol
   const has = roleOf(state, email);
   if (has === null) return memberNotFound(email);
   if (has === role) return [];
-  if (has === 'owner' && ownersOf(state) === 1) return lastOwner(email);
+  if (has === 'owner' && ownersOf(state) === 1) return lastOwner(state, email);
   return [{ type: 'MemberRoleChanged', data: { email, role, by } }];
 }
 
 export function removeMember({ email, by, nowMs }: CommandOf<'RemoveMember'>, state: OpenAccount): Decision {
   const has = roleOf(state, email);
   if (has === null) return memberNotFound(email);
-  if (has === 'owner' && ownersOf(state) === 1) return lastOwner(email);
+  if (has === 'owner' && ownersOf(state) === 1) return lastOwner(state, email);
   return [{ type: 'MemberRemoved', data: { email, by, removedAt: instant(nowMs) } }];
 }
 
 export const memberNotFound = (email: string): CommandRefusal =>
   commandRefused('member_not_found', `${email} is no member of the account`);
 
-const lastOwner = (email: string): CommandRefusal =>
-  commandRefused('last_owner', `${email} is the account's last owner: make somebody else an owner first`);
+const lastOwner = ({ kind }: OpenAccount, email: string): CommandRefusal =>
+  commandRefused(
+    'last_owner',
+    kind === 'personal'
+      ? `${email} is whose personal account it is, and stays so`
+      : `${email} is the account's last owner: make somebody else an owner first`,
+  );

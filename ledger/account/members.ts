@@ -20,6 +20,12 @@ export function roleOf({ organization: { members } }: Pick<OpenAccount, 'organiz
 export const memberOfKey = ({ email }: Pick<OpenAccount, 'email'>, { member }: Pick<ApiKey, 'member'>): string =>
   member ?? email;
 
+/** By e-mail, who is told as the account's, and whose a key is that is issued for nobody else: its first owner, else the first that there is. */
+export function ownerOf({ email, organization: { members } }: Pick<OpenAccount, 'email' | 'organization'>): string {
+  const owners = Object.values(members).filter(({ role }) => role === 'owner');
+  return (owners.find((owner) => isSameMember(owner.email, email)) ?? owners[0])?.email ?? email;
+}
+
 /** All of an account's keys, in the order in which they were issued. */
 export const keysAsIssued = ({ keys }: Pick<OpenAccount, 'keys'>): ApiKey[] =>
   [...valuesOf(keys)].sort((one, other) => one.number - other.number);

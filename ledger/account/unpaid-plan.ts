@@ -23,7 +23,7 @@ export function unpaidPlan(
   const what = `the ${plan.period === null ? 'first payment' : 'renewal'} of the plan ${duePlan(plan)}`;
   const grace =
     nowMs < graceUntilMs
-      ? `the plan ends unless it is paid by ${instant(graceUntilMs)}`
+      ? `the plan ${plan.period === null ? 'is given up' : 'ends'} unless it is paid by ${instant(graceUntilMs)}`
       : `the time to pay it was over at ${instant(graceUntilMs)}`;
   const newest = newestRenewal(payments, startMs);
   // An operator has ended it, and nothing begins another but whoever asks.

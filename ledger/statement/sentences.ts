@@ -13,6 +13,7 @@ import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
 import { counted, groupedCount, groupedUsd } from '../../contracts/money.ts';
 import { nameOfActor, SYSTEM } from '../../contracts/permissions.ts';
 import { TOKEN_CLASSES, type TokenClass } from '../../contracts/usage.ts';
+import { isSameMember } from '../account/members.ts';
 
 /** What a key is called: its name where that is known, else its id. */
 export type KeyNames = (keyId: string) => string;
@@ -103,7 +104,8 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     (product === DEFAULT_PRODUCT ? '' : `, for the product ${product}`),
   MemberAdded: ({ email, role, by }) => `${by} added ${email} as ${role}`,
   MemberRoleChanged: ({ email, role, by }) => `${by} made ${email} ${role}`,
-  MemberRemoved: ({ email, by }) => `${by} removed ${email}, whose keys have ended with that`,
+  MemberRemoved: ({ email, by }) =>
+    `${isSameMember(by, email) ? `${email} left` : `${by} removed ${email}`}; keys of that member, if any, ended with that`,
   ApiKeyIssued: ({ name, last4, models, monthlyLimit, expiresAt, member }, _, by) =>
     [
       `key "${name}" (ends in ${last4}) issued${member === null ? '' : ` to ${member}`}${by}`,

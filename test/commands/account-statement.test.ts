@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
+import { DECREASES, INCREASES } from '../../contracts/statement-events.ts';
 import { accountId, accountStream, attemptId, commandId, grantId, paymentId } from '../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../ledger/account/commands.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
@@ -158,6 +159,9 @@ describe('gateway account statement', () => {
     expect(csv.slice(0, csv.indexOf('\r\n'))).toBe('account,month,status,kind,written down,what,model,lane,count,USD');
     expect(csv).toContain('acme,2026-11,closed,balance,,closing,,,,0.750000000000\r\n');
     expect((await said('2026-12', 'csv')).match(/^(?!acme,2026-12,open,|account,)./gm)).toBeNull();
+    // Its words are those of the JSON.
+    const balances = csv.split('\r\n').flatMap((line) => /,balance,,(\w+),/.exec(line)?.[1] ?? []);
+    expect(balances).toEqual(['opening', ...INCREASES, ...DECREASES, 'closing']);
     // One form of each amount, whatever it is of.
     const amounts = csv.split('\r\n').flatMap((line) => /,(-?[\d.]+)$/.exec(line)?.[1] ?? []);
     expect(amounts.length).toBeGreaterThan(12);

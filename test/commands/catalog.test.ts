@@ -32,6 +32,9 @@ it('the catalog is shown with its prices a use and its betas; names that are not
   expect(shown).toMatch(
     / {2}3\.00 +15\.00 +0\.30 +3\.75 +6\.00 +standard, fast \(tokens 2x\) +web_search_requests 0\.01, /,
   );
+  const [now, before] = [program.clock(), program.warned];
+  await program.run('catalog', 'history', '--at', new Date(now + 1_000).toISOString());
+  expect(program.warned.slice(before.length)).toMatch(/^warning: --at: \S+Z has not come yet: .*\n$/);
   const history = await program.run('catalog', 'history');
   for (const row of [/price\.cacheRead +- +0\.30/, /price\.cacheWrite1h +- +6\.00/, /lanes +- +standard, fast/])
     expect(history).toMatch(row);

@@ -55,6 +55,9 @@ it('writes a month as one page that loads nothing and runs nothing, whatever oth
   const out = join(temporaryFolder(), 'books.html');
   const said = await program.run('ledger', 'report', '--month', '2026-11', '--out', out);
   expect(said).toContain('closing balance  0.750000 USD');
+  const other = join(temporaryFolder(), 'books.html');
+  expect(await program.json('ledger', 'report', '--month', '2026-11', '--out', other)).toMatchObject({ out: other });
+  expect(await program.json('ledger', 'report', '--month', '2026-11')).toMatchObject({ out: null });
   expect(statSync(out).mode & 0o777).toBe(0o600);
   const page = readFileSync(out, 'utf8');
   expect(page).toContain('&#60;img src=x onerror=alert(1)&#62;');

@@ -37,6 +37,27 @@ it('gateway member adds, changes, lists and removes members, and says which keys
   expect(await program.run('ledger', 'replay', ORG)).toMatch(/operator removed ben@example\.com/);
 });
 
+it('once the first owner has left the account is told as another’s, and so are keys for nobody else', async () => {
+  await program.run('member', 'add', ORG, 'ben@example.com', '--role', 'owner');
+  const { keyId: id } = await program.json('key', 'issue', ORG);
+  const removed = await program.json('member', 'remove', ORG, 'ada@example.com');
+  expect(removed).toEqual({
+    ...{ accountId: ORG, email: 'ada@example.com', by: 'operator', endedKeys: [id] },
+    recordedAt: expect.stringMatching(/Z$/),
+  });
+  await program.run('key', 'issue', ORG);
+  const [, second] = (await program.json('key', 'list', ORG)) as never as object[];
+  expect(second).toMatchObject({ member: 'ben@example.com' });
+  const email = 'ben@example.com';
+  const month = new Date(program.clock()).toISOString().slice(0, 7);
+  expect(await program.json('account', 'show', ORG)).toMatchObject({ email });
+  expect(await program.run('account', 'show', ORG)).toContain(`(organization, ${email})`);
+  expect(await program.json('account', 'list')).toMatchObject([{ email }]);
+  expect(await program.json('account', 'statement', ORG, '--month', month)).toMatchObject({ email });
+  expect(await program.json('ledger', 'replay', ORG, '--at', '2040-01-01')).toMatchObject({ email });
+  expect(await program.run('ledger', 'verify', ORG)).toMatch(/no fault/);
+});
+
 it('the last owner stays, and a personal account has nobody else', async () => {
   await expect(program.run('member', 'remove', ORG, 'ADA@example.com')).rejects.toMatchObject(refused(/last owner/));
   expect(await program.run('--as', 'ADA@Example.com', 'member', 'list', ORG)).toContain('ada@example.com');

@@ -2,10 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
 import { accountStream, commandId } from '../../contracts/ids.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
-import { ACCOUNT, granted, opened, usageOf } from '../fixtures/ledger/example-account.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { ACCOUNT, granted, lifeWith, opened, usageOf } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -127,7 +129,27 @@ describe('a month that has not begun', () => {
       });
   });
 
-  it('by a clock that is behind the ledger’s is none of which that has something', async () => {
+  it('by a clock that is behind the ledger’s is none of which that has something, whichever of them asks', async () => {
+    const life = lifeWith([opened, granted('g1', 1_000_000)], usageOf(1, 1_000));
+    // Usage is rated by what the catalog has, and there is none: a debit alone is of the month, too.
+    const debits = life.filter(({ type }) => type !== 'UsageRecorded');
+    const behind = async (events: readonly AccountEvent[]) => {
+      const log = new MemoryEventLog();
+      const recording = { commandId: ID, actor: 'operator', recordedAt: TIMES[1] ?? '' };
+      log.write(accountStream(ACCOUNT), encodeEvents(events, recording));
+      const started = endedLater(await programInProcess(log));
+      started.clock = () => Date.parse('2026-10-31T23:59:59.999Z');
+      return started;
+    };
+    for (const [name, of] of Object.entries(OF_MONTHS)) {
+      const asked = await behind(name === 'catalog diff' ? debits : life);
+      const month = (which: string) => asked.run(...name.split(' '), ...of, '--month', which);
+      expect(await month('2026-11'), name).toContain('2026-11');
+      await expect(month('2026-12'), name).rejects.toMatchObject({ exitCode: EXIT.usage });
+    }
+  });
+
+  it('by a clock that is behind the ledger’s has begun where another account has something of it', async () => {
     program.clock = () => Date.parse('2026-11-30T23:59:59.999Z');
     expect(await program.run('ledger', 'report', '--month', '2026-12')).toContain('The month is not over');
     expect(await program.run('account', 'usage', ACCOUNT, '--month', '2026-11')).toContain('has used nothing');

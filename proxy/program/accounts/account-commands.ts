@@ -7,7 +7,7 @@ import { authorize } from '../../../ledger/account/authorize.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import { keyInWords } from '../../../ledger/account/key-state.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
-import { memberOfKey } from '../../../ledger/account/members.ts';
+import { memberOfKey, ownerOf } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
@@ -186,7 +186,7 @@ function textOf(
   const limit = ofAccount === null ? 'no limit' : `of ${groupedUsd(ofAccount.limit)} USD`;
   const head = facts(
     [
-      ['account', `${state.accountId} (${state.kind}, ${state.email})`],
+      ['account', `${state.accountId} (${state.kind}, ${ownerOf(state)})`],
       ['product', state.organization.product],
       ['plan', planInWords(state, planEnds, nowMs)],
       ...(state.suspended === null ? [] : [['suspended', state.suspended] as const]),

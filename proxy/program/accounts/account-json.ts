@@ -2,6 +2,7 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { keyStateAt } from '../../../ledger/account/key-state.ts';
 import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
+import { ownerOf } from '../../../ledger/account/members.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
 
@@ -18,11 +19,11 @@ export function accountJson(
     seesPayments,
   }: { readonly nowMs: number; readonly planEnds: readonly PlanEnd[]; readonly seesPayments: boolean },
 ): object {
-  const { type, accountId, kind, email, organization, openedAtMs, suspended } = state;
+  const { type, accountId, kind, organization, openedAtMs, suspended } = state;
   const { grants, carry, uncovered, balance, spend, leases, billing, exceptions } = state;
   const { openCount, openAmount, withoutCost, unlisted } = exceptions;
   return {
-    ...{ type, accountId, kind, email, organization, plan: planSaid(state), openedAtMs, suspended },
+    ...{ type, accountId, kind, email: ownerOf(state), organization, plan: planSaid(state), openedAtMs, suspended },
     keys: Object.fromEntries(keys.map((key) => [key.keyId, keyJson(key, nowMs)])),
     ...{ grants, carry, uncovered, balance, spend: spendJson(spend), leases },
     billing: { ...billingJson(billing, seesPayments), planEnds },

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { groupedUsd, microUsd } from '../../../contracts/money.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
+import { ownerOf } from '../../../ledger/account/members.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
 import type { AccountViews } from '../../../projections/account-views.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
@@ -49,10 +50,10 @@ interface Listing {
 /** Of each no more than what is shown: there may be many. */
 function* openAccounts(accounts: AccountViews, { product, setAside, nowMs }: Listing) {
   for (const [accountId, state] of accounts.balance.all()) {
-    const { kind, email, organization, suspended, grants, uncovered } = state;
+    const { kind, organization, suspended, grants, uncovered } = state;
     if (organization.product !== product) continue;
     yield {
-      ...{ accountId, kind, email, product, plan: planSaid(state) },
+      ...{ accountId, kind, email: ownerOf(state), product, plan: planSaid(state) },
       isSuspended: suspended !== null,
       setAside: setAside.get(accountId) ?? null,
       availableMicroUsd: microUsd(usableCredits(grants, nowMs) - uncovered),

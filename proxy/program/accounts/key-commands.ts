@@ -59,7 +59,7 @@ export function addKeyCommands(key: Command, context: CommandContext): void {
     .option('--monthly-limit-usd <amount>', 'how much it may spend in a calendar month (UTC)', usdArgument)
     .option(
       '--member <email>',
-      "whose it is: a member of the account; who is acting as one, else the first owner's",
+      "whose it is: a member of the account; who is acting as one, else the first owner's that there is",
       emailArgument,
     )
     .option('--key-only', 'print the key and nothing else (with --json as one JSON string), for scripts')

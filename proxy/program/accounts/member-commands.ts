@@ -47,7 +47,8 @@ export function addMemberCommands(member: Command, context: CommandContext): voi
       const removing = (by: string): AccountCommand => ({ type: 'RemoveMember', email, by, nowMs });
       await run(id, command, context, removing, ({ before }) => {
         const ended = before.type === 'unopened' ? [] : keysInUse(before, email, nowMs);
-        return `${email} is no member any more${ended.length === 0 ? '' : `; ended: ${ended.join(', ')}`}`;
+        const text = `${email} is no member any more${ended.length === 0 ? '' : `; ended: ${ended.join(', ')}`}`;
+        return { json: { endedKeys: ended }, text };
       });
     });
 
@@ -77,14 +78,17 @@ async function run(
   command: Command,
   context: CommandContext,
   asked: (by: string) => AccountCommand,
-  done: string | ((result: Done) => string),
+  done: string | ((result: Done) => { readonly json: object; readonly text: string }),
 ): Promise<void> {
   await withEventLog(context, command, async (log) => {
     const given = asked(recordingOf(context).actor);
     const result = await runAccountCommand(context, log, id, given);
-    const { type: _type, ...said } = given;
-    const text = typeof done === 'string' ? done : done(result);
-    showWritten(context, command, result.recordedAt, { json: { accountId: id, ...said }, text: `${id}: ${text}` });
+    const { type: _type, nowMs: _nowMs, ...said } = { nowMs: null, ...given };
+    const { json, text } = typeof done === 'string' ? { json: {}, text: done } : done(result);
+    showWritten(context, command, result.recordedAt, {
+      json: { accountId: id, ...said, ...json },
+      text: `${id}: ${text}`,
+    });
   });
 }
 

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount, groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
 import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
+import { ownerOf } from '../../../ledger/account/members.ts';
 import { endOfMonthMs } from '../../../ledger/account/month.ts';
 import { csvLine } from '../../../ledger/export/csv-line.ts';
 import { usdOfPico } from '../../../ledger/export/decimal-text.ts';
@@ -44,15 +45,15 @@ export function addStatementCommand(account: Command, context: CommandContext): 
         command: Command,
       ) => {
         if (command.getOptionValueSource('format') === 'cli' && format !== 'json') assertNotJson(command, format);
-        assertBegun(month, context.clock());
         await withReadLog(context, command, async (log, configuration) => {
           const { state } = await readAccount(context, log, id, 'ShowStatement');
           const isJson = globalOptions(command).json === true || format === 'json';
           const movementsMax = isJson || format === 'csv' ? Number.POSITIVE_INFINITY : SHOWN_MAX;
           const statement = await monthStatement(log, id, month, movementsMax);
+          if (isOfNothing(statement)) assertBegun(month, context.clock());
           const madeAt = new Date(context.clock()).toISOString();
           const dueAt = new Date(endOfMonthMs(month) + configuration.statements.graceMs).toISOString();
-          const of = { accountId: id, email: state.email, product: state.organization.product, madeAt, dueAt };
+          const of = { accountId: id, email: ownerOf(state), product: state.organization.product, madeAt, dueAt };
           if (isJson) writeData(context, jsonText(statement, of));
           else if (format === 'csv') writeData(context, csvOf(statement, of));
           else if (format === 'html') writeData(context, await htmlOf(statement, of));
@@ -61,6 +62,9 @@ export function addStatementCommand(account: Command, context: CommandContext): 
       },
     );
 }
+
+const isOfNothing = ({ closed, sums, items, movements }: MonthStatement): boolean =>
+  closed === null && items.length === 0 && movements.length === 0 && Object.values(sums).every((sum) => sum === 0n);
 
 /** Its plots' package is loaded for it alone. */
 async function htmlOf(statement: MonthStatement, of: StatementOf): Promise<string> {
@@ -79,15 +83,15 @@ function csvOf(
   const usd = (amount: bigint): string => usdOfPico(amount * PICO_PER_MICRO);
   const lines = [
     ['balance', '', 'opening', '', '', '', usd(opening)],
-    ...INCREASES.map((figure) => ['balance', '', FIGURE_WORDS[figure], '', '', '', usd(sums[figure])]),
-    ...DECREASES.map((figure) => ['balance', '', FIGURE_WORDS[figure], '', '', '', usd(-sums[figure])]),
+    ...INCREASES.map((figure) => ['balance', '', figure, '', '', '', usd(sums[figure])]),
+    ...DECREASES.map((figure) => ['balance', '', figure, '', '', '', usd(-sums[figure])]),
     ['balance', '', 'closing', '', '', '', usd(closing)],
     ...items.map(({ model, lane, item, count, cost }) => [
       ...['usage', '', item, model, lane, String(count), usdOfPico(cost)],
     ]),
     ...(items.length === 0 ? [] : [['usage', '', CARRIED, '', '', '', usdOfPico(-carried)]]),
     ...movements.map(({ at, what, figure, amount }) => [
-      ...[figure === null ? 'note' : FIGURE_WORDS[figure], at, what, '', '', '', amount === null ? '' : usd(amount)],
+      ...[figure ?? 'note', at, what, '', '', '', amount === null ? '' : usd(amount)],
     ]),
   ];
   return [

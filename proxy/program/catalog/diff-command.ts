@@ -45,7 +45,6 @@ export function addDiffCommand(catalog: Command, context: CommandContext): void 
         ' no price for (a use that is billed by the use: it would be refused), is counted and not compared.\n\nExample:\n  gateway catalog diff catalog.yaml --month 2027-01',
     )
     .action(async (file: string, { month = monthBefore(context.clock()) }: { month?: string }, command: Command) => {
-      assertBegun(month, context.clock());
       const read = givenCatalog(file, configurationOf(context, command));
       await withReadLog(context, command, async (log) => {
         const state = await loadCatalog(log);
@@ -63,6 +62,7 @@ export function addDiffCommand(catalog: Command, context: CommandContext): void 
         const changes = catalogChanges([...state.models.values()], next.models);
         const plans = planChanges(plansOnSale(state), next.plans);
         const rerated = await rerate(logWithProgress(log, context), { state, next: next.models, month });
+        if (rerated.accounts.size === 0) assertBegun(month, context.clock());
         show(context, command, {
           json: {
             ...{ version: state.version, nextVersion: next.version, nextHash: next.hash, changes, plans, month },

@@ -96,6 +96,8 @@ function showAll(versions: readonly Version[], { model, context, command }: Show
 function showAt(versions: readonly Version[], { model, at, context, command }: Shown & { readonly at: number }): void {
   const inForce = versions.findLast(({ publishedAt }) => Date.parse(publishedAt) <= at);
   const then = new Date(at).toISOString();
+  if (at > context.clock())
+    context.warn(`warning: --at: ${then} has not come yet: until now this is what is in force then\n`);
   if (inForce === undefined) throw new CommandError(`no catalog was published by ${then}`, EXIT.refused);
   const { version, hash, publishedAt, actor } = inForce;
   const models = inForce.models.filter(({ id }) => model === undefined || id === model);

@@ -61,7 +61,12 @@ export function addReportCommand(ledger: Command, context: CommandContext): void
       const { books, madeAt } = made;
       const isJson = globalOptions(command).json === true || format === 'json';
       if (format === 'html' && out === undefined && !isJson) writeData(context, await pageOf(made));
-      else show(context, command, { json: jsonOf(books), isJson, text: () => textOf(books, { madeAt, out, context }) });
+      else
+        show(context, command, {
+          json: { ...jsonOf(books), out: out ?? null },
+          isJson,
+          text: () => textOf(books, { madeAt, out, context }),
+        });
       context.whenUnread?.(null);
       const differing = books.checks.filter(({ one, other }) => one !== other);
       if (differing.length > 0)
@@ -122,7 +127,7 @@ async function written(out: string, make: () => Promise<Made>): Promise<Made> {
   }
 }
 
-const jsonOf = ({ notes, payments, seals, ...books }: Books): unknown => ({
+const jsonOf = ({ notes, payments, seals, ...books }: Books): object => ({
   ...books,
   payments: {
     ...payments.sums,

@@ -7,7 +7,7 @@ import { isUsable } from '../../../ledger/account/grants.ts';
 import { keyInWords, keyStateAt } from '../../../ledger/account/key-state.ts';
 import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import { activeLeases, spendable } from '../../../ledger/account/leases.ts';
-import { keysAsIssued } from '../../../ledger/account/members.ts';
+import { keysAsIssued, ownerOf } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
 import { monthOfSpend, spentByKey } from '../../../ledger/account/spend.ts';
@@ -58,7 +58,7 @@ function jsonOf(
   const spent = monthOfSpend(state.spend, month);
   return {
     ...{ accountId, at: instant(atMs), revision, recordedAt, disorder },
-    ...{ kind: state.kind, email: state.email, plan: planSaid(state), suspended: state.suspended },
+    ...{ kind: state.kind, email: ownerOf(state), plan: planSaid(state), suspended: state.suspended },
     balanceMicroUsd: state.balance,
     availableMicroUsd: spendable(state, atMs),
     uncoveredMicroUsd: state.uncovered,
@@ -95,7 +95,7 @@ function textOf(id: AccountId, { state, revision, recordedAt, atMs }: StateAt, c
   const spent = monthOfSpend(spend, month);
   const leased = activeLeases(state, atMs).reduce((sum, { amount }) => sum + amount, 0n);
   const head: [string, string][] = [
-    ['account', `${id} (${state.kind}, ${state.email})`],
+    ['account', `${id} (${state.kind}, ${ownerOf(state)})`],
     ['at', `${instant(atMs)}, after revision ${revision} (written ${recordedAt})`],
     ['plan', state.suspended === null ? planSaid(state) : `${planSaid(state)}, suspended: ${state.suspended}`],
     ['balance', `${usd(balance)}, and ${groupedExactUsd(picoUsd(carry))} USD carried to the next debit`],

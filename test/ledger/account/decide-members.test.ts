@@ -3,7 +3,7 @@ import { downcast, upcast } from '../../../contracts/event-upcasters.ts';
 import { keyId } from '../../../contracts/ids.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { entryOf, valuesOf } from '../../../ledger/account/keyed-tree.ts';
-import { memberOfKey, roleOf } from '../../../ledger/account/members.ts';
+import { memberOfKey, ownerOf, roleOf } from '../../../ledger/account/members.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { KEY, keyIssued, ms, OTHER_KEY, openAccount, opened } from '../../fixtures/ledger/example-account.ts';
 import {
@@ -59,6 +59,7 @@ describe('members', () => {
     given(organization, memberAdded()).decides(remove, memberRemoved());
     const leave = { ...remove, email: OWNER };
     given(organization, memberAdded(BEN, 'admin')).refuses(leave, 'last_owner', /make somebody else an owner first/);
+    given(opened).refuses({ ...leave, email: openAccount([opened]).email }, 'last_owner', /personal account .* stays so$/);
     given(organization, memberAdded(BEN, 'owner')).decides(leave, memberRemoved(OWNER));
     given(organization, memberAdded(BEN, 'owner'), memberRemoved(OWNER)).refuses(remove, 'last_owner');
   });
@@ -78,6 +79,16 @@ describe('the keys of a member', () => {
   it('of the first owner are written as those of before there were members', () => {
     given(organization).decides(issue('Owner@example.com'), issued(null));
     given(organization).decides(issue(null), issued(null));
+  });
+
+  it('of nobody else are of an owner that there is: the first, else the first of the others', () => {
+    const others = [memberAdded('eve@example.com'), memberAdded(BEN, 'owner'), memberAdded('dan@example.com', 'owner')];
+    given(organization, ...others).decides(issue(null), issued(null));
+    const left = [organization, ...others, memberRemoved(OWNER)];
+    given(...left).decides(issue(null), issued(BEN));
+    given(organization, ...others, roleChanged(OWNER, 'member')).decides(issue(null), issued(BEN));
+    given(...left, memberAdded(OWNER, 'owner')).decides(issue(null), issued(null));
+    expect(ownerOf(openAccount(left))).toBe(BEN);
   });
 
   it('end as the member leaves, those of others go on, and who comes again needs new ones', () => {

@@ -128,9 +128,14 @@ export class PlainPeople {
     return 'done';
   }
 
+  #owner(): string {
+    if (this.#members[this.#first]?.role === 'owner') return this.#first;
+    return Object.keys(this.#members).find((name) => this.#members[name]?.role === 'owner') ?? 'nobody';
+  }
+
   #issue({ keyId, sha256, last4, expiresAtMs, models, member, monthlyLimit, nowMs }: Of<'IssueKey'>): Verdict {
     const untilMs = expiresAtMs ?? Number.POSITIVE_INFINITY;
-    const whose = (member ?? this.#first).toLowerCase();
+    const whose = (member ?? this.#owner()).toLowerCase();
     if (this.#keys[keyId] !== undefined || untilMs <= nowMs || this.#members[whose] === undefined) return 'refused';
     const secret = `${sha256} ${last4}`;
     this.#keys[keyId] = { member: whose, untilMs, models, secret, before: null, overMs: null };

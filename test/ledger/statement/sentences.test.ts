@@ -39,6 +39,16 @@ describe('the sentence of an event', () => {
     else expect(sentenceOf(exampleOf(type))).toBe(said);
   });
 
+  it('says who left, and who was removed', () => {
+    const removed = (by: string) => {
+      const data = { email: 'ben@example.com', by, removedAt: '2026-11-20T10:00:00.000Z' };
+      return sentenceOf({ type: 'MemberRemoved', data });
+    };
+    const keys = 'keys of that member, if any, ended with that';
+    expect(removed('ada@example.com')).toBe(`ada@example.com removed ben@example.com; ${keys}`);
+    expect(removed('Ben@Example.com')).toBe(`ben@example.com left; ${keys}`);
+  });
+
   it('says whose a limit is, whether it is soft, and at which percents it is told', () => {
     expect(LIMITS_OF_MEMBERS.map((event) => sentenceOf(event))).toEqual([
       'soft monthly limit of ben@example.com set to 10.000000 USD, told at 60%, 90%',
