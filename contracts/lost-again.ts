@@ -17,3 +17,11 @@ export const toldAgainId = (refundId: string): string => `${refundId}_again`;
 /** What its provider calls the refund that such an id is made of; null of another. */
 export const refundToldAgain = (refundId: string): string | null =>
   /^(.+)_again(?:_\d+)?$/su.exec(refundId)?.[1] ?? null;
+
+/** What comes back once a refund is withdrawn, or a dispute won, is restored under such an id; of several each but the first has a number behind it. */
+export const withdrawnId = (refundId: string): string => `${refundId}_withdrawn`;
+export const wonId = (disputeId: string): string => `${disputeId}_won`;
+
+/** Whether an id is that one, or that with a number behind it. */
+export const isNumbered = (id: string, first: string): boolean =>
+  id === first || (id.startsWith(`${first}_`) && /^\d+$/u.test(id.slice(first.length + 1)));

@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import type { PaymentId } from '../../contracts/ids.ts';
-import { disputeLostAgain, lostAgainId } from '../../contracts/lost-again.ts';
+import { disputeLostAgain, lostAgainId, withdrawnId, wonId } from '../../contracts/lost-again.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
@@ -41,7 +41,7 @@ export function withdrawRefund(command: CommandOf<'WithdrawRefund'>, state: Open
   if (amount === 0n) return [];
   const withdrawn = { paymentId, refundId, amount, withdrawnAt: instant(nowMs), reason: reason ?? TOLD[became] };
   const said = { reason: because(`refund ${refundId} was withdrawn`, attempt, reason), actor, nowMs };
-  const of = { paymentId, id: refundId, cause: 'refund', restorationId: `${refundId}_withdrawn`, said } as const;
+  const of = { paymentId, id: refundId, cause: 'refund', restorationId: withdrawnId(refundId), said } as const;
   return withCreditsBack(state, { type: 'RefundWithdrawn', data: withdrawn }, of);
 }
 
@@ -66,7 +66,7 @@ export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAcco
   const what = `dispute ${disputeId} was ${outcome}`;
   if (outcome === 'won') {
     const said = { reason: because(what, attempt, reason), actor, nowMs };
-    const of = { paymentId, id: disputeId, cause: 'dispute', restorationId: `${disputeId}_won`, said } as const;
+    const of = { paymentId, id: disputeId, cause: 'dispute', restorationId: wonId(disputeId), said } as const;
     return withCreditsBack(state, closed, of);
   }
   if (replaces === null) return [closed];

@@ -1,6 +1,6 @@
 import type { EventData } from '../../contracts/events.ts';
 import type { AccountId } from '../../contracts/ids.ts';
-import { disputeLostAgain } from '../../contracts/lost-again.ts';
+import { disputeLostAgain, isNumbered, withdrawnId, wonId } from '../../contracts/lost-again.ts';
 import { isMoney } from '../postings/chart-of-accounts.ts';
 import type { CustomerBooks } from '../postings/customer-books.ts';
 import type { Posting } from '../postings/posting-rules.ts';
@@ -116,14 +116,14 @@ export class PaymentsBook {
       (type === 'CreditsGranted' && before === 'PaymentSucceeded' && data.grantId === customer.grantOf(of.paymentId)) ||
       (type === 'GrantRevoked' && before === 'PaymentRefunded' && data.revocationId === of.refundId) ||
       (type === 'GrantRevoked' && before === 'PaymentDisputed' && data.revocationId === of.disputeId) ||
-      (type === 'GrantRestored' && before === 'RefundWithdrawn' && data.revocationId === of.refundId) ||
-      ((type === 'GrantRestored' || type === 'GrantRevoked') &&
-        before === 'DisputeClosed' &&
-        type === (of.outcome === 'won' ? 'GrantRestored' : 'GrantRevoked') &&
-        (data.revocationId === of.disputeId || disputeLostAgain(data.revocationId) === of.disputeId));
+      (type === 'GrantRevoked' && before === 'DisputeClosed' && disputeLostAgain(data.revocationId) === of.disputeId) ||
+      // What comes back may be of other revocations, and of several.
+      (type === 'GrantRestored' &&
+        before === 'RefundWithdrawn' &&
+        isNumbered(data.restorationId, withdrawnId(of.refundId))) ||
+      (type === 'GrantRestored' && before === 'DisputeClosed' && isNumbered(data.restorationId, wonId(of.disputeId)));
     if (!isOf) return false;
-    note.credits = type === 'GrantRevoked' ? -data.amount : data.amount;
-    this.#last = null;
+    note.credits = (note.credits ?? 0n) + (type === 'GrantRevoked' ? -data.amount : data.amount);
     return true;
   }
 }

@@ -137,6 +137,42 @@ it('shows a payment with the credits that it has bought, where an operator of be
   expect(reading.result().payments.notes.all).toMatchObject([{ money: 100n, credits: 90n }]);
 });
 
+it('shows what comes back with a refund that fails beside it, whichever disputes had taken it', () => {
+  const events: AccountEvent[] = [opened];
+  const ofStripe = { ...purchase('p1', 100), provider: 'stripe' } as AccountCommand;
+  const told = { ...of('p1'), reason: undefined, refundId: 're_1' };
+  const withdrawn = { type: 'WithdrawRefund', ...told, stood: 're_1' } as unknown as AccountCommand;
+  const refunded = {
+    type: 'RecordRefund',
+    ...told,
+    amount: usd(100),
+    refundedAtMs: nowMs,
+  } as unknown as AccountCommand;
+  for (const command of [
+    ...[ofStripe, pay('p1', 100, 'stripe'), dispute('p1', 'dp_1', 40), dispute('p1', 'dp_2', 60), refunded],
+    ...[close('p1', 'dp_1', 'won'), close('p1', 'dp_2', 'won'), withdrawn],
+  ])
+    events.push(...given(...events).decided(command));
+  const reading = new MonthBooks('2026-11', new SealCoverage('2026-11'));
+  for (const event of recordedLife(events.map((one) => ({ event: one, atMs: nowMs })))) reading.take(event);
+  const { payments, notes } = reading.result();
+  expect(events.filter(({ type }) => type === 'GrantRestored')).toHaveLength(2);
+  expect(payments.notes.all.map(({ money, credits }) => [money, credits])).toEqual([
+    ...[
+      [100n, 90n],
+      [-40n, -36n],
+      [-60n, -54n],
+      [-100n, null],
+    ],
+    ...[
+      [40n, null],
+      [60n, null],
+      [100n, 90n],
+    ],
+  ]);
+  expect(notes.all).toEqual([]);
+});
+
 it('shows each once, with its money and the credits that went with it, and what was corrected by hand with the corrections', () => {
   const { payments, notes, checks } = books('2026-11');
   expect(
