@@ -97,6 +97,20 @@ export type Action = keyof typeof PERMISSIONS;
 export const reachOf = (action: Action, holder: Holder): Reach | null =>
   (PERMISSIONS[action].may as Permission['may'])[holder] ?? null;
 
+/** Of the command line those commands that a member may give, too; the README names them. All others are for operators alone. */
+export const FOR_MEMBERS: { readonly groupsOfOneAccount: readonly string[]; readonly forEverybody: readonly string[] } =
+  {
+    /** Their commands which name an account first ask the table above what a member of it may. */
+    groupsOfOneAccount: ['account', 'credits', 'key', 'limit', 'member', 'payment'],
+    /** Of no account: what is for sale is for everybody to see, as models' prices are at /pricing. */
+    forEverybody: ['plan list'],
+  };
+
+/** @param first what a command's first argument is called; null where it takes none */
+export const isForMembers = ({ group, name, first }: { group: string; name: string; first: string | null }): boolean =>
+  (first === 'account' && FOR_MEMBERS.groupsOfOneAccount.includes(group)) ||
+  FOR_MEMBERS.forEverybody.includes(`${group} ${name}`);
+
 /** As it stands in the ledger. */
 export function nameOfActor(actor: Actor): string {
   if (actor.type === 'operator') return actor.name;

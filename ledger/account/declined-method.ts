@@ -1,6 +1,6 @@
 import type { OpenAccount } from './account-state.ts';
 import { type CommandRefusal, commandRefused } from './commands.ts';
-import { boughtBy } from './grant-id.ts';
+import { grantsOfPaid } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
 import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
@@ -26,7 +26,7 @@ function whyDeclined(state: OpenAccount, id: string, atMs: number): string | nul
   const { grants, billing } = state;
   const charged = chargedTo(billing.payments, id);
   const declines = charged.filter(isDeclined);
-  const bought = boughtBy(state, charged);
+  const bought = grantsOfPaid(state, charged);
   // What waited for its payer, or for its provider, was begun long before it was paid.
   const hasPaidSince = (sinceMs: number): boolean =>
     grants.some(({ grantId, effectiveAtMs }) => effectiveAtMs > sinceMs && bought.has(grantId));

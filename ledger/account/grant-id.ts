@@ -21,7 +21,7 @@ function isOfNamesake(account: Paid, paid: PaymentId): boolean {
 }
 
 /** What those of some attempts have bought that were paid. */
-export const boughtBy = (account: Paid, attempts: readonly PaymentAttempt[]): ReadonlySet<GrantId> =>
+export const grantsOfPaid = (account: Paid, attempts: readonly PaymentAttempt[]): ReadonlySet<GrantId> =>
   new Set(
     attempts.flatMap(({ state, paymentId: paid }) =>
       state === 'paid' && paid !== null ? [grantOfPayment(account, paid)] : [],

@@ -1,5 +1,5 @@
 import type { Grant, OpenAccount } from './account-state.ts';
-import { boughtBy } from './grant-id.ts';
+import { grantsOfPaid } from './grant-id.ts';
 import { allAttempts } from './payments.ts';
 import { DAY_MS } from './plan-periods.ts';
 import type { PaidPeriod } from './plan-state.ts';
@@ -51,7 +51,7 @@ export function wasPaidInTime(account: Pick<OpenAccount, 'grants' | 'billing'>):
   const period = last?.period ?? null;
   if (period === null) return false;
   const renewals = renewalsOf(payments, period.startMs).filter((one) => one.period?.plan === period.plan);
-  const bought = boughtBy(account, renewals);
+  const bought = grantsOfPaid(account, renewals);
   return grants.some(({ grantId, effectiveAtMs }) => effectiveAtMs < atMs && bought.has(grantId));
 }
 
@@ -63,7 +63,7 @@ export function wasInForce(account: Pick<OpenAccount, 'grants' | 'billing'>): bo
   const { grants, billing } = account;
   const { endedPlan, payments } = billing;
   const attempts = allAttempts(payments).filter(({ period }) => period !== null);
-  const bought = boughtBy(
+  const bought = grantsOfPaid(
     account,
     attempts.filter(({ period }) => period?.plan === endedPlan?.plan),
   );

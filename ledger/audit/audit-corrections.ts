@@ -1,6 +1,6 @@
 import { compareReturn, standingOf, takeReturn, tellUnreasoned } from './audit-coming-back.ts';
 import { areSame, isSameShare, monthOf, takeShares, textOfShares } from './audit-debit.ts';
-import { boughtBy, gone } from './audit-refunds.ts';
+import { attemptOfGrant, gone } from './audit-refunds.ts';
 import { burnNow, burnOwn, type OwnShare } from './burn-own.ts';
 import { type AccountBooks, balanceOf, compare, compareAmount, tell } from './own-account.ts';
 import type { AdjustedData, GrantData, RestoredData, ReversedData, RevokedGrantData } from './stored-event.ts';
@@ -73,7 +73,7 @@ export function takeRestored(books: AccountBooks, restored: RestoredData): void 
   if (amount === 0n) tell(books, `${restorationId}: gives nothing back`);
   if (amount > owing + taken)
     tell(books, `${restorationId}: gives back of ${revocationId}`, amount, `at most ${owing + taken}`, 'micro-USD');
-  const attempt = boughtBy(books, grantId);
+  const attempt = attemptOfGrant(books, grantId);
   const paidFor = attempt === undefined ? amount : (books.revoked.get(grantId) ?? 0n) - gone(books, attempt);
   if (!OWING.includes(cause) && amount > paidFor)
     tell(books, `${restorationId}: gives back of what is paid for`, amount, `at most ${paidFor}`, 'micro-USD');

@@ -157,7 +157,7 @@ const notWon = ({ disputed, returned }: OwnAttempt): bigint[] =>
   [...disputed].flatMap(([id, amount]) => (returned.get(id) === 'won' ? [] : [amount]));
 
 /** What a grant was bought with; none where it was made by hand, also where it is named as if it had been bought. */
-export const boughtBy = ({ paid }: AccountBooks, grantId: string): OwnAttempt | undefined =>
+export const attemptOfGrant = ({ paid }: AccountBooks, grantId: string): OwnAttempt | undefined =>
   ['payment_', 'payment_~']
     .map((start) => (grantId.startsWith(start) ? paid.get(grantId.slice(start.length)) : undefined))
     .find((attempt) => attempt?.grantId === grantId);

@@ -62,7 +62,7 @@ export class CustomerBooks {
   readonly #bought = new GrantsBought();
   readonly #grantOfPayment = new Map<PaymentId, GrantId>();
   /** Of refunds and disputes, by their ids: how much money went back. */
-  readonly #wentBack = new Map<string, bigint>();
+  readonly #givenBack = new Map<string, bigint>();
   #owed = 0n;
   #spendable = 0n;
 
@@ -138,12 +138,12 @@ export class CustomerBooks {
   }
 
   giveBack(id: string, amount: bigint): void {
-    this.#wentBack.set(id, amount);
+    this.#givenBack.set(id, amount);
   }
 
   /** How much money a refund or a dispute was about; null where there is none of that id. */
-  wentBack(id: string): bigint | null {
-    return this.#wentBack.get(id) ?? null;
+  givenBack(id: string): bigint | null {
+    return this.#givenBack.get(id) ?? null;
   }
 
   /** Less than nothing where it is owed no more. */

@@ -207,9 +207,9 @@ function takenFor(
   books: CustomerBooks,
   { revocationId, cause }: Pick<EventData<'GrantRevoked'>, 'revocationId' | 'cause'>,
 ): string | null {
-  if (books.wentBack(revocationId) !== null) return REFUNDS;
+  if (books.givenBack(revocationId) !== null) return REFUNDS;
   const again = cause === 'dispute' ? disputeLostAgain(revocationId) : null;
-  return again === null || books.wentBack(again) === null ? null : REFUNDS;
+  return again === null || books.givenBack(again) === null ? null : REFUNDS;
 }
 
 /** The money that went back: its credits, as far as there are any to be revoked, follow. */
@@ -221,7 +221,7 @@ function refund(books: CustomerBooks, { paymentId, refundId, amount }: EventData
 
 /** The refund turned back; its credits follow, as far as they have not come back. */
 function withdraw(books: CustomerBooks, { paymentId, refundId, amount }: EventData<'RefundWithdrawn'>): Posting[] {
-  if (books.wentBack(refundId) !== amount)
+  if (books.givenBack(refundId) !== amount)
     throw new UnbookableError(`there is no refund ${refundId} of ${amount} micro-USD`);
   const account = clearing(books.sourceOf(books.grantOf(paymentId)));
   return booked({ account, microUsd: amount }, { account: REFUNDS, microUsd: -amount });
@@ -234,7 +234,7 @@ function dispute(books: CustomerBooks, { disputeId, amount }: EventData<'Payment
 
 /** Won, it is turned back; lost after all, that is. */
 function closeDispute(books: CustomerBooks, { disputeId, outcome, replaces }: EventData<'DisputeClosed'>): Posting[] {
-  const amount = books.wentBack(disputeId);
+  const amount = books.givenBack(disputeId);
   if (amount === null) throw new UnbookableError(`there is no dispute ${disputeId}`);
   if (outcome === 'lost' && replaces !== 'won') return [];
   const turned = outcome === 'won' ? amount : -amount;

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { Actor } from '../../contracts/permissions.ts';
+import { type Actor, isForMembers } from '../../contracts/permissions.ts';
 import { emailArgument, nameArgument, pathArgument } from './command-arguments.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { addCompletionCommand } from './completion/completion-command.ts';
@@ -13,12 +13,6 @@ interface Group {
   readonly description: string;
   add(command: Command, context: CommandContext): Promise<void>;
 }
-
-/** Groups whose commands, each of which names an account first, ask what a member of it may. */
-const OF_ONE_ACCOUNT: ReadonlySet<string> = new Set(['account', 'credits', 'key', 'limit', 'member', 'payment']);
-
-/** Of no account: what is for sale is for everybody to see, as models' prices are at /pricing. */
-const FOR_ALL: ReadonlySet<string> = new Set(['plan list']);
 
 /** What a command needs is loaded where the group's name is in the line: half of the time that `--help` would take else. */
 const GROUPS: readonly Group[] = [
@@ -193,8 +187,8 @@ function assertFor({ actor, as }: ActorOptions, action: Command): void {
   if (as === undefined) return;
   if (actor !== undefined) throw new CommandError('say one of --actor and --as', EXIT.usage);
   const group = action.parent?.name() ?? '';
-  const isOfOne = action.registeredArguments[0]?.name() === 'account' && OF_ONE_ACCOUNT.has(group);
-  if (!isOfOne && !FOR_ALL.has(`${group} ${action.name()}`))
+  const first = action.registeredArguments[0]?.name() ?? null;
+  if (!isForMembers({ group, name: action.name(), first }))
     throw new CommandError('--as: this command is for operators alone', EXIT.refused);
 }
 

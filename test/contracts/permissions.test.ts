@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { type Action, HOLDERS, PERMISSIONS, reachOf } from '../../contracts/permissions.ts';
+import { type Action, FOR_MEMBERS, HOLDERS, PERMISSIONS, reachOf } from '../../contracts/permissions.ts';
 
+const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 const ACTIONS = Object.keys(PERMISSIONS) as Action[];
 const holdersOf = (action: Action): string[] => HOLDERS.filter((holder) => reachOf(action, holder) !== null);
 
@@ -17,7 +18,19 @@ it("the README's table of who may do what is the one in the code", () => {
   const table = [`| who may | ${HOLDERS.join(' | ')} |`, `| --- |${' --- |'.repeat(HOLDERS.length)}`, ...rows].join(
     '\n',
   );
-  expect(readFileSync(new URL('../../README.md', import.meta.url), 'utf8')).toContain(`\n${table}\n\n`);
+  expect(README).toContain(`\n${table}\n\n`);
+});
+
+it('the README names the commands that members may give as they are named in the code', () => {
+  const inWords = (names: readonly string[]): string =>
+    names
+      .map((name) => `\`${name}\``)
+      .join(', ')
+      .replace(/, (?=[^,]*$)/u, ' and ');
+  const { groupsOfOneAccount, forEverybody } = FOR_MEMBERS;
+  expect(README.replaceAll('\n', ' ')).toContain(
+    `A member may give the commands of one account (in ${inWords(groupsOfOneAccount)}, those that name it first), and ${inWords(forEverybody)}, for`,
+  );
 });
 
 it('every action has somebody who may do it, and a member alone never anything but its keys, and to leave', () => {
