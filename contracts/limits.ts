@@ -100,11 +100,13 @@ export const LIMITS = Object.freeze({
   shutdownSayEndedMs: SECOND_MS,
   /**
    * Of an end for which nobody asked (what the program cannot go on after): how long streams are waited for, how long all
-   * of it may take from the fault on, and how long the process is held by what is open when all is said and closed.
+   * of it may take from the fault on, and how long the process is held by what is open when all is said and closed. Then its
+   * logs have so long to be taken, as at any end.
    */
   fatalDrainMs: 2 * SECOND_MS,
-  fatalEndMs: 8 * SECOND_MS,
+  fatalEndMs: 4_500,
   leaveMs: 2 * SECOND_MS,
+  logsEndMs: 3 * SECOND_MS,
 
   /** For so long every live proxy has to have read a new form of events before it is written. */
   formsAdoptAfterMs: DAY_MS,
@@ -283,3 +285,7 @@ assert(
 );
 assert(LIMITS.settlementBackoffMs < LIMITS.settlementBackoffMaxMs, 'a back-off grows to its bound');
 assert(LIMITS.fatalDrainMs < LIMITS.fatalEndMs, 'what was drained at an end can still be closed');
+assert(
+  LIMITS.fatalEndMs + LIMITS.leaveMs + LIMITS.logsEndMs < 10 * SECOND_MS,
+  'a process that cannot go on is gone when it is said to be',
+);

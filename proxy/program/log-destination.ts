@@ -1,4 +1,5 @@
 import { write, writeSync } from 'node:fs';
+import { LIMITS } from '../../contracts/limits.ts';
 import { printable } from '../../contracts/printable.ts';
 
 /** Text that waits for a place that does not take it; lines beyond that are lost, and counted. */
@@ -11,9 +12,8 @@ const DELETE = 0x7f;
 /** A pipe whose reader is slow: at first as long as one takes that reads on, then twice as long each time, up to this. */
 const BUSY_PAUSE_MS = 100;
 const BUSY_FIRST_PAUSE_MS = 1;
-/** So long a process that is about to end waits for one that takes nothing, and for one that takes something now and then. */
+/** So long a process that is about to end waits for one that takes nothing. */
 const END_STILL_MS = 1_000;
-const END_MS = 5_000;
 const END_PAUSE_MS = 10;
 /** No disk takes as long for a write. */
 const HELD_MS = 1_000;
@@ -24,6 +24,8 @@ export interface LogDestinationOptions {
   readonly fd: number;
   /** A write takes what there is room for at once, whoever else has the place. */
   readonly waitsForNobody?: boolean;
+  /** A write may be held for good, and the process with it: none is begun at its end. */
+  readonly mayHold?: boolean;
   readonly pauseMs?: number;
   readonly waitingCharsMax?: number;
   /** How long a first line waits for others, to be written with them; 0 where it is not said. */
@@ -66,9 +68,13 @@ export class LogDestination {
     return this.#lostInAll;
   }
 
-  /** Its place has taken nothing of what is being written for long: it holds a thread, which the end of the process would wait for. */
+  /**
+   * Its place has taken nothing of what is being written, for long or, where it may hold it for good, at all: that has a thread,
+   * which the end of the process would wait for.
+   */
   get isHeld(): boolean {
-    return this.#isWriting && performance.now() - this.#writtenSinceMs >= HELD_MS;
+    if (!this.#isWriting) return false;
+    return this.#options.mayHold === true || performance.now() - this.#writtenSinceMs >= HELD_MS;
   }
 
   write(line: string): void {
@@ -83,17 +89,24 @@ export class LogDestination {
 
   /**
    * Writes what waits, so long as it is taken, and nothing from then on: the process is about to end. Returns how many lines were not
-   * taken whole, and were lost. What is on its way already is the kernel's.
+   * taken whole, and were lost; of what is held all, for what of it was taken is not known. What else is on its way is the kernel's.
+   *
+   * @param forMs so long at the most
    */
-  end(): number {
+  end(forMs: number = LIMITS.logsEndMs): number {
     if (this.#isEnded) return 0;
     this.#isEnded = true;
     clearTimeout(this.#timer ?? undefined);
     clearTimeout(this.#gathering ?? undefined);
-    const endsMs = performance.now() + END_MS;
-    let rest = this.#isWriting ? null : writeNow(this.#options.fd, this.#chunk, endsMs);
-    // Where a write waits, this one would, too.
-    if (!this.isHeld) rest ??= writeNow(this.#options.fd, this.#take(), endsMs);
+    const { fd, mayHold = false } = this.#options;
+    const endsMs = performance.now() + forMs;
+    // Where a write waits, another would, too.
+    const takesNone = mayHold || this.isHeld;
+    let rest = this.#isWriting && !this.isHeld ? null : this.#chunk;
+    if (!takesNone) {
+      if (!this.#isWriting) rest = writeNow(fd, rest, endsMs);
+      rest ??= writeNow(fd, this.#take(), endsMs);
+    }
     const untaken = linesIn(Buffer.from(this.#waiting)) + this.#lost;
     if (rest === null) return untaken;
     // The line that tells of others is none of the log's own.

@@ -1,7 +1,7 @@
 import pino, { type Logger } from 'pino';
 import type { Configuration } from '../../contracts/configuration.ts';
 import type { AccessLogPlace } from '../observation/access-log.ts';
-import { destinationAt, endLast } from './destination-at.ts';
+import { destinationAt, endLast, endNow } from './destination-at.ts';
 import type { LogDestination } from './log-destination.ts';
 
 const STDOUT = 1;
@@ -30,7 +30,7 @@ export function accessLogPlace(logger: Pick<Logger, 'error' | 'warn'>): AccessLo
   });
   // Before the program's own, which tells what becomes of it.
   process.prependOnceListener('exit', () => {
-    const lines = destination.end();
+    const lines = endNow(destination);
     if (lines > 0) logger.warn({ lines }, 'lines of the access log were lost: they were not taken before the end');
   });
   endLast(destination);

@@ -72,15 +72,15 @@ function endsWith(lines: number) {
   return { child, said: text(child.stderr), numbersOf };
 }
 
-/** Nearly what waits at most. */
-const LINES_AT_END = 4_000;
+/** Less than waits at most, and what a reader takes in a second or two. */
+const LINES_AT_END = 3_000;
 
 it('is written to its end however the process ends, as slowly as it is read', async () => {
   const { child, said, numbersOf } = endsWith(LINES_AT_END);
   let written = '';
   for await (const piece of child.stdout) {
     written += String(piece);
-    // A second and a half in all; no wait of its writer is as long as it waits where nothing is taken.
+    // A second in all; no wait of its writer is as long as it waits where nothing is taken.
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   expect(numbersOf(written)).toEqual([...Array(LINES_AT_END).keys()]);

@@ -128,22 +128,45 @@ describe.runIf(canMount)('a log on a full disk', () => {
   });
 });
 
+/** What there is in a pipe. */
+function readNow(fd: number): string {
+  const piece = Buffer.alloc(1024 * 1024);
+  try {
+    return piece.toString('utf8', 0, readSync(fd, piece));
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return '';
+    throw error;
+  }
+}
+
+test('a log that its place holds writes nothing at the end, and counts what is held', async () => {
+  const path = join(temporaryFolder(), 'pipe');
+  execFileSync('mkfifo', [path]);
+  const reader = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  onTestFinished(() => closeSync(reader));
+  const destination = destinationAt({ fd: openSync(path, constants.O_WRONLY), mayHold: true, lostLines: String });
+  // The first write is more than a pipe takes, and the others wait for it.
+  for (let number = 0; number < 200; number++) destination.write(line(number));
+  await whenWritten();
+  for (let number = 200; number < 210; number++) destination.write(line(number));
+  expect(destination.isHeld).toBe(true);
+  expect(destination.end()).toBe(210);
+  // What was held is on its way.
+  let text = '';
+  const taken = () => {
+    text += readNow(reader);
+    return text;
+  };
+  await expect.poll(taken, WAIT).toBe([...Array(200).keys()].map(line).join(''));
+});
+
 describe.each([true, false])('a log whose reader does not read (of which that is known: %s)', (waitsForNobody) => {
   /** A pipe with both of its ends, and what is in it. */
   function pipe() {
     const path = join(temporaryFolder(), 'pipe');
     execFileSync('mkfifo', [path]);
     const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
-    const piece = Buffer.alloc(1024 * 1024);
-    const read = (): string => {
-      try {
-        return piece.toString('utf8', 0, readSync(fd, piece));
-      } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return '';
-        throw error;
-      }
-    };
-    return { fd, read };
+    return { fd, read: () => readNow(fd) };
   }
 
   test('has lines as one piece when they fill a pipe, and what comes meanwhile with the next', async () => {
