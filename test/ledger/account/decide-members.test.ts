@@ -59,7 +59,11 @@ describe('members', () => {
     given(organization, memberAdded()).decides(remove, memberRemoved());
     const leave = { ...remove, email: OWNER };
     given(organization, memberAdded(BEN, 'admin')).refuses(leave, 'last_owner', /make somebody else an owner first/);
-    given(opened).refuses({ ...leave, email: openAccount([opened]).email }, 'last_owner', /personal account .* stays so$/);
+    given(opened).refuses(
+      { ...leave, email: openAccount([opened]).email },
+      'last_owner',
+      /personal account .* stays so$/,
+    );
     given(organization, memberAdded(BEN, 'owner')).decides(leave, memberRemoved(OWNER));
     given(organization, memberAdded(BEN, 'owner'), memberRemoved(OWNER)).refuses(remove, 'last_owner');
   });
