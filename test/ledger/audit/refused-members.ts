@@ -131,7 +131,7 @@ export const KEY_CASES: readonly Case[] = [
   {
     refused: 'member_not_found',
     life: [...withBen, roleChanged(BEN, 'owner'), memberRemoved(OWNER)],
-    command: issue(null),
+    command: issue(OWNER),
     written: [keyIssued({ keyId: OTHER_KEY })],
     fault: /^key_b: of owner@example\.com, who is no member$/,
   },

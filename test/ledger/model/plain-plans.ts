@@ -130,7 +130,7 @@ export class PlainPlans {
     if (name === 'none') return this.#endLater(nowMs);
     const wanted = this.#sold.find((one) => one.id === name);
     if (wanted === undefined) return 'refused';
-    if (has !== null && lastSaid(has) === name) return has.bill === null ? 'nothing' : this.#look(command, true);
+    if (has !== null && lastSaid(has) === name) return this.#look(command, true);
     if (has?.name !== name && this.#all().some(isOpen)) return 'refused';
     if (has === null || has.paid === null) {
       // Asked for twice in one millisecond it goes on from the first.
