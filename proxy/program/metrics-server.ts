@@ -1,16 +1,10 @@
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { dropUnparsed } from '../connections/drop-unparsed.ts';
 import { Crumbs } from '../request-body/crumbs.ts';
 import { CHUNK_BYTES_MIN, UNWANTED_SHORT_CHUNKS_MAX } from '../request-body/limits.ts';
-import { namesSeveralHosts } from '../require-host.ts';
+import { hostFault } from '../require-host.ts';
 import { listenWith } from './listening.ts';
 
 interface MetricsServerOptions {
@@ -24,10 +18,10 @@ interface MetricsServerOptions {
   readonly posts?: Readonly<Record<string, Post>>;
 }
 
-/** @param body its bytes as they came */
+/** @param body its bytes as they came @param headers each as often as it came */
 export type Post = (
   body: Buffer,
-  headers: IncomingHttpHeaders,
+  headers: IncomingMessage['headersDistinct'],
 ) => Promise<{ readonly status: number; readonly says: string }>;
 
 export interface MetricsServer {
@@ -155,12 +149,13 @@ interface Metrics {
 const pathOf = ({ url }: IncomingMessage): string => url?.split('?', 1)[0] ?? '';
 
 const takesBody = (request: IncomingMessage, posts: Metrics['posts']): boolean =>
-  request.method === 'POST' && Object.hasOwn(posts, pathOf(request)) && !namesSeveralHosts(request.headers);
+  request.method === 'POST' && Object.hasOwn(posts, pathOf(request)) && hostFault(request.headers) === null;
 
 async function answer(request: IncomingMessage, response: ServerResponse, metrics: Metrics): Promise<void> {
   const { method } = request;
   const path = pathOf(request);
-  if (namesSeveralHosts(request.headers)) return send(response, 400, 'text/plain', 'one host only\n');
+  const fault = hostFault(request.headers);
+  if (fault !== null) return send(response, 400, 'text/plain', `host: ${fault}\n`);
   const post = Object.hasOwn(metrics.posts, path) ? metrics.posts[path] : undefined;
   if (post !== undefined) return answerPost(request, response, post);
   if (method !== 'GET' && method !== 'HEAD') return send(response, 405, 'text/plain', 'GET only\n');
@@ -180,12 +175,18 @@ async function answerPost(request: IncomingMessage, response: ServerResponse, po
   if (request.method !== 'POST') return send(response, 405, 'text/plain', 'POST only\n');
   const body = await bodyOf(request);
   if (typeof body === 'string') return send(response, 413, 'text/plain', `${body}\n`);
-  const { status, says } = await post(body, request.headers);
+  const { status, says } = await post(body, request.headersDistinct);
   send(response, status, 'text/plain', `${says}\n`);
 }
 
+const TOO_LONG = `at most ${BODY_BYTES_MAX} bytes`;
+
 /** In its place, where it is not read to its end, why. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer | string> {
+  if (Number(request.headers['content-length'] ?? 0) > BODY_BYTES_MAX) {
+    dropUnparsed(request.socket);
+    return TOO_LONG;
+  }
   const pieces: Buffer[] = [];
   const crumbs = new Crumbs(UNWANTED_SHORT_CHUNKS_MAX);
   let bytes = 0;
@@ -199,7 +200,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | string> {
     };
     const take = (piece: Buffer): void => {
       bytes += piece.length;
-      if (bytes > BODY_BYTES_MAX) leave(`at most ${BODY_BYTES_MAX} bytes`);
+      if (bytes > BODY_BYTES_MAX) leave(TOO_LONG);
       else if (crumbs.add(piece.length)) leave(`not in pieces of less than ${CHUNK_BYTES_MIN} bytes on the average`);
       else pieces.push(piece);
     };

@@ -40,6 +40,11 @@ describe('what is not HTTP', () => {
     ['two hosts', 'GET /me HTTP/1.1\r\nhost: x\r\nx-api-key: KEY\r\nHost: y\r\n\r\n'],
     ['two hosts that are the same', 'GET /me HTTP/1.1\r\nhost: x\r\nx-api-key: KEY\r\nhost: x\r\n\r\n'],
     ['two hosts of an older version', 'GET /status HTTP/1.0\r\nhost: x\r\nhost: y\r\n\r\n'],
+    ['two hosts in one line', 'GET /me HTTP/1.1\r\nx-api-key: KEY\r\nhost: x, y\r\n\r\n'],
+    ['a host of two words', 'GET /me HTTP/1.1\r\nx-api-key: KEY\r\nhost: a b\r\n\r\n'],
+    ['a host with a path', 'GET /me HTTP/1.1\r\nx-api-key: KEY\r\nhost: a/b\r\n\r\n'],
+    ['a host with a user', 'GET /me HTTP/1.1\r\nx-api-key: KEY\r\nhost: u@h\r\n\r\n'],
+    ['a host with two ports', 'GET /me HTTP/1.1\r\nx-api-key: KEY\r\nhost: a:1:2\r\n\r\n'],
     ['no host, where nothing is routed', 'POST /nowhere HTTP/1.1\r\ncontent-length: 0\r\n\r\n'],
   ])('is answered with a 400 and closed: %s', async (_title, bytes) => {
     const withKey = typeof bytes === 'string' ? bytes.replace('KEY', gateway.key) : bytes;

@@ -317,10 +317,10 @@ describe('a message', () => {
   });
 
   it('that Stripe has not signed, or not lately, is refused unasked; one of several secrets and signatures will do', async () => {
-    const { server, begin, tell, types } = await scene();
+    const { server, begin, tell, types, place, event } = await scene();
     server.pay(await begin());
-    const asked = server.asked.length;
-    const nowMs = Date.now();
+    const [asked, nowMs] = [server.asked.length, Date.now()];
+    expect(await server.deliverSignedTwice(place, event('payment_intent.succeeded'))).toBe(400);
     for (const signing of [
       { secrets: ['whsec_of_somebody'] },
       { secrets: [] },

@@ -53,15 +53,24 @@ describe('the metrics server', () => {
     expect(made).toBeLessThanOrEqual(answers.length);
   });
 
-  it('serves no request that names two hosts', async () => {
+  it.each(['host: x\r\nhost: x', 'host: a b'])('serves no request for what is not one host: %j', async (hosts) => {
     const { port, hostname } = new URL((await start(new Registry())).url);
     for (const begin of ['GET /healthz', 'POST /told']) {
       const socket = connect(Number(port), hostname);
-      socket.write(`${begin} HTTP/1.1\r\nhost: x\r\nhost: x\r\ncontent-length: 9000\r\n\r\n`);
+      socket.write(`${begin} HTTP/1.1\r\n${hosts}\r\ncontent-length: 9000\r\n\r\n`);
       let text = '';
       for await (const piece of socket) text += String(piece);
       expect(text).toMatch(/^HTTP\/1\.1 400 /);
     }
+  });
+
+  it('waits for nothing of a body that is said to be too long', async () => {
+    const { port, hostname } = new URL((await start(new Registry())).url);
+    const socket = connect(Number(port), hostname);
+    socket.write(`POST /told HTTP/1.1\r\nhost: x\r\ncontent-length: ${256 * 1_024 + 1}\r\n\r\n`);
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
   });
 
   // What were parsed would be answered with 400, or with 503.
