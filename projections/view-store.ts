@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../contracts/message-of.ts';
@@ -149,7 +150,9 @@ export class ViewStore {
   #end(cause: unknown): void {
     if (this.#died !== null) return;
     const message = messageOf(cause);
-    const isUnstarted = !this.#hasAnswered && (lackedDescriptor(cause) || mayPass(cause));
+    // One that was opened anew in the place of a file that is gone would have only what changes from then on.
+    const isGone = !existsSync(this.#options.path);
+    const isUnstarted = !this.#hasAnswered && !isGone && (lackedDescriptor(cause) || mayPass(cause));
     this.#died = isUnstarted
       ? new ViewsNotWrittenError({ message, mayPass: true, isFull: false })
       : new Error(`the views cannot be written any more: ${message}`, { cause });

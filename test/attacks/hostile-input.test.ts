@@ -217,11 +217,10 @@ describe('headers', () => {
     expect(refusalOf(answered, 401)).toBe('the service key is not known');
   });
 
-  it('of authorization sent twice count once, the first', async () => {
+  it('of authorization sent twice are no key, as which of them counts differs from one proxy to the next', async () => {
     const [good, bad] = [`Bearer ${gateway.key}`, 'Bearer sk-svc-unknown'];
-    expect((await withHeaders('authorization', good, 'authorization', bad)).status).toBe(200);
-    test.served++;
-    refusalOf(await withHeaders('authorization', bad, 'authorization', good), 401);
+    for (const [first, second] of [[good, bad], [bad, good], [good, good]] as const)
+      refusalOf(await withHeaders('authorization', first, 'authorization', second), 401);
   });
 
   it('of content-type sent twice do not matter', async () => {

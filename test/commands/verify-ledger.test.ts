@@ -171,7 +171,7 @@ it.each([0, -3])(
 
 it('refuses what is no ledger, an account that there is not, and two ways at once', async () => {
   const nowhere = join(temporaryFolder(), 'ledger.db');
-  expect(await runHere('ledger', 'verify', '--offline', nowhere)).toMatchObject({ exitCode: 4 });
+  expect(await runHere('ledger', 'verify', '--offline', nowhere)).toMatchObject({ exitCode: 2 });
   const { data } = await putBack('76ed563', 'sqlite', 'ledger');
   expect(await runHere('ledger', 'verify', 'acct_nobody', '--data', data)).toMatchObject({ exitCode: 3 });
   expect(await runHere('ledger', 'verify', 'acct_ada', '--all', '--data', data)).toMatchObject({ exitCode: 2 });

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
@@ -305,9 +305,21 @@ describe('the thread that writes', () => {
     const died: Error[] = [];
     const store = ViewStore.open({ path, views: [], keep: true, onDied: (error) => died.push(error) });
     const writing = store.write([], HEAD);
-    rmSync(dirname(path), { recursive: true });
+    rmSync(path);
+    mkdirSync(path);
     await expect(writing).rejects.toMatchObject({ name: 'ViewsNotWrittenError', mayPass: true });
     expect([store.isUnstarted, died]).toEqual([true, []]);
+    await store.close();
+  });
+
+  test('is told of when the file is gone before it could open it: another store would make one that lacks what it had', async () => {
+    const path = viewsFile();
+    const died: Error[] = [];
+    const store = ViewStore.open({ path, views: [], keep: true, onDied: (error) => died.push(error) });
+    const writing = store.write([], HEAD);
+    rmSync(dirname(path), { recursive: true });
+    await expect(writing).rejects.toThrow(/cannot be written any more/);
+    expect([store.isUnstarted, died.length]).toEqual([false, 1]);
     await store.close();
   });
 

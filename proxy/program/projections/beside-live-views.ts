@@ -108,8 +108,8 @@ export async function broughtUp(
   log: EventLog,
   { path, configuration }: { readonly path: string; readonly configuration: Configuration },
 ): ReturnType<typeof bringUp> {
-  // Of this process alone, beside a gateway that serves: it collects when there is as much garbage as it holds, and not thrice that.
-  setFlagsFromString('--heap-growing-percent=100');
+  // Of this process alone, beside a gateway that serves: it collects when there is little more than half as much garbage as it holds, and not thrice that.
+  setFlagsFromString('--heap-growing-percent=60');
   // With all cores taken the gateway would wait for its turns.
   const giveWay = givingWay(context, configuration);
   giveWay();
