@@ -2,6 +2,7 @@ import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../contracts/message-of.ts';
+import { isBusy } from '../ledger/event-log/sqlite/database-fault.ts';
 import { giveToFolderOwner } from '../ledger/folder-owner.ts';
 import { pause } from '../ledger/pause.ts';
 import { syncFolder } from '../ledger/sync-folder.ts';
@@ -19,10 +20,19 @@ function settleFile(path: string): void {
   if (!existsSync(path)) return;
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    if (database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy !== 0)
-      throw new ViewsBusyError(`${path} is being read by another command`);
+    if (isBusyNow(database)) throw new ViewsBusyError(`${path} is being read by another command`);
   } finally {
     database.close();
+  }
+}
+
+/** SQLite answers where somebody reads, and throws where somebody has all of it, as for the moment in which its -wal is made sense of. */
+function isBusyNow(database: DatabaseSync): boolean {
+  try {
+    return database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy !== 0;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
   }
 }
 

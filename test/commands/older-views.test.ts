@@ -106,13 +106,14 @@ describe('a gateway whose views were written in an earlier version', () => {
         environment,
         callsProviders: true,
       });
-      const logger = pino({ level: 'silent' });
+      const lines: string[] = [];
+      const logger = pino({ level: 'info' }, { write: (line) => void lines.push(line) });
       const gateway = await Gateway.start({ configuration, log, logger, clock: Date.now, monotonic: Date.now });
       // They are made, and wait for whoever reads those of before.
       await expect.poll(() => areOfThisProgram(files.upcast)).toBe(true);
       expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
       const asked = () => postMessage({ url: gateway.url, key }, { model: 'svc-mock', key });
-      expect((await asked()).status).toBe(529);
+      expect((await asked()).status, lines.join('')).toBe(529);
       expect(gateway.process.projections.ageMs(Date.now())).toBe(null);
       if (ends === 'ready') {
         reads.end();

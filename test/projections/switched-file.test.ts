@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
-import { finishSwitch, switchFiles } from '../../projections/switched-file.ts';
+import { finishSwitch, settledFile, switchFiles } from '../../projections/switched-file.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -38,6 +38,17 @@ function nameIn(path: string): unknown {
   database.close();
   return row?.name;
 }
+
+it('a file that another connection has for itself is waited for, as one that is read', async () => {
+  const path = join(temporaryFolder(), 'views.db');
+  const holder = new DatabaseSync(path);
+  holder.exec('PRAGMA journal_mode = WAL; PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE held (by TEXT)');
+  const inVain = AbortSignal.abort();
+  await expect(settledFile(path, inVain)).rejects.toMatchObject({ name: 'ViewsBusyError' });
+  const settled = settledFile(path, new AbortController().signal);
+  holder.close();
+  await settled;
+});
 
 describe('a switch whose views of before cannot be kept', () => {
   it('is taken back: both files are what they were, and it can be done once they can be', () => {
