@@ -219,7 +219,11 @@ describe('headers', () => {
 
   it('of authorization sent twice are no key, as which of them counts differs from one proxy to the next', async () => {
     const [good, bad] = [`Bearer ${gateway.key}`, 'Bearer sk-svc-unknown'];
-    for (const [first, second] of [[good, bad], [bad, good], [good, good]] as const)
+    for (const [first, second] of [
+      [good, bad],
+      [bad, good],
+      [good, good],
+    ] as const)
       refusalOf(await withHeaders('authorization', first, 'authorization', second), 401);
   });
 

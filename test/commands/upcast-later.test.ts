@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readFoldedThrough } from '../../projections/known-views.ts';
@@ -18,6 +19,7 @@ const PRELOAD = fileURLToPath(new URL('kill-at-call-preload.ts', import.meta.url
 const MIB = 1_024 ** 2;
 /** The journal's reserve, its margin, and less than what is looked for beside that before views are made. */
 const FOR_REQUESTS = 13 * MIB;
+const TRAFFIC_PAUSE_MS = 20;
 
 let first: OlderFolder;
 beforeAll(async () => {
@@ -42,7 +44,7 @@ async function servedFromOlder(environment: Readonly<Record<string, string>> = {
   return { program, disk, data, files, client: { url, key: first.key }, logged: () => readFileSync(log, 'utf8') };
 }
 
-/** Requests one after the other, until `stop` or the gateway's end. */
+/** Requests one after the other, until `stop` or the gateway's end; no more than the small disk has room for, however fast the machine is. */
 function traffic(client: Callable) {
   const answered: string[] = [];
   const refused: string[] = [];
@@ -54,6 +56,7 @@ function traffic(client: Callable) {
       if (answer.status === 200) answered.push(String(answer.headers['request-id']));
       // A machine that is busy itself is no want of this gateway's.
       else if (!answer.text.includes('is behind with what it has')) refused.push(answer.text);
+      await pause(TRAFFIC_PAUSE_MS);
     }
   };
   const running = run();
