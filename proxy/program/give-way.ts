@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 
-/** As `nice` counts it. */
-const NICENESS = 10;
+/** As `nice` counts it: the most. */
+const NICENESS = 19;
 
 /** From here on whatever else runs on the machine comes before this process: its threads, also those to come, have what is left. */
 export function giveWay(): void {
