@@ -26,6 +26,8 @@ export const partsOf = ({ keys, spend, billing }: OpenAccount): KeptParts => ({
 /** One kind of them: each is a text of its own under an id, and changes by itself. */
 export interface StoredPart {
   readonly name: string;
+  /** Of each text, which is JSON. */
+  readonly schema: z.ZodType;
   /** Those that one moment has otherwise than the one before: null as text is gone. */
   changes(before: KeptParts, after: KeptParts): Iterable<readonly [id: string, text: string | null]>;
   /** The account with all of them. @throws Error where one is not of its form */
@@ -46,7 +48,7 @@ function partOf<V>({ name, schema, treesOf, put, isKept = () => true }: PartForm
   const encode = encoderOf(schema);
   const decode = textDecoderOf(schema);
   return {
-    name,
+    ...{ name, schema },
     *changes(before, after) {
       const had = new Map(treesOf(before));
       for (const [prefix, tree] of treesOf(after))

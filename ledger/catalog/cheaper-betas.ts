@@ -1,5 +1,5 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
-import { formatUsd } from '../../contracts/money.ts';
+import { groupedUsd } from '../../contracts/money.ts';
 
 /**
  * Betas that make a model cheaper: any client can send the header, and is then held and billed by the lower price. Right
@@ -12,8 +12,8 @@ export const describeCheaperBetas = (models: readonly CatalogModel[]): string[] 
         own === null || own.rates[price] >= rateCard.rates[price]
           ? []
           : [
-              `${id}: with the beta ${name} ${price} costs ${formatUsd(own.rates[price])} USD per million tokens, less than the ` +
-                `model's ${formatUsd(rateCard.rates[price])}: whoever sends it pays that`,
+              `${id}: with the beta ${name} ${price} costs ${groupedUsd(own.rates[price])} USD per million tokens, less than the ` +
+                `model's ${groupedUsd(rateCard.rates[price])}: whoever sends it pays that`,
             ],
       ),
     ),

@@ -1,6 +1,6 @@
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { NO_STREAM, type Position } from '../../contracts/ids.ts';
-import { counted } from '../../contracts/money.ts';
+import { counted, groupedExactUsd, groupedUsd, picoUsd } from '../../contracts/money.ts';
 import { accountOfText } from '../../ledger/account/stored-account.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { BalanceView } from '../balance-view.ts';
@@ -13,6 +13,8 @@ import { compareRowsWithFold } from './compare-with-fold.ts';
 import { EventSums, type MoneySums } from './event-sums.ts';
 import { type KeyBehind, keysBehindAside } from './keys-behind-aside.ts';
 import { LiveRows } from './live-rows.ts';
+import type { RowDifference } from './row-difference.ts';
+import { valueInWords } from './value-in-words.ts';
 
 /** Accounts that are folded once more, from their own streams, evenly out of all. */
 const SAMPLED_MAX = 100;
@@ -53,15 +55,18 @@ export async function verifyRebuilt(
     for (const only of sampled)
       await compareRowsWithFold(rows, through, {
         ...{ log, only, keysBehind },
-        onDifference: ({ table, field, live, fold }) =>
-          faults.push(
-            `${table} ${only}: ${field ?? 'the row'} is ${live ?? 'missing'}, a fold of its stream has ${fold ?? 'none'}`,
-          ),
+        onDifference: (difference) => faults.push(faultOf(only, difference)),
       });
     return { accounts: ids.length, sampled: sampled.length, ...totalOf(found), faults };
   } finally {
     rows.close();
   }
+}
+
+function faultOf(id: string, difference: RowDifference): string {
+  const { table, field, live, fold } = difference;
+  const value = (text: string | null, none: string): string => (text === null ? none : valueInWords(difference, text));
+  return `${table} ${id}: ${field ?? 'the row'} is ${value(live, 'missing')}, a fold of its stream has ${value(fold, 'none')}`;
 }
 
 /**
@@ -170,11 +175,13 @@ function* wrongSums(
     const events = ends.get(id) ?? { balanceMicroUsd: 0n, billedPicoUsd: 0n };
     for (const balance of new Set([balanceMicroUsd, served]))
       if (balance !== events.balanceMicroUsd)
-        yield `balance ${id}: it is ${balance} micro-USD, its events come to ${events.balanceMicroUsd}`;
+        yield `balance ${id}: it is ${groupedUsd(balance)} USD, its events come to ${groupedUsd(events.balanceMicroUsd)} USD`;
     if (billedPicoUsd !== events.billedPicoUsd)
-      yield `monthly ${id}: it is ${billedPicoUsd} pico-USD, its events come to ${events.billedPicoUsd}`;
+      yield `monthly ${id}: it is ${exact(billedPicoUsd)} USD, its events come to ${exact(events.billedPicoUsd)} USD`;
   }
 }
+
+const exact = (amount: bigint): string => groupedExactUsd(picoUsd(amount));
 
 function totalOf({ accounts }: RowsFound): MoneySums {
   const total = { balanceMicroUsd: 0n, billedPicoUsd: 0n };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ATTEMPT_ID_PATTERN, productField } from '../../contracts/event-fields.ts';
 import { ACCOUNT_ID_PATTERN, type AccountId, type AttemptId, accountId, attemptId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import { formatUsd, type MicroUsd, parseUsd, USD_READABLE_MAX } from '../../contracts/money.ts';
+import { groupedUsd, type MicroUsd, parseUsd, USD_READABLE_MAX } from '../../contracts/money.ts';
 import { NOT_ON_A_LINE } from '../../contracts/printable.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { isMissing, MISSING } from '../../ledger/named-file.ts';
@@ -39,7 +39,7 @@ export function emailArgument(text: string): string {
 export function usdArgument(text: string): MicroUsd {
   const amount = parseUsd(text);
   if (amount === null && /^\d{13,}(?:\.\d{1,6})?$/.test(text))
-    throw new InvalidArgumentError(`expected at most ${formatUsd(USD_READABLE_MAX)} USD`);
+    throw new InvalidArgumentError(`expected at most ${groupedUsd(USD_READABLE_MAX)} USD`);
   if (amount === null) throw new InvalidArgumentError('expected USD with at most six decimals, such as 10.00');
   return amount;
 }

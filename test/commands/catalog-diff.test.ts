@@ -178,7 +178,7 @@ it('what changes of a model is told field by field, with prices side by side, fo
   expect([of('opal-gone'), of('opal-new')]).toMatchObject([{ change: 'removed' }, { change: 'added' }]);
   expect(of('opal-fast')).toMatchObject({ fields: [{ field: 'price.output', from: '5.00', to: '5.50' }] });
   const text = await program.run('catalog', 'diff', fileOf(NEXT));
-  expect(text).toMatch(/^opal-medium +price\.input +3\.00 +4\.00$/m);
+  expect(text).toMatch(/^opal-medium +price\.input +3\.000000 +4\.000000$/m);
   expect(text).toMatch(/^opal-gone +removed/m);
   expect(text).toMatch(
     /^opal-medium +3 +0 +0\.000000 +0\.015500000000 +0\.017000000000 +0\.015000000000 +-0\.002000000000$/m,

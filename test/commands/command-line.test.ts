@@ -47,6 +47,7 @@ describe('without a running gateway', () => {
     expect(keys).not.toContain('sha256');
     const shown = await run('account', 'show', 'acct_ada');
     expect(shown.stdout).toMatch(/available\s+1,217\.500000 USD/);
+    expect(shown.stdout).toMatch(/balance\s+1,217\.500000 USD, and 0\.000000000000 USD carried to the next debit/);
     expect(shown.stdout).toContain('laptop');
     expect((await run('account', 'list')).stdout).toMatch(/acct_ada .* 1,217\.500000/);
     expect(await atShell('account', 'show', 'acct_ada')).toEqual({ ...shown, stderr: '' });

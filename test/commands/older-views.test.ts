@@ -187,7 +187,9 @@ describe('gateway projections rebuild --dry-run', () => {
     database.close();
     expect(await dryRun(data)).toMatchObject({
       exitCode: 5,
-      stdout: expect.stringMatching(/balance_micro_usd: live 7, fold 1000000000$.*: 1 difference; balance as its/ms),
+      stdout: expect.stringMatching(
+        /balance_micro_usd: live 0\.000007 USD, fold 1,000\.000000 USD$.*: 1 difference; balance as its/ms,
+      ),
     });
     const rebuilt = await runHere('projections', 'rebuild', '--all', '--data', data);
     expect(rebuilt.stdout).toContain('switched in the folder; those of the other version are kept for its program');

@@ -70,7 +70,7 @@ describe('gateway projections rebuild', () => {
     const dry = await runHere('projections', 'rebuild', '--all', '--dry-run', '--data', data);
     expect([dry.exitCode, dry.stdout]).toEqual([
       5,
-      expect.stringMatching(/balance_micro_usd: live 7, fold 1000000000$/m),
+      expect.stringMatching(/balance_micro_usd: live 0\.000007 USD, fold 1,000\.000000 USD$/m),
     ]);
     expect(balance()).toBe(7n);
     const statuses: number[] = [];
@@ -116,7 +116,7 @@ describe('gateway projections rebuild', () => {
     const one = await runHereForJson('projections', 'rebuild', 'monthly', '--data', data);
     expect(one).toMatchObject({ switched: 'in the folder' });
     const left = (await runHere('projections', 'diff', '--all', '--data', data)).stdout;
-    expect(left).toMatch(/^balance_v\d+ acct_test: balance_micro_usd: live 7, fold 1000000000$/m);
+    expect(left).toMatch(/^balance_v\d+ acct_test: balance_micro_usd: live 0\.000007 USD, fold 1,000\.000000 USD$/m);
     expect(left).not.toContain('monthly_v3');
     const again = await startTestGateway({ data });
     const { state } = again.gateway.process.projections.accounts.read(again.accountId);

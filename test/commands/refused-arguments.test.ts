@@ -156,7 +156,7 @@ describe('an argument out of its bounds', () => {
   const long = (characters: number): string => `${'a'.repeat(60)}@${'b.'.repeat((characters - 64) / 2)}com`;
 
   it.each([
-    ['--usd', ['credits', 'grant', ...ADA, '--usd', '9000000000000'], /expected at most 999999999999\.999999 USD$/],
+    ['--usd', ['credits', 'grant', ...ADA, '--usd', '9000000000000'], /expected at most 999,999,999,999\.999999 USD$/],
     [
       '--from',
       ['ledger', 'events', ...ADA, '--from', '99999999999999999999'],

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { type AccountId, accountId, grantId } from '../../../contracts/ids.ts';
-import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { groupedExactUsd, groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { authorize } from '../../../ledger/account/authorize.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
@@ -192,7 +192,10 @@ function textOf(
       ...(state.suspended === null ? [] : [['suspended', state.suspended] as const]),
       ...(setAside === null ? [] : [['set aside', asideInWords(state.accountId, setAside)] as const]),
       ['available', `${groupedUsd(available)} USD`],
-      ['balance', `${groupedUsd(state.balance)} USD, and ${state.carry} pico-USD carried to the next debit`],
+      [
+        'balance',
+        `${groupedUsd(state.balance)} USD, and ${groupedExactUsd(state.carry)} USD carried to the next debit`,
+      ],
       [`spent ${month}`, `${groupedUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
       ...paymentFacts(state, { nowMs, seesPayments }),
     ],

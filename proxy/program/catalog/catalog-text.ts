@@ -1,6 +1,6 @@
 import { SHIPPED } from '../../../contracts/betas.ts';
 import type { CatalogModel } from '../../../contracts/catalog.ts';
-import { formatUsd, groupedUsd, microUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
+import { groupedUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
 import type { CatalogPlan } from '../../../contracts/plan.ts';
 import { FAST_MULTIPLIER, type RateCard } from '../../../contracts/rate-card.ts';
 import { TOKEN_CLASSES } from '../../../contracts/usage.ts';
@@ -20,7 +20,7 @@ export function catalogText({ version, hash, models, plans }: ShownCatalog, term
     model.id,
     model.family,
     model.status + (model.retiresAt === null ? '' : ` (${model.retiresAt.slice(0, 10)}, then ${model.replacement})`),
-    ...TOKEN_CLASSES.map((name) => (model.free ? 'free' : formatUsd(model.rateCard.rates[name]))),
+    ...TOKEN_CLASSES.map((name) => (model.free ? 'free' : groupedUsd(model.rateCard.rates[name]))),
     model.lanes.map((lane) => (lane === 'fast' && !model.free ? `fast (tokens ${FAST_MULTIPLIER}x)` : lane)),
     usesOf(model.rateCard),
     betasOf(model),
@@ -58,7 +58,7 @@ export const plansText = (plans: readonly CatalogPlan[], terminal: Terminal): st
 
 /** USD a use, a line each. */
 const usesOf = ({ uses }: Pick<RateCard, 'uses'>): string[] =>
-  Object.entries(uses).map(([name, rate]) => `${name} ${formatUsd(microUsd(rate / PICO_PER_MICRO))}`);
+  Object.entries(uses).map(([name, rate]) => `${name} ${groupedUsd(rate / PICO_PER_MICRO)}`);
 
 /** The shipped list as the word that stands for it, and each of the others with what it changes; a line each. */
 const betasOf = ({ betas }: CatalogModel): string[] => [
@@ -68,7 +68,7 @@ const betasOf = ({ betas }: CatalogModel): string[] => [
       ...(contextWindow === null ? [] : [`window ${contextWindow}`]),
       ...(rateCard === null
         ? []
-        : [`input ${formatUsd(rateCard.rates.input)}, output ${formatUsd(rateCard.rates.output)}`]),
+        : [`input ${groupedUsd(rateCard.rates.input)}, output ${groupedUsd(rateCard.rates.output)}`]),
     ];
     return changes.length === 0 ? name : `${name} (${changes.join(', ')})`;
   }),
