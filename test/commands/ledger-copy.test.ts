@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
@@ -9,50 +9,17 @@ import { writeNote } from '../../ledger/identity/folder-note.ts';
 import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
-import { type FakeEventStore, startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { runProgram } from '../fixtures/processes/run-program.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { READMES } from '../source-files.ts';
+import { type CopySite, copySite, copyTo, open, PREFIX } from './copy-site.ts';
 
-const PREFIX = 'gateway-';
-
-/** A data folder, and a configuration for each of two places of its ledger. */
-interface Site {
-  readonly data: string;
-  readonly store: FakeEventStore;
-  readonly inFile: string;
-  readonly inStore: string;
-}
-
-async function site(): Promise<Site> {
-  const folder = temporaryFolder();
-  const data = join(folder, 'data');
-  const store = endedLater(await startFakeEventStore());
-  const configuration = (name: string, eventLog: object): string => {
-    const file = join(folder, name);
-    writeFileSync(file, JSON.stringify({ data, eventLog, logLevel: 'fatal' }));
-    return file;
-  };
-  const { connectionString } = store;
-  return {
-    ...{ data, store, inFile: configuration('file.json', { kind: 'sqlite' }) },
-    inStore: configuration('store.json', { kind: 'eventstoredb', connectionString, streamPrefix: PREFIX }),
-  };
-}
-
-const copyTo = ({ inFile, store }: Site, ...flags: readonly string[]) =>
-  runHere(
-    ...['--config', inFile, 'ledger', 'copy', '--to', store.connectionString, '--stream-prefix', PREFIX, ...flags],
-  );
-const open = (config: string, name: string) =>
-  runHere('--config', config, 'account', 'open', '--email', `${name}@example.com`, '--id', `acct_${name}`);
 /** What a gateway notes in its folder: which ledger it belongs to. */
-async function noteOf({ data }: Site): Promise<void> {
+async function noteOf({ data }: CopySite): Promise<void> {
   const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
   const { identity } = await readLedgerState(log);
   if (identity === null) throw new Error('the ledger has no identity');
@@ -60,7 +27,7 @@ async function noteOf({ data }: Site): Promise<void> {
   await log.close();
 }
 /** The claim of a gateway that has not said that it stopped. */
-async function liveProxy({ store }: Site): Promise<void> {
+async function liveProxy({ store }: CopySite): Promise<void> {
   const { connectionString } = store;
   const log = await openEventStoreDbEventLog({ connectionString, streamPrefix: PREFIX, waitForServer: true });
   const [proxy, nowMs] = [proxyId('prx_one'), Date.now()];
@@ -77,7 +44,7 @@ const accounts = async (config: string): Promise<unknown> => {
 
 describe('gateway ledger copy', () => {
   it('copies what is there as often as asked, and nobody serves from the target before all of it is', async () => {
-    const of = await site();
+    const of = await copySite();
     expect(await open(of.inFile, 'ada')).toMatchObject({ exitCode: 0 });
     expect(await copyTo(of, '--copy-only')).toMatchObject({
       exitCode: 0,
@@ -96,7 +63,7 @@ describe('gateway ledger copy', () => {
   });
 
   it('moves the ledger: where it was nothing is written any more, and where it is everything is there', async () => {
-    const of = await site();
+    const of = await copySite();
     await open(of.inFile, 'ada');
     expect(await copyTo(of, '--copy-only')).toMatchObject({ exitCode: 0 });
     await noteOf(of);
@@ -127,7 +94,7 @@ describe('gateway ledger copy', () => {
   });
 
   it('moves it back to a file, which is there when all of it is', async () => {
-    const of = await site();
+    const of = await copySite();
     await open(of.inFile, 'ada');
     await copyTo(of);
     await open(of.inStore, 'bob');
@@ -176,7 +143,7 @@ describe('gateway ledger copy', () => {
   });
 
   it('is told by the doctor, where it was and while it is made', async () => {
-    const of = await site();
+    const of = await copySite();
     await open(of.inFile, 'ada');
     const ofLedger = async (config: string): Promise<unknown> => {
       const { stdout } = await runHere('--json', '--config', config, 'doctor');
@@ -193,7 +160,7 @@ describe('gateway ledger copy', () => {
   });
 
   it('is what the README says, line by line', async () => {
-    const of = await site();
+    const of = await copySite();
     await open(of.inFile, 'ada');
     const [, block = ''] = /^```sh copying\n([\s\S]*?)^```$/m.exec(READMES.get('README.md') ?? '') ?? [];
     const lines = block
@@ -215,7 +182,7 @@ describe('gateway ledger copy', () => {
     [['--to', '/tmp/other.db'], 2, /in a file already/],
     [['--to', 'esdb://127.0.0.1:1?tls=false'], 4, /EventStoreDB/],
   ])('refuses %j', async (flags, exitCode, says) => {
-    const of = await site();
+    const of = await copySite();
     await open(of.inFile, 'ada');
     const run = await runHere('--config', of.inFile, 'ledger', 'copy', ...flags);
     expect(run).toMatchObject({ exitCode, stderr: expect.stringMatching(says) });

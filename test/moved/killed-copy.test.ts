@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
+import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
+import { fillLedger } from '../bench/fill-ledger.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import type { AppendFault } from '../eventstoredb/fault-kinds.ts';
 import type { SeenAppend } from '../eventstoredb/faults.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { rowsOf } from '../fixtures/ledger/sealed-rows.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -99,5 +102,42 @@ it('a copy that is killed anywhere leaves one place that serves, or none until i
   expect(await write(inStore)).toBe(REFUSED);
   expect((await runHere(...back)).exitCode).toBe(DONE);
   expect([await write(inFile), await write(inStore)]).toEqual([DONE, REFUSED]);
+  expect(await runHere('--config', inFile, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: DONE });
+}, 120_000);
+
+it('a copy back that is killed in the middle goes on in the file that it has half written, which nobody takes for the ledger before', async () => {
+  const { inFile, inStore, ledgerFile, store, write, serves } = await site();
+  mkdirSync(dirname(ledgerFile));
+  // Some transactions of a file.
+  await fillLedger(ledgerFile, { accounts: 7, events: 900 });
+  expect((await runHere('--config', inFile, 'ledger', 'copy', '--to', store.connectionString)).exitCode).toBe(DONE);
+  renameSync(ledgerFile, `${ledgerFile}.moved`);
+
+  const [back, partial] = [['--config', inStore, 'ledger', 'copy', '--to', ledgerFile], `${ledgerFile}.partial`];
+  store.faults.onRead = ({ stream, direction }) =>
+    stream === null && direction === 'forwards' ? { silentAfterEvents: 500 } : 'ok';
+  const { child, ended } = spawned(...back);
+  await expect.poll(() => existsSync(partial) && rowsOf(partial).length).toBeGreaterThan(0);
+  child.kill('SIGKILL');
+  await ended;
+  store.faults.onRead = null;
+  const [half, { ino }] = [rowsOf(partial), statSync(partial)];
+  expect(existsSync(ledgerFile)).toBe(false);
+
+  // It is where it was.
+  expect(await write(inStore)).toBe(DONE);
+  expect((await runHere(...back)).exitCode).toBe(DONE);
+  const log = endedLater(await openEventStoreDbEventLog({ connectionString: store.connectionString }));
+  const all = await Array.fromAsync(log.readAll(), ({ stream, revision, id, type, data, metadata }) => ({
+    ...{ stream, revision, id, type },
+    ...{ data, metadata },
+  }));
+  const rows = rowsOf(ledgerFile);
+  // Behind them the file begins to be the ledger.
+  expect(rows.slice(0, -1)).toEqual(all);
+  expect([statSync(ledgerFile).ino, rows.slice(0, half.length)]).toEqual([ino, half]);
+  expect(half.length).toBeLessThan(all.length - 300);
+  expect([await write(inFile), await write(inStore)]).toEqual([DONE, REFUSED]);
+  await serves(inFile);
   expect(await runHere('--config', inFile, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: DONE });
 }, 120_000);
