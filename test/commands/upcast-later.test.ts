@@ -1,25 +1,22 @@
 import { existsSync, mkdirSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readFoldedThrough } from '../../projections/known-views.ts';
 import { areOfThisProgram } from '../../projections/prepared-views.ts';
-import { endedLater } from '../fixtures/ended-later.ts';
-import { asking, type Callable, post } from '../fixtures/gateway/call.ts';
-import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { canMount } from '../fixtures/ledger/small-disk.ts';
 import { killStarted, startProcess, stopInOrder } from '../fixtures/processes/child-process.ts';
-import { runHere } from '../fixtures/processes/run-here.ts';
 import { PROGRAM } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { expectRight, traffic } from './billed-traffic.ts';
 import { type OlderFolder, olderFolder, onSmallDisk } from './older-folder.ts';
 
 const PRELOAD = fileURLToPath(new URL('kill-at-call-preload.ts', import.meta.url));
 const MIB = 1_024 ** 2;
 /** The journal's reserve, its margin, and less than what is looked for beside that before views are made. */
 const FOR_REQUESTS = 13 * MIB;
-const TRAFFIC_PAUSE_MS = 20;
+/** No more requests than the small disk has room for, however fast the machine is. */
+const SPARED = { pauseMs: 20 };
 
 let first: OlderFolder;
 beforeAll(async () => {
@@ -44,42 +41,6 @@ async function servedFromOlder(environment: Readonly<Record<string, string>> = {
   return { program, disk, data, files, client: { url, key: first.key }, logged: () => readFileSync(log, 'utf8') };
 }
 
-/** Requests one after the other, until `stop` or the gateway's end; no more than the small disk has room for, however fast the machine is. */
-function traffic(client: Callable) {
-  const answered: string[] = [];
-  const refused: string[] = [];
-  let isOn = true;
-  const run = async (): Promise<void> => {
-    while (isOn) {
-      const answer = await post(client, '/v1/messages', asking('svc-mock')).catch(() => null);
-      if (answer === null) return;
-      if (answer.status === 200) answered.push(String(answer.headers['request-id']));
-      // A machine that is busy itself is no want of this gateway's.
-      else if (!answer.text.includes('is behind with what it has')) refused.push(answer.text);
-      await pause(TRAFFIC_PAUSE_MS);
-    }
-  };
-  const running = run();
-  const stop = (): Promise<void> => {
-    isOn = false;
-    return running;
-  };
-  return { answered, refused, running, stop };
-}
-
-/** What was answered is billed once each, and the views are what a fold of the log has. */
-async function expectRight(data: string, answered: readonly string[]): Promise<void> {
-  const gateway = endedLater(await startTestGateway({ data }));
-  const used = (await gateway.events()).flatMap(({ type, data: of }) =>
-    type === 'UsageRecorded' ? [of.requestId] : [],
-  );
-  expect(new Set(used).size).toBe(used.length);
-  expect(new Set(used)).toEqual(new Set(used).union(new Set(answered)));
-  await gateway.gateway.process.projections.whenWritten();
-  expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
-  expect(await runHere('ledger', 'verify', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
-}
-
 describe.runIf(canMount)('where a gateway that serves from views of an earlier version has room at last', () => {
   it.each([
     ['before link views.previous.db.new', false],
@@ -90,7 +51,7 @@ describe.runIf(canMount)('where a gateway that serves from views of an earlier v
     'a kill -9 %s of their change leaves the ones or the others, and the next start is right',
     async (instant, areOwn) => {
       const { program, disk, data, files, client } = await servedFromOlder({ KILL_AT: instant });
-      const { answered, running } = traffic(client);
+      const { answered, running } = traffic(client, SPARED);
       disk.clear();
       expect(await program.ended).toBe(null);
       await running;
@@ -103,7 +64,7 @@ describe.runIf(canMount)('where a gateway that serves from views of an earlier v
 
   it('a change that fails leaves them as they are, and is tried again; requests go on all the while', async () => {
     const { program, disk, data, files, client, logged } = await servedFromOlder();
-    const { answered, refused, stop } = traffic(client);
+    const { answered, refused, stop } = traffic(client, SPARED);
     // Where they are to be kept.
     mkdirSync(join(files.previous, 'in the way'), { recursive: true });
     const live = statSync(files.live).ino;
