@@ -1,5 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { PROGRAM } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 let program: ProgramInProcess;
 beforeAll(async () => {
@@ -39,4 +42,24 @@ it.each([
   const grant = `credits grant acct_ada --usd 5 --id grant_${Date.parse(text)} --expires ${text}`;
   await program.run(...grant.split(' '));
   expect(await program.run('account', 'show', 'acct_ada')).toContain(instant);
+});
+
+it('instants are read and printed as UTC, wherever the machine is', () => {
+  const data = temporaryFolder();
+  const run = (zone: string, ...words: readonly string[]): string =>
+    execFileSync(process.execPath, [PROGRAM, ...words, '--data', data], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: { ...process.env, TZ: zone },
+    });
+  const FAR = 'Pacific/Kiritimati';
+  run(FAR, 'account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+  const granted = run(FAR, 'credits', 'grant', 'acct_ada', '--usd', '5', '--expires', '2099-01-31');
+  const [, recordedAt = ''] = /^written at (\S+Z)$/m.exec(granted) ?? [];
+  expect(Math.abs(Date.now() - Date.parse(recordedAt))).toBeLessThan(3_600_000);
+  const statement = ['ledger', 'replay', 'acct_ada'];
+  const shown = run(FAR, ...statement);
+  expect(shown).toContain(recordedAt.slice(0, 19).replace('T', ' '));
+  expect(shown).toBe(run('UTC', ...statement));
+  expect(run(FAR, 'account', 'show', 'acct_ada')).toContain('2099-01-31T00:00:00.000Z');
 });

@@ -1,15 +1,18 @@
-import { writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { accountId, accountStream, commandId } from '../../contracts/ids.ts';
 import type { CommandContext } from '../../proxy/program/command-context.ts';
 import { runGatewayProgram } from '../../proxy/program/run-gateway-program.ts';
+import { fillLedger } from '../bench/fill-ledger.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { opened } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { PROGRAM } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const ACCOUNTS = 5_000;
@@ -42,6 +45,38 @@ it('a rebuild of the views tells it, too', async () => {
 
 it('export tells nothing between the lines that it writes to a terminal', async () => {
   expect(await toldBeside(['ledger', 'export', '--format', 'csv'], { columns: 80 })).toBeNull();
+});
+
+describe('a process of its own', () => {
+  // By a clock in which a minute passes each time that it is looked at.
+  const HASTY = 'const now = Date.now; let ms = 0; Date.now = () => now() + (ms += 60_000);';
+  const data = temporaryFolder();
+  const words = [
+    ...['--import', `data:text/javascript,${encodeURIComponent(HASTY)}`, PROGRAM],
+    ...['--json', 'ledger', 'verify', '--seals', '--data', data],
+  ];
+  const ANSWER = { events: expect.any(Number), seals: 0, faults: [] };
+  beforeAll(async () => {
+    await fillLedger(join(data, 'ledger.db'), { accounts: 3, events: 5_000 });
+  });
+
+  it('has its progress on stderr, and on stdout its answer alone', () => {
+    const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' });
+    expect(JSON.parse(stdout)).toMatchObject(ANSWER);
+    expect(stderr).toMatch(/^8[12]% of 5,0\d\d events, \d+\/s, \d+ (?:s|min \d+ s) left\n/);
+  });
+
+  it.skipIf(spawnSync('script', ['--version']).status !== 0)('draws it as a bar where that is a terminal', () => {
+    const file = join(temporaryFolder(), 'stdout');
+    const line = `${[process.execPath, ...words].map((word) => `'${word}'`).join(' ')} > '${file}'`;
+    const shown = spawnSync('script', ['-qec', line, '/dev/null'], {
+      encoding: 'utf8',
+      input: '',
+      env: { ...process.env, TERM: 'xterm', SHELL: '/bin/sh' },
+    }).stdout;
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject(ANSWER);
+    expect(shown).toMatch(/\[=+-*\] 8[12]% of 5,0\d\d events, /);
+  });
 });
 
 /** What is told on stderr, by a clock in which a minute passes each time that it is looked at. */
