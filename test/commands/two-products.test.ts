@@ -129,23 +129,6 @@ const OF_ONE: readonly (readonly string[])[] = [
 const ofAccount = ({ id, keyId, requests, product }: Owned): RegExp =>
   new RegExp([id, keyId, `grant_of_${product}`, ...requests].join('|'));
 
-it('no command reaches from the account of one product to what is of another’s, also of the same owner', async () => {
-  for (const [own, other] of pairs) {
-    const before = await own.gateway.events(other.id);
-    const because = ['--reason', 'x'];
-    for (const words of [
-      ['credits', 'revoke', own.id, '--grant', `grant_of_${other.product}`, ...because],
-      ['credits', 'reinstate', own.id, '--grant', `grant_of_${other.product}`, ...because],
-      ['debit', 'reverse', other.requests[0] ?? '', '--account', own.id, ...because],
-      ['key', 'revoke', own.id, other.keyId],
-      ['key', 'rotate', own.id, other.keyId],
-      ['limit', 'set', own.id, '--key', other.keyId, '--usd', '1'],
-    ])
-      await expect(run(own.product, ...words), words.join(' ')).rejects.toMatchObject({ exitCode: 3 });
-    expect(await own.gateway.events(other.id)).toEqual(before);
-  }
-});
-
 it('gateway ledger report has the sums of each product, and of one alone what is of its accounts', async () => {
   const report = async (...more: readonly string[]) =>
     JSON.parse(await run('gateway', '--json', 'ledger', 'report', '--month', MONTH, ...more));
