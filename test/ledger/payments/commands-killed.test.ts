@@ -1,31 +1,23 @@
 import { expect, it } from 'vitest';
 import { ACCOUNT } from '../../fixtures/ledger/example-account.ts';
-import { ANSWERING, countsOf, killedSite, LOOK, openOf, toRun } from './killed-site.ts';
+import { cardSite, sellingSite } from './begun-sites.ts';
+import { ANSWERING, countsOf, LOOK, openOf, toRun } from './killed-site.ts';
 import type { SiteTask } from './stripe-site.ts';
 
 const DAY_MS = 24 * 3_600_000;
-const EXAMPLE = new URL('../../../contracts/example-catalog.yaml', import.meta.url).pathname;
 const STARTER = toRun('account', 'plan', ACCOUNT, 'starter');
 const TEAM = toRun('account', 'plan', ACCOUNT, 'team');
 const SAVE = ['payment', 'save-method', ACCOUNT] as const;
 const DECLINE = ['payment', 'decline', ACCOUNT, '--reason', 'typed wrong'] as const;
+const AS_OWNER = ['--as', 'ada@example.com'] as const;
+const PURCHASE = toRun('credits', 'purchase', ACCOUNT, '--usd', '20', '--id', 'p1', ...AS_OWNER);
 
-/** An account of an owner in a ledger that sells plans, and what was done there before. */
-const site = (...before: readonly SiteTask[]) => siteSince(0, before);
-
-async function siteSince(sinceMs: number, before: readonly SiteTask[]) {
-  const made = await killedSite([], sinceMs);
-  const opening = ['account', 'open', '--email', 'ada@example.com', '--id', ACCOUNT, '--trial-usd', '0'];
-  for (const task of [toRun(...opening), toRun('catalog', 'publish', EXAMPLE), ...before]) await made.done(task);
-  return made;
-}
+const site = (...before: readonly SiteTask[]) => sellingSite(before);
 
 it.each(['before PlanChanged', 'after PlanChanged', ANSWERING, 'before PaymentSucceeded', 'after PaymentSucceeded'])(
   'kill -9 %s of a dearer plan in the middle of a month leaves it charged once and granted once',
   async (instant) => {
-    const { server, killed, done, move, read } = await siteSince(12 * DAY_MS, [toRun(...SAVE)]);
-    server.consent('cs_1');
-    await done(toRun(...SAVE, '--id', 'cs_1'));
+    const { server, killed, done, move, read } = await cardSite(12);
     await done(STARTER);
     move(0);
     await killed(instant, TEAM);
@@ -113,9 +105,8 @@ it.each([
 it.each([`${ANSWERING} checkout/sessions`, `${ANSWERING} expire`, 'before PaymentAbandoned', 'after PaymentAbandoned'])(
   'kill -9 %s as an owner ends a purchase leaves it ended once, or to be paid once',
   async (instant) => {
-    const purchase = ['credits', 'purchase', ACCOUNT, '--usd', '20', '--id', 'p1', '--as', 'ada@example.com'];
-    const { server, told, killed, done, read } = await site(toRun(...purchase));
-    await killed(instant, toRun(...DECLINE, 'p1', '--as', 'ada@example.com'));
+    const { server, told, killed, done, read } = await site(PURCHASE);
+    await killed(instant, toRun(...DECLINE, 'p1', ...AS_OWNER));
     const [page] = server.all('checkout.session');
     const isOpen = instant.endsWith('checkout/sessions');
     expect(page?.status).toBe(isOpen ? 'open' : 'expired');
@@ -130,26 +121,65 @@ it.each([`${ANSWERING} checkout/sessions`, `${ANSWERING} expire`, 'before Paymen
   },
 );
 
-it.each(['after PaymentDisputed', 'after DisputeClosed'])(
-  'kill -9 %s of a dispute that an operator writes down leaves it written once, when it is said again',
-  async (instant) => {
-    const byHand = (...words: readonly string[]): SiteTask => ({ type: 'run', provider: 'manual', words });
-    const { killed, done, read } = await site(
-      byHand('credits', 'purchase', ACCOUNT, '--usd', '20', '--id', 'p1'),
-      byHand('payment', 'confirm', ACCOUNT, 'p1', '--payment', 'wire-7'),
-    );
-    const of = [ACCOUNT, 'wire-7', '--id', 'case-7', '--reason', 'the bank'];
-    const dispute = byHand('payment', 'dispute', ...of, '--usd', '20');
-    const close = byHand('payment', 'close-dispute', ...of, '--outcome', 'won');
-    const isOpening = instant.endsWith('PaymentDisputed');
-    if (!isOpening) await done(dispute);
-    await killed(instant, isOpening ? dispute : close);
-    await done(dispute);
-    for (let times = 0; times < 2; times++) await done(close);
+it.each([
+  ['before PurchaseStarted', 'the owner'],
+  ['after PurchaseStarted', 'the owner'],
+  ['after PurchaseStarted', 'the gateway'],
+  [ANSWERING, 'the owner'],
+  [ANSWERING, 'the gateway'],
+])(
+  'kill -9 %s as an owner begins a purchase leaves one page, paid once and granted once, when %s has asked again',
+  async (instant, who) => {
+    const { server, told, killed, done, read } = await site();
+    await killed(instant, PURCHASE);
+    await done(who === 'the owner' ? PURCHASE : LOOK);
+    server.pay(server.all('checkout.session')[0]?.id ?? '');
+    for (let times = 0; times < 2; times++) {
+      await done(LOOK);
+      expect(await done(told('checkout.session.completed'))).toBe(200);
+    }
+    expect(await done(PURCHASE)).toContain('nothing was written');
     const { account, events } = await read();
-    expect(account.balance).toBe(20_000_000n);
-    expect(countsOf(events, ['PaymentDisputed', 'GrantRevoked', 'DisputeClosed', 'GrantRestored'])).toEqual([
-      1, 1, 1, 1,
-    ]);
+    expect([openOf(account), account.balance]).toEqual([[], 20_000_000n]);
+    expect([server.all('checkout.session').length, server.all('charge').length]).toEqual([1, 1]);
+    expect(countsOf(events, ['PurchaseStarted', ...ENDED])).toEqual([1, 1, 0]);
+  },
+);
+
+it.each([
+  ['after PurchaseStarted', 'its page has expired', 1],
+  [ANSWERING, 'its page has expired', 1],
+  ['after PurchaseStarted', 'its key is forgotten', 0],
+])('kill -9 %s of a purchase that nobody asks for again leaves it open until %s', async (instant, end, pages) => {
+  const { server, killed, done, move, read } = await site();
+  await killed(instant, toRun('credits', 'purchase', ACCOUNT, '--usd', '20'));
+  if (pages === 0) move(DAY_MS + 3_600_000);
+  for (let times = 0; times < 2; times++) {
+    await done(LOOK);
+    for (const { id, status } of server.all('checkout.session')) if (status === 'open') server.expire(id);
+  }
+  const { account, events } = await read();
+  expect([openOf(account), server.all('checkout.session').length], end).toEqual([[], pages]);
+  expect(countsOf(events, ['PurchaseStarted', ...ENDED])).toEqual([1, 0, 1]);
+});
+
+it.each(['before AutoReloadConfigured', 'after AutoReloadConfigured'])(
+  'kill -9 %s as an owner turns auto-reload on, or off, leaves it so once, and its credits bought once',
+  async (instant) => {
+    const { server, killed, done, read } = await cardSite();
+    const reload = (...words: readonly string[]) => toRun('credits', 'auto-reload', ACCOUNT, ...words, ...AS_OWNER);
+    const terms = ['--threshold-usd', '5', '--target-usd', '20', '--monthly-cap-usd', '60'];
+    for (const task of [reload(...terms, '--consent'), reload('--off')]) {
+      await killed(instant, task);
+      await done(LOOK);
+      for (let times = 0; times < 2; times++) {
+        await done(task);
+        await done(LOOK);
+      }
+    }
+    const { account, events } = await read();
+    expect([openOf(account), account.balance, server.all('charge').length]).toEqual([[], 20_000_000n, 1]);
+    expect(account.billing.payments.reload).toMatchObject({ consentedAtMs: null, paused: null });
+    expect(countsOf(events, ['AutoReloadConfigured', 'AutoReloadStarted', ...ENDED])).toEqual([2, 1, 1, 0]);
   },
 );

@@ -28,7 +28,7 @@ export const LOOK: SiteTask = { type: 'look' };
 
 export const toRun = (...words: readonly string[]): SiteTask => ({ type: 'run', provider: 'stripe', words });
 
-interface KilledSite {
+export interface KilledSite {
   readonly server: StripeServer;
   /** What Stripe tells of a kind of event, as it did last. @throws Error where it tells of none */
   readonly told: (type: string) => SiteTask;

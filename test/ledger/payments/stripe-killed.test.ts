@@ -1,49 +1,12 @@
 import { expect, it } from 'vitest';
-import type { AccountEvent } from '../../../contracts/events.ts';
-import { attemptId } from '../../../contracts/ids.ts';
-import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { granted, keyIssued, opened, usd } from '../../fixtures/ledger/example-account.ts';
-import { cardOf } from '../../fixtures/stripe/stripe-example.ts';
-import { ANSWERING, countsOf, killedSite, LOOK, openOf } from './killed-site.ts';
-
-const SAID = { consentedAtMs: Date.now(), by: 'owner@example.com' };
-const RELOAD: readonly AccountCommand[] = [
-  { type: 'SavePaymentMethod', ...cardOf('pm_ok'), ...SAID },
-  {
-    ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000) },
-    ...{ monthlyCap: usd(60_000_000), ...SAID },
-  },
-];
-const PURCHASE: readonly AccountCommand[] = [
-  {
-    ...{ type: 'StartPurchase', attemptId: attemptId('bought'), provider: 'stripe', amount: usd(19_000_000) },
-    ...{ price: usd(19_000_000), by: 'owner', nowMs: Date.now() },
-  },
-];
-
-/** Stripe, and an account that is to buy credits, in a ledger of its own. */
-async function scene(commands: readonly AccountCommand[]) {
-  const begun: AccountEvent[] = [opened, keyIssued(), granted('g', 1_000_000)];
-  for (const command of commands) begun.push(...given(...begun).decided(command));
-  const site = await killedSite(begun);
-  return {
-    ...site,
-    /** What was paid, once, has left. */
-    balance: async (): Promise<bigint> => {
-      const { account, events } = await site.read();
-      expect(openOf(account)).toEqual([]);
-      expect(site.server.all('charge').length).toBe(1);
-      expect(countsOf(events, ['PaymentSucceeded'])).toEqual([1]);
-      return account.balance;
-    },
-  };
-}
+import { ACCOUNT } from '../../fixtures/ledger/example-account.ts';
+import { buyingSite, cardSite, PURCHASE, RELOAD } from './begun-sites.ts';
+import { ANSWERING, countsOf, LOOK, openOf, toRun } from './killed-site.ts';
 
 it.each(['after AutoReloadStarted', ANSWERING, 'before PaymentSucceeded', 'after PaymentSucceeded'])(
   'kill -9 %s of a reload leaves it charged once by Stripe and granted once, when somebody has looked again',
   async (instant) => {
-    const { killed, done, balance } = await scene(RELOAD);
+    const { killed, done, balance } = await buyingSite(RELOAD);
     await killed(instant, LOOK);
     await done(LOOK);
     expect(await balance()).toBe(20_000_000n);
@@ -53,7 +16,7 @@ it.each(['after AutoReloadStarted', ANSWERING, 'before PaymentSucceeded', 'after
 it.each([ANSWERING, 'before PaymentSucceeded'])(
   'kill -9 %s of a purchase leaves one page, paid once and granted once',
   async (instant) => {
-    const { server, killed, done, balance } = await scene(PURCHASE);
+    const { server, killed, done, balance } = await buyingSite(PURCHASE);
     if (instant === ANSWERING) await killed(instant, LOOK);
     await done(LOOK);
     server.pay(server.all('checkout.session')[0]?.id ?? '');
@@ -66,7 +29,7 @@ it.each([ANSWERING, 'before PaymentSucceeded'])(
 
 /** What was paid, in this process, by an account that had 1 USD. */
 async function paid() {
-  const site = await scene(PURCHASE);
+  const site = await buyingSite(PURCHASE);
   await site.done(LOOK);
   site.server.pay(site.server.all('checkout.session')[0]?.id ?? '');
   const intent = site.server.all('payment_intent')[0]?.id ?? '';
@@ -82,6 +45,45 @@ it.each(['before PaymentSucceeded', 'after PaymentSucceeded', 'after PaymentRefu
     await killed(instant, message);
     for (let times = 0; times < 2; times++) expect(await done(message)).toBe(200);
     expect(await balance()).toBe(11_000_000n);
+  },
+);
+
+/** What stands in the log of a refund. */
+const REFUND = ['PaymentRefunded', 'GrantRevoked', 'RefundWithdrawn', 'GrantRestored'] as const;
+
+it.each([
+  ['before RefundWithdrawn', 'failed', 'told'],
+  ['after RefundWithdrawn', 'failed', 'told'],
+  ['after RefundWithdrawn', 'canceled', 'told'],
+  ['before RefundWithdrawn', 'failed', 'asked'],
+  ['after RefundWithdrawn', 'failed', 'asked'],
+])('kill -9 %s of a refund that has %s after it went back gives its credits back once, %s again', async (...of) => {
+  const [instant, became, how] = of;
+  const { server, told, intent, killed, done, balance, read } = await paid();
+  const { id } = server.refund(intent, 900);
+  await done(told('charge.refunded'));
+  expect(await balance()).toBe(11_000_000n);
+  server.change(id, { status: became }, 'refund.updated');
+  const message = told('refund.updated');
+  await killed(instant, how === 'told' ? message : toRun('payment', 'ask', ACCOUNT, 'bought'));
+  for (let times = 0; times < 2; times++) expect(await done(message)).toBe(200);
+  expect(await balance()).toBe(20_000_000n);
+  expect(countsOf((await read()).events, REFUND)).toEqual([1, 1, 1, 1]);
+});
+
+it.each(['before RefundWithdrawn', 'after RefundWithdrawn', 'before PaymentRefunded', 'after PaymentRefunded'])(
+  'kill -9 %s of a refund that was made in the place of one that has failed leaves its credits taken once',
+  async (instant) => {
+    const { server, told, intent, killed, done, balance, read } = await paid();
+    const { id } = server.refund(intent, 900);
+    await done(told('charge.refunded'));
+    server.change(id, { status: 'failed' });
+    server.refund(intent, 900);
+    const message = told('refund.created');
+    await killed(instant, message);
+    for (let times = 0; times < 2; times++) expect(await done(message)).toBe(200);
+    expect(await balance()).toBe(11_000_000n);
+    expect(countsOf((await read()).events, REFUND)).toEqual([2, 2, 1, 1]);
   },
 );
 
@@ -129,3 +131,25 @@ it('kill -9 between the two halves of a dispute that nobody has heard of before 
   expect(await balance()).toBe(20_000_000n);
   expect(countsOf((await read()).events, DISPUTE)).toEqual([1, 1, 1, 1]);
 });
+
+it.each([
+  'before RenewalStarted',
+  'after RenewalStarted',
+  ANSWERING,
+  'before PaymentSucceeded',
+  'after PaymentSucceeded',
+])(
+  'kill -9 %s of a plan’s renewal leaves it charged once by Stripe and granted once, when somebody has looked again',
+  async (instant) => {
+    const { server, killed, done, move, read } = await cardSite(40);
+    await done(toRun('account', 'plan', ACCOUNT, 'starter'));
+    move(0);
+    await killed(instant, LOOK);
+    for (let times = 0; times < 2; times++) await done(LOOK);
+    const { account, events } = await read();
+    expect([account.plan, openOf(account), account.balance]).toEqual(['starter', [], 50_000_000n]);
+    expect(server.all('charge').length).toBe(2);
+    expect(countsOf(events, ['RenewalStarted', 'PaymentSucceeded', 'CreditsGranted'])).toEqual([2, 2, 2]);
+    expect(account.billing.plan?.period?.endMs).toBeGreaterThan(Date.now());
+  },
+);
