@@ -1,6 +1,6 @@
 import type { RequestSpans } from '../observation/observed-request.ts';
 import type { IntakeTurns } from '../request-body/intake-turns.ts';
-import { TURN_BYTES, TURN_BYTES_OF_ALL, TURN_BYTES_OF_MANY } from '../request-body/limits.ts';
+import { TURN_BYTES, TURN_BYTES_OF_ALL, TURN_BYTES_OF_MANY, TURN_BYTES_OF_PIECE } from '../request-body/limits.ts';
 import type { UpstreamControl, UpstreamError, UpstreamHeaders, UpstreamReceiver } from '../upstream/upstream.ts';
 import type { Deployment } from '../upstream/upstream-directory.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
@@ -101,9 +101,10 @@ export class UpstreamAttempt implements UpstreamReceiver {
     if (this.#isLeft) return;
     this.#forwarder.onData(chunk);
     const { turn } = this.#intake;
-    this.#bytesOfTurn = turn === this.#turn ? this.#bytesOfTurn + chunk.length : chunk.length;
+    const bytes = Math.max(chunk.length, TURN_BYTES_OF_PIECE);
+    this.#bytesOfTurn = turn === this.#turn ? this.#bytesOfTurn + bytes : bytes;
     this.#turn = turn;
-    const most = this.#intake.count(chunk.length) >= TURN_BYTES_OF_ALL ? TURN_BYTES_OF_MANY : TURN_BYTES;
+    const most = this.#intake.count(bytes) >= TURN_BYTES_OF_ALL ? TURN_BYTES_OF_MANY : TURN_BYTES;
     if (this.#bytesOfTurn >= most && !this.#waitsForTurn) this.#waitForTurn();
   }
 

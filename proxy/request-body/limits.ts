@@ -22,6 +22,11 @@ export const TURN_BYTES = 64 * KIB;
  */
 export const TURN_BYTES_OF_ALL = 4 * TURN_BYTES;
 export const TURN_BYTES_OF_MANY = 16 * KIB;
+/**
+ * As so many bytes each piece of an answer counts at the least: one of a byte is as much work as one of several hundred, and a read
+ * of 64 KiB has ten thousand of them. Still a hundred events, of a piece each, are less.
+ */
+export const TURN_BYTES_OF_PIECE = 160;
 /** Of what a body comes in the least on the average, but for the first pieces (crumbs.ts). */
 export const CHUNK_BYTES_MIN = 64;
 /** Pieces that may be of any length, one after the other. */
@@ -51,4 +56,5 @@ assert(READ_AT_ONCE_BYTES_MAX <= PIECE_BYTES, 'what is read at once is one piece
 assert(READ_AT_ONCE_VALUES_MAX < LIMITS.requestValuesMax, 'what has too many values is told by a thread');
 assert(WAITING_OF_ONE_MAX < WAITING_MAX, 'one account leaves others a place');
 assert(TURN_BYTES_OF_MANY < TURN_BYTES, 'where many come each waits earlier');
+assert(100 * TURN_BYTES_OF_PIECE < TURN_BYTES_OF_MANY, 'a hundred events wait for no turn');
 assert(PIECE_BYTES < LIMITS.requestBodyBytesMax, 'a body has many pieces');

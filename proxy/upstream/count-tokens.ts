@@ -4,7 +4,9 @@ import { COUNTED_FIELDS } from '../../contracts/outside-input.ts';
 import type { CallingClient } from '../calling-client.ts';
 import type { TraceContext } from '../observation/trace-context.ts';
 import type { BodyOwner } from '../request-body/body-owner.ts';
+import { Crumbs } from '../request-body/crumbs.ts';
 import { editTopLevel } from '../request-body/edit-top-level.ts';
+import { SHORT_CHUNKS_MAX } from '../request-body/limits.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
 import type { CountFacts } from '../request-body/request-facts.ts';
 import { parseJson } from './bounded-json.ts';
@@ -68,6 +70,7 @@ class CountReceiver implements UpstreamReceiver {
   readonly #resolve: (result: CountResult) => void;
   readonly #timer: NodeJS.Timeout;
   readonly #pieces: Buffer[] = [];
+  readonly #crumbs = new Crumbs(SHORT_CHUNKS_MAX);
   #bytes = 0;
   #status = 0;
   #headers: UpstreamHeaders | null = null;
@@ -103,6 +106,7 @@ class CountReceiver implements UpstreamReceiver {
   onData(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#bytes > ANSWER_BYTES_MAX) this.abandon({ kind: 'reset', message: 'the count is longer than 1 MiB' });
+    else if (this.#crumbs.add(chunk.length)) this.abandon({ kind: 'reset', message: 'the count comes in crumbs' });
     else this.#pieces.push(chunk);
   }
 

@@ -1,8 +1,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { UpstreamAttempt } from '../../../proxy/forwarding/upstream-attempt.ts';
 import { IntakeTurns } from '../../../proxy/request-body/intake-turns.ts';
+import { TURN_BYTES, TURN_BYTES_OF_PIECE } from '../../../proxy/request-body/limits.ts';
 import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../../fixtures/gateway/start-gateway.ts';
 import { turnsOfBytes } from '../../fixtures/turns-of-bytes.ts';
@@ -12,6 +14,8 @@ import { comment, streamEvents } from '../../upstream/stream-events.ts';
 import { type ForwardingScene, forwardingScene, STREAM_HEAD } from './forwarding-scene.ts';
 
 const KIB = 1024;
+/** Of a byte each, as Node reads at once of a connection. */
+const PIECES_OF_READ = (64 * KIB) / '1\r\nx\r\n'.length;
 /** As much as comes of an answer in a turn of the event loop. */
 const OF_A_TURN = comment('x'.repeat(64 * KIB));
 
@@ -73,6 +77,18 @@ describe('an answer that comes fast', () => {
     for (const event of events) scene.upstream.onData(event);
     await setImmediate();
     expect(scene.asked).toEqual([]);
+  });
+
+  it('waits for its turn also where its pieces are short: each counts for so much', async () => {
+    const scene = begun();
+    const byte = Buffer.from('x');
+    const most = TURN_BYTES / TURN_BYTES_OF_PIECE;
+    for (let pieces = 1; pieces < most; pieces++) scene.upstream.onData(byte);
+    expect(scene.asked).toEqual([]);
+    scene.upstream.onData(byte);
+    expect(scene.asked).toEqual(['pause']);
+    await setImmediate();
+    expect(scene.asked).toEqual(['pause', 'resume']);
   });
 
   it('is not one that comes little by little, however long', async () => {
@@ -139,6 +155,28 @@ describe('an answer that comes fast', () => {
     await setImmediate();
     expect([ended.asked, brokenOff.asked]).toEqual([[], ['pause']]);
   });
+});
+
+it('is read in so many pieces a turn of the loop, where a provider sends each byte by itself', async () => {
+  const answer = Buffer.concat(streamEvents({ blocks: [text('x'.repeat(100 * KIB))] }));
+  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
+  const crumbs = answer.toString().replaceAll(/./gs, '1\r\n$&\r\n');
+  const upstream = await startRawUpstream(Buffer.from(`${head}${crumbs}0\r\n\r\n`));
+  const gateway = await startTestGateway({ upstreamUrl: upstream.url });
+  const turns: number[] = [];
+  const onData = vi.spyOn(UpstreamAttempt.prototype, 'onData');
+  const watch = setInterval(() => turns.push(onData.mock.calls.length), 0);
+  onTestFinished(() => {
+    clearInterval(watch);
+    onData.mockRestore();
+  });
+  const posted = await postMessage(gateway, { stream: true });
+  expect((await posted.rest()).equals(answer)).toBe(true);
+  const most = Math.max(...turns.map((pieces, index) => pieces - (turns[index - 1] ?? 0)));
+  expect(onData.mock.calls.length).toBe(answer.length);
+  expect(most).toBeLessThan(PIECES_OF_READ);
+  await gateway.stop();
+  await upstream.close();
 });
 
 it('is read in so many bytes a turn of the loop, of all answers together, also once clients have left', async () => {

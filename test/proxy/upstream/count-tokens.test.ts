@@ -72,6 +72,16 @@ describe('a count', () => {
     expect(told).toEqual(['left the queue', ...(hasBegun ? ['aborted'] : [])]);
   });
 
+  it('whose answer comes in crumbs is read no further', async () => {
+    const { receiver, control, results, told } = asked();
+    receiver.onStart(control);
+    receiver.onHead(200, { ...HEAD, retryAfterS: null });
+    for (let pieces = 0; told.length === 0 && pieces < 100_000; pieces++) receiver.onData(Buffer.from(' '));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(results).toEqual([{ type: 'failed', error: { kind: 'reset', message: 'the count comes in crumbs' } }]);
+    expect(told).toEqual(['left the queue', 'aborted']);
+  });
+
   it('that has its connection only when its time is over is never sent', async () => {
     const { receiver, control, results, told } = asked();
     await vi.advanceTimersByTimeAsync(30_000);
