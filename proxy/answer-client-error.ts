@@ -32,9 +32,13 @@ const LINGER_MS = 5_000;
  * What is not even HTTP is answered by hand, then the connection is closed. Where it stands behind a request that came
  * whole, the answer under way belongs to that: it goes out as it is, and is the connection's last.
  *
- * @param newId of the answer, where there is one
+ * @param newId of the answer, where there is one; `isRouted`: what is wrong is the body of a request that was
  */
-export function answerClientError(error: NodeJS.ErrnoException, socket: RawSocket, newId: () => RequestId): void {
+export function answerClientError(
+  error: NodeJS.ErrnoException,
+  socket: RawSocket,
+  newId: (isRouted: boolean) => RequestId,
+): void {
   const underWay = socket._httpMessage ?? null;
   if (HAS_LEFT.has(error.code) || !socket.writable) {
     socket.destroy();
@@ -51,7 +55,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: RawSocke
   }
   const message = CLIENT_ERRORS.get(error.code) ?? 'the request is not valid HTTP';
   const body = JSON.stringify(errorEnvelope('invalid_request', message));
-  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-should-retry: false\r\nrequest-id: ${newId()}`;
+  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-should-retry: false\r\nrequest-id: ${newId(underWay !== null)}`;
   socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
   // What it still sends is read and dropped: nothing is done any more for who cannot be answered (calling-client.ts).
   setTimeout(() => socket.destroy(), LINGER_MS).unref();

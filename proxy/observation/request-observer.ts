@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ERROR_TABLE } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
 import type { RequestCounts } from '../request-counts.ts';
 import type { AccessLog } from './access-log.ts';
@@ -95,8 +96,10 @@ export class RequestObserver {
     }
   }
 
-  /** What was not even HTTP was answered by hand. */
-  unreadable(requestId: RequestId): void {
-    this.#parts.accessLog?.writeUnreadable(requestId);
+  /** What was not even HTTP was answered by hand. @param isRouted its head was, and it ends besides, which counts it */
+  unreadable(requestId: RequestId, isRouted: boolean): void {
+    const { counts, accessLog } = this.#parts;
+    if (!isRouted) counts.answered(ERROR_TABLE.invalid_request.status);
+    accessLog?.writeUnreadable(requestId);
   }
 }

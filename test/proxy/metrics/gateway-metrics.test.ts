@@ -4,6 +4,7 @@ import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
 import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
 import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
+import { sendRaw, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from '../../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { LogWithOutages } from '../../fixtures/ledger/log-with-outages.ts';
@@ -59,6 +60,25 @@ it('count answers by status and requests by outcome, and leave probes out', asyn
   expect([...seen.keys()].filter((name) => name.startsWith('gateway_requests_total'))).toHaveLength(3);
   // Read twice they say the same: collecting is not counting.
   expect((await samples(one)).get('gateway_requests_total{status="200"}')).toBe(4);
+});
+
+it('count what is no HTTP as the 400 that it gets, and a request whose body is none once', async () => {
+  const one = await start();
+  const counted = async () => {
+    const all = [...(await samples(one))];
+    return all.flatMap(([name, count]) =>
+      name.startsWith('gateway_requests_total') ? [[name.slice(-5, -2), count]] : [],
+    );
+  };
+  for (const sent of ['no request at all\r\n\r\n', `GET /me HTTP/1.1\r\nx: ${'x'.repeat(100_000)}\r\n\r\n`])
+    expect(statusesOf(await sendRaw(one.url, sent))).toEqual(['400']);
+  expect(await counted()).toEqual([['400', 2]]);
+  const head = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${one.key}\r\ntransfer-encoding: chunked\r\n\r\n`;
+  expect(statusesOf(await sendRaw(one.url, `${head}no length\r\n`))).toEqual(['400']);
+  expect(await counted()).toEqual([
+    ['400', 2],
+    ['499', 1],
+  ]);
 });
 
 it('count lines that the access log has lost', async () => {
