@@ -13,6 +13,7 @@ import { ReloadWaits } from '../../admission/reload-waits.ts';
 import { Availability } from '../../availability.ts';
 import { GatewayClaim } from '../../claim/gateway-claim.ts';
 import { TrustedProxies } from '../../connections/trusted-proxies.ts';
+import { UntakenAnswers } from '../../connections/untaken-answers.ts';
 import { ExpirySweeper } from '../../expiry-sweeper.ts';
 import { FormsAdoption } from '../../forms-adoption.ts';
 import { Drains } from '../../forwarding/drains.ts';
@@ -75,6 +76,7 @@ export interface GatewayProcess extends OpenedGateway, BuiltParts {
   readonly unserved: UnservedModels;
   readonly threads: BodyThreads;
   readonly server: FastifyInstance;
+  readonly untaken: UntakenAnswers;
   readonly sweeper: ExpirySweeper;
   readonly closer: StatementCloser;
   readonly payments: PaymentsUpkeep;
@@ -158,6 +160,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
     unserved,
     threads,
     server,
+    untaken: new UntakenAnswers(server.server),
     sweeper,
     closer,
     payments,

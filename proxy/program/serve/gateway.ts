@@ -36,7 +36,7 @@ const LOST: Readonly<Record<'log' | 'kafka', Readonly<Record<ViewsLost, string>>
  *   assemble-gateway  what a request meets, from the server to its settlement
  *   become-ready      listening, not ready → views of an earlier version made ones of this → caught up → clock compared → name claimed → journal settled → ready
  *                     (without the log: views as they were → journal's requests held → ready, degraded, without leases)
- *   stop-in-order     not ready → no new connections → what is read answered, streams drained, then cut → settlements flushed → all closed
+ *   stop-in-order     not ready → no new connections → what is read answered, streams drained and taken, then cut → settlements flushed → all closed
  */
 export class Gateway {
   readonly process: GatewayProcess;

@@ -4,13 +4,13 @@ import { within } from '../../../ledger/within.ts';
 import type { MetricsServer } from '../metrics-server.ts';
 import type { GatewayProcess } from './assemble-gateway.ts';
 
-/** No new requests → accepted answered, streams drained, then cut → settlements flushed → all closed; bounded. */
+/** No new requests → accepted answered, streams drained, what is ended taken by its clients, then cut → settlements flushed → all closed; bounded. */
 export async function stopInOrder(
   gateway: GatewayProcess,
   metricsServer: MetricsServer | null,
   drainMs: number,
 ): Promise<void> {
-  const { options, availability, server, inFlight } = gateway;
+  const { options, availability, server, inFlight, untaken } = gateway;
   const { configuration, logger } = options;
   availability.stop();
   gateway.recovered.close();
@@ -19,9 +19,14 @@ export async function stopInOrder(
   server.server.closeIdleConnections();
   // What was accepted is refused once it has been read, unless it has come so far as to be forwarded; a body that does not come
   // is not waited for.
-  const drained = inFlight.whenAnswered(LIMITS.shutdownBodyStillMs).then(() => inFlight.whenEmpty());
+  const drained = inFlight
+    .whenAnswered(LIMITS.shutdownBodyStillMs)
+    .then(() => inFlight.whenEmpty())
+    .then(() => untaken.whenTaken());
   await within(drainMs, drained);
   if (inFlight.count > 0) logger.warn({ requests: inFlight.count }, 'requests are cut by the shutdown');
+  if (untaken.count > 0)
+    logger.warn({ answers: untaken.count }, 'answers that their clients have not taken yet are cut by the shutdown');
   inFlight.cutAll();
   await flush(gateway);
   await within(LIMITS.shutdownFlushMs, gateway.fleet?.upkeep.close() ?? Promise.resolve());
