@@ -61,8 +61,8 @@ export class CustomerBooks {
   readonly #onMoved: ((grantId: GrantId, parts: Parts) => void) | undefined;
   readonly #bought = new GrantsBought();
   readonly #grantOfPayment = new Map<PaymentId, GrantId>();
-  /** Of refunds and disputes, by their ids: how much money went back. */
-  readonly #givenBack = new Map<string, bigint>();
+  /** Of refunds and disputes, by their ids: of which payment how much money went back. */
+  readonly #givenBack = new Map<string, { readonly paymentId: PaymentId; readonly amount: bigint }>();
   #owed = 0n;
   #spendable = 0n;
 
@@ -137,13 +137,19 @@ export class CustomerBooks {
     return { paid, free: change - paid };
   }
 
-  giveBack(id: string, amount: bigint): void {
-    this.#givenBack.set(id, amount);
+  giveBack(id: string, paymentId: PaymentId, amount: bigint): void {
+    this.#givenBack.set(id, { paymentId, amount });
   }
 
   /** How much money a refund or a dispute was about; null where there is none of that id. */
   givenBack(id: string): bigint | null {
-    return this.#givenBack.get(id) ?? null;
+    return this.#givenBack.get(id)?.amount ?? null;
+  }
+
+  /** Whether such a refund or dispute takes the credits of that grant: an id alone does not say whose were taken. */
+  isGivenBackFor(grantId: GrantId, id: string): boolean {
+    const paymentId = this.#givenBack.get(id)?.paymentId;
+    return paymentId !== undefined && this.grantOf(paymentId) === grantId;
   }
 
   /** Less than nothing where it is owed no more. */

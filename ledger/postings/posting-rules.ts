@@ -205,16 +205,16 @@ function revoke(books: CustomerBooks, data: EventData<'GrantRevoked'>): Posting[
 /** Where credits go that are taken for money that is booked by its own event: as much as it, or less, or more. */
 function takenFor(
   books: CustomerBooks,
-  { revocationId, cause }: Pick<EventData<'GrantRevoked'>, 'revocationId' | 'cause'>,
+  { revocationId, grantId, cause }: Pick<EventData<'GrantRevoked'>, 'revocationId' | 'grantId' | 'cause'>,
 ): string | null {
-  if (books.givenBack(revocationId) !== null) return REFUNDS;
+  if (books.isGivenBackFor(grantId, revocationId)) return REFUNDS;
   const again = cause === 'dispute' ? disputeLostAgain(revocationId) : null;
-  return again === null || books.givenBack(again) === null ? null : REFUNDS;
+  return again !== null && books.isGivenBackFor(grantId, again) ? REFUNDS : null;
 }
 
 /** The money that went back: its credits, as far as there are any to be revoked, follow. */
 function refund(books: CustomerBooks, { paymentId, refundId, amount }: EventData<'PaymentRefunded'>): Posting[] {
-  books.giveBack(refundId, amount);
+  books.giveBack(refundId, paymentId, amount);
   const account = clearing(books.sourceOf(books.grantOf(paymentId)));
   return booked({ account, microUsd: -amount }, { account: REFUNDS, microUsd: amount });
 }
@@ -227,8 +227,8 @@ function withdraw(books: CustomerBooks, { paymentId, refundId, amount }: EventDa
   return booked({ account, microUsd: amount }, { account: REFUNDS, microUsd: -amount });
 }
 
-function dispute(books: CustomerBooks, { disputeId, amount }: EventData<'PaymentDisputed'>): Posting[] {
-  books.giveBack(disputeId, amount);
+function dispute(books: CustomerBooks, { paymentId, disputeId, amount }: EventData<'PaymentDisputed'>): Posting[] {
+  books.giveBack(disputeId, paymentId, amount);
   return booked({ account: DISPUTES, microUsd: -amount }, { account: REFUNDS, microUsd: amount });
 }
 

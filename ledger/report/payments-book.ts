@@ -112,8 +112,8 @@ export class PaymentsBook {
     const { event, note } = this.#last ?? {};
     if (event === undefined || note === undefined || note.account !== account || note.at !== at) return false;
     const { type: before, data: of } = event;
-    const isOf =
-      (type === 'CreditsGranted' && before === 'PaymentSucceeded' && data.grantId === customer.grantOf(of.paymentId)) ||
+    const isNamed =
+      (type === 'CreditsGranted' && before === 'PaymentSucceeded') ||
       (type === 'GrantRevoked' && before === 'PaymentRefunded' && data.revocationId === of.refundId) ||
       (type === 'GrantRevoked' && before === 'PaymentDisputed' && data.revocationId === of.disputeId) ||
       (type === 'GrantRevoked' && before === 'DisputeClosed' && disputeLostAgain(data.revocationId) === of.disputeId) ||
@@ -122,7 +122,8 @@ export class PaymentsBook {
         before === 'RefundWithdrawn' &&
         isNumbered(data.restorationId, withdrawnId(of.refundId))) ||
       (type === 'GrantRestored' && before === 'DisputeClosed' && isNumbered(data.restorationId, wonId(of.disputeId)));
-    if (!isOf) return false;
+    // An id alone does not say whose credits they are.
+    if (!isNamed || data.grantId !== customer.grantOf(of.paymentId)) return false;
     note.credits = (note.credits ?? 0n) + (type === 'GrantRevoked' ? -data.amount : data.amount);
     return true;
   }

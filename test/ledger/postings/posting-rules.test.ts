@@ -161,12 +161,13 @@ describe('money that goes back', () => {
     cause: EventData<'GrantRevoked'>['cause'],
     amount: number,
     balance: number,
+    ofGrant = 'payment_pi_1',
   ): AccountEvent => ({
     type: 'GrantRevoked',
     data: {
       ...{
         revocationId,
-        grantId: grantId('payment_pi_1'),
+        grantId: grantId(ofGrant),
         amount: microUsd(BigInt(amount)),
         taken: microUsd(BigInt(amount)),
       },
@@ -180,6 +181,14 @@ describe('money that goes back', () => {
       for (const [account, amount] of Object.entries(entry)) sums[account] = (sums[account] ?? 0n) + amount;
     return Object.fromEntries(Object.entries(sums).filter(([, amount]) => amount !== 0n));
   };
+  const disputed: AccountEvent = {
+    type: 'PaymentDisputed',
+    data: { paymentId: payment, disputeId: 'dp_1', amount: microUsd(100n), openedAt: at, reason: null },
+  };
+  const closed = (outcome: 'won' | 'lost', replaces: 'won' | 'lost' | null = null): AccountEvent => ({
+    type: 'DisputeClosed',
+    data: { paymentId: payment, disputeId: 'dp_1', outcome, replaces, closedAt: at, reason: null },
+  });
   const bought = granted('payment_pi_1', 90, { costBasis: microUsd(100n) });
 
   it('is what went back, also where less credit was bought for it, or all of that was revoked before', () => {
@@ -217,14 +226,6 @@ describe('money that goes back', () => {
   });
 
   it('is the bank’s while it is disputed, and comes back with its credits where that is won', () => {
-    const disputed: AccountEvent = {
-      type: 'PaymentDisputed',
-      data: { paymentId: payment, disputeId: 'dp_1', amount: microUsd(100n), openedAt: at, reason: null },
-    };
-    const closed = (outcome: 'won' | 'lost', replaces: 'won' | 'lost' | null = null): AccountEvent => ({
-      type: 'DisputeClosed',
-      data: { paymentId: payment, disputeId: 'dp_1', outcome, replaces, closedAt: at, reason: null },
-    });
     const open = [bought, disputed, revoked('dp_1', 'dispute', 90, 0)];
     const taken = { 'Assets:Clearing:Purchases': 100n, 'Assets:Disputes': -100n };
     expect(sumsOf(...open)).toEqual({ ...taken, 'Income:Premium': -10n, 'Income:Refunds': 10n });
@@ -246,4 +247,21 @@ describe('money that goes back', () => {
     expect(sumsOf(...open, closed('lost'), closed('won', 'lost'), restored)).toEqual(sumsOf(bought));
     expect(() => post(bought, closed('won'))).toThrow(/there is no dispute dp_1/);
   });
+
+  it.each([
+    ['a dispute lost after all', [disputed, closed('won')], 'dp_1_lost', 'dispute', 'Assets:Disputes'],
+    ['a dispute that is open', [disputed], 'dp_1', 'dispute', 'Assets:Disputes'],
+    ['a refund', [refunded], 're_1', 'refund', 'Assets:Clearing:Purchases'],
+  ] as const)(
+    'of a payment has nothing to do with another grant’s revocation that is called as that of %s',
+    (_of, back, id, cause, account) => {
+      const paid = [bought, ...back, granted('ext', 30)];
+      const before = sumsOf(...paid);
+      const after = sumsOf(...paid, revoked(id, cause, 20, 100, 'ext'));
+      expect(after).toEqual({
+        ...{ ...before, [account]: (before[account] ?? 0n) - 20n },
+        'Liabilities:Credits:acme:Paid': -100n,
+      });
+    },
+  );
 });

@@ -173,6 +173,30 @@ it('shows what comes back with a refund that fails beside it, whichever disputes
   expect(notes.all).toEqual([]);
 });
 
+it('shows what another grant loses and gets back by hand with the corrections, also in the same millisecond and called as a payment’s', () => {
+  const events: AccountEvent[] = [opened, granted('ext', 30)];
+  const revoked = (revocationId: string): AccountCommand => ({
+    ...{ type: 'RevokeGrant', revocationId, grantId: grantId('ext'), amount: usd(5), cause: 'dispute' },
+    ...{ paymentId: paymentId('EXT'), reason: 'x', ...SAID },
+  });
+  const restored = (restorationId: string): AccountCommand => ({
+    ...{ type: 'RestoreGrant', restorationId, revocationId: 'dp_1_lost', amount: usd(1), reason: 'x', ...SAID },
+  });
+  for (const command of [
+    ...[purchase('p1', 100), pay('p1', 100), dispute('p1', 'dp_1', 40), close('p1', 'dp_1', 'lost')],
+    ...[revoked('dp_1_lost'), close('p1', 'dp_1', 'won'), restored('dp_1_won_2')],
+    { type: 'RecordRefund', ...of('p1'), refundId: 're_1', amount: usd(10), refundedAtMs: nowMs } as const,
+    { type: 'WithdrawRefund', ...of('p1'), refundId: 're_1' } as const,
+    restored('re_1_withdrawn_2'),
+  ])
+    events.push(...given(...events).decided(command));
+  const reading = new MonthBooks('2026-11', new SealCoverage('2026-11'));
+  for (const event of recordedLife(events.map((one) => ({ event: one, atMs: nowMs })))) reading.take(event);
+  const { payments, notes } = reading.result();
+  expect(payments.notes.all.map(({ credits }) => credits)).toEqual([90n, -36n, null, 36n, -9n, 9n]);
+  expect(notes.all.map(({ amount }) => amount)).toEqual([5n, 1n, 1n]);
+});
+
 it('shows each once, with its money and the credits that went with it, and what was corrected by hand with the corrections', () => {
   const { payments, notes, checks } = books('2026-11');
   expect(
