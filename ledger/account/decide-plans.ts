@@ -67,6 +67,8 @@ function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount): Accou
   const rest = before === null || nowMs >= endMs ? null : restOfPeriod(before, plan, period, nowMs);
   if (rest === null || rest.price < LEAST_CHARGE || rest.credits <= 0n)
     return withClaim(command, state, asked(command, { effectiveAtMs: endMs, anchorMs, endMs }));
+  const noRoom = refuseWithoutRoom(state, { grantId: LONGEST_GRANT_OF_PAYMENT, amount: rest.credits });
+  if (noRoom !== null) return noRoom;
   const terms = { kind: 'upgrade', plan, version: catalog.version, startMs: nowMs, endMs, ...rest } as const;
   const claim = { ...terms, id: unused(state, `upgrade_${instant(nowMs)}`), graceUntilMs: endMs };
   return [asked(command, { effectiveAtMs: nowMs, anchorMs, endMs }), ...claimed(command, claim)];

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { EventData } from '../../../contracts/events.ts';
+import type { AccountEvent, EventData } from '../../../contracts/events.ts';
 import { paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { decide } from '../../../ledger/account/decide.ts';
 import { isWithdrawn } from '../../../ledger/account/method-for.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
 import { overdraftOf } from '../../../ledger/account/plans.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { ms, usd } from '../../fixtures/ledger/example-account.ts';
+import { grant, granted, ms, openAccount, usd } from '../../fixtures/ledger/example-account.ts';
 import { STARTER } from '../../fixtures/ledger/example-plan-events.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 import { AT, asks, catalog, DAY, END, type Life, life, looks, onStarter } from './plan-life.ts';
@@ -33,6 +34,19 @@ describe('another plan', () => {
     const one = onStarter().does(asks('team', new Date(ms(AT) - 5_000).toISOString()));
     expect(one.claims[1]).toMatchObject({ kind: 'upgrade', price: 180_000_000n, credits: 235_000_000n });
     expect(one.faults).toEqual([]);
+  });
+
+  it('is refused before it is paid where no debit could name its grant, and given in any case once it is', () => {
+    const one = onStarter();
+    const filled: AccountEvent[] = [];
+    for (const longer of ['g'.repeat(1_990), '']) {
+      const more = (): string => `${filled.length}${longer}`;
+      while (!('type' in decide(grant(more(), 5), openAccount(filled, one.state)))) filled.push(granted(more(), 5));
+    }
+    given(...one.events, ...filled).refuses(asks('team', MID), 'too_many_grants');
+    one.does(asks('team', MID)).events.push(...filled);
+    one.pays(MID, 'upgrade');
+    expect([one.state.plan, one.events.at(-1)?.type]).toEqual(['team', 'CreditsGranted']);
   });
 
   it('whose difference is declined leaves the plan that there is', () => {
