@@ -8,7 +8,7 @@ import { openAttempts } from '../../../ledger/account/payments.ts';
 import { overdraftOf } from '../../../ledger/account/plans.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { grant, granted, ms, openAccount, usd } from '../../fixtures/ledger/example-account.ts';
-import { STARTER } from '../../fixtures/ledger/example-plan-events.ts';
+import { catalogOf, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 import { AT, asks, catalog, DAY, END, type Life, life, looks, onStarter } from './plan-life.ts';
 
@@ -132,6 +132,21 @@ describe('another plan', () => {
     twice.pays(again);
     expect(twice.events.at(-1)).toMatchObject({ data: { source: 'purchase', expiresAt: null } });
     expect([twice.state.plan, twice.faults]).toEqual(['team', []]);
+  });
+
+  it('whose difference is less than can be charged is in force as the period ends', () => {
+    const near = { ...TEAM, id: 'near', price: usd(27_500_000) };
+    const selling = { catalog: catalogOf(STARTER, near) };
+    const asked = (daysLeft: number): Life =>
+      onStarter().does({
+        ...asks('near', new Date(ms(END) - daysLeft * DAY).toISOString()),
+        ...selling,
+      } as AccountCommand);
+    expect(asked(2).claims[1]).toMatchObject({ kind: 'upgrade', price: 500_000n });
+    const less = asked(1);
+    expect([less.claims.length, less.state.plan, less.plan?.next?.plan]).toEqual([1, 'starter', 'near']);
+    less.does({ ...looks(END), ...selling }).pays(END, 'near');
+    expect([less.claims.at(-1)?.kind, less.state.plan]).toEqual(['renewal', 'near']);
   });
 
   it('whose difference nobody has paid as the period ends does not keep the plan from being renewed', () => {
