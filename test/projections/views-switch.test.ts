@@ -169,6 +169,16 @@ describe('views that serve go over to others', () => {
     },
   );
 
+  test('and an account that is parked stays so, also where nothing has come behind it, until it is unparked', async () => {
+    const { files, projections } = await served();
+    projections.park(A, 'a look');
+    await passing(projections.switchTo(files.rebuild, () => switchFiles(files, files.rebuild), never));
+    expect(projections.accounts.setAside.whyOf(A)).toBe('parked by an operator: a look');
+    await passing(projections.unpark(A));
+    expect(projections.accounts.setAside.whyOf(A)).toBeNull();
+    expectWhole(projections);
+  });
+
   test('or stay as they are where that is broken off, and go on being written', async () => {
     const { log, files, projections, close } = await served();
     const ending = new AbortController();
@@ -221,13 +231,14 @@ describe('views that serve go over to others', () => {
   });
 });
 
-test('accounts that are set aside are those of the other views, whoever is served again is told, and hidden streams stay', () => {
+test('accounts that are set aside are those of the other views, whoever is served again is told, and hidden streams and parked accounts stay', () => {
   const [one, other] = [new AccountsSetAside(), new AccountsSetAside()];
-  const [back, still, found, hidden] = ['back', 'still', 'found', 'hidden'].map(accountId);
-  if (!back || !still || !found || !hidden) throw new Error('four');
+  const [back, still, found, hidden, parked] = ['back', 'still', 'found', 'hidden', 'parked'].map(accountId);
+  if (!back || !still || !found || !hidden || !parked) throw new Error('five');
   for (const id of [back, still]) one.put(id, new AccountUnreadableError(id, revision(3), 'poison'));
   one.put(hidden, new HiddenStreamError(accountStream(hidden), 'hidden'));
-  for (const id of [still, found]) other.put(id, new AccountUnreadableError(id, revision(3), 'poison'));
+  one.park(parked, revision(2), 'a look');
+  for (const id of [still, found, parked]) other.put(id, new AccountUnreadableError(id, revision(3), 'poison'));
   const told: unknown[] = [];
   one.onChanged((id, why) => told.push([id, why]));
   told.length = 0;
@@ -236,10 +247,12 @@ test('accounts that are set aside are those of the other views, whoever is serve
     [back, null],
     [found, 'poison'],
   ]);
-  expect([back, still, found, hidden].map((id) => one.whyOf(id))).toEqual([null, 'poison', 'poison', 'hidden']);
+  const whys = [null, 'poison', 'poison', 'hidden', 'parked by an operator: a look'];
+  expect([back, still, found, hidden, parked].map((id) => one.whyOf(id))).toEqual(whys);
   expect([...one.takeChanges()].map(({ values }) => values.slice(0, 2))).toEqual([
     [still, 'unreadable'],
     [found, 'unreadable'],
+    [parked, 'unreadable'],
     [hidden, 'hidden'],
   ]);
 });
