@@ -26,6 +26,8 @@ export class KeptNote {
   #identity: LedgerIdentity | null = null;
   #projections: Projections | null = null;
   #written = '';
+  /** It could not be, which is told once. */
+  #isUnwritten = false;
   #renewals: NowAndThen<void> | null = null;
 
   constructor(parts: KeptNoteParts) {
@@ -95,14 +97,20 @@ export class KeptNote {
 
   /** A note that cannot be written is as old as the last that could: it knows less, and nothing that is wrong. */
   async #renew(): Promise<void> {
+    const { dataFolder, logger } = this.#parts;
     const note = this.current;
     const text = JSON.stringify(note);
     if (note === null || text === this.#written) return;
     try {
-      await renewNote(this.#parts.dataFolder, note);
+      await renewNote(dataFolder, note);
       this.#written = text;
+      if (this.#isUnwritten) logger.info('the note of what is known of the ledger is written again');
+      this.#isUnwritten = false;
     } catch (error) {
-      this.#parts.logger.warn({ err: error }, 'the note of what is known of the ledger was not written');
+      if (!this.#isUnwritten) logger.warn({ err: error }, NOT_WRITTEN);
+      this.#isUnwritten = true;
     }
   }
 }
+
+const NOT_WRITTEN = 'the note of what is known of the ledger cannot be written for now; it is tried on and on';

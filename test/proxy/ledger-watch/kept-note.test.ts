@@ -1,0 +1,31 @@
+import { mkdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import pino from 'pino';
+import { expect, it } from 'vitest';
+import { ledgerId } from '../../../contracts/ids.ts';
+import { type FolderNote, NOTE_FILE, readNote } from '../../../ledger/identity/folder-note.ts';
+import { KeptNote } from '../../../proxy/ledger-watch/kept-note.ts';
+import { LeftRequests } from '../../../proxy/ledger-watch/left-requests.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+
+it('tells once that it cannot be written, however often it is tried, and again once it was written in between', async () => {
+  const dataFolder = temporaryFolder();
+  const told: unknown[] = [];
+  const logger = pino({}, { write: (line: string) => void told.push(JSON.parse(line).level) });
+  const identity = { ledgerId: ledgerId(`ledger_${'0'.repeat(32)}`), generation: 1 };
+  const newest = { stream: 'account-a', revision: 1, id: 'b' };
+  const found: FolderNote = { ...identity, newest, leases: {}, earlier: [] };
+  const note = new KeptNote({ dataFolder, found, left: new LeftRequests([], []), logger });
+  note.keepUp(identity);
+  const inItsWay = join(dataFolder, `${NOTE_FILE}.next`);
+  mkdirSync(inItsWay);
+  for (let tries = 0; tries < 3; tries++) await note.close();
+  expect([told, readNote(dataFolder)]).toEqual([[40], null]);
+  rmdirSync(inItsWay);
+  await note.close();
+  expect([told, readNote(dataFolder)]).toEqual([[40, 30], found]);
+  note.forget();
+  mkdirSync(inItsWay);
+  for (let tries = 0; tries < 3; tries++) await note.close();
+  expect(told).toEqual([40, 30, 40]);
+});
