@@ -13,7 +13,7 @@ import { beginLedger, ledgerToBegin, makeDataFolder } from '../ledger-file.ts';
 import { proveListenable } from '../listening.ts';
 import { startedWithOf } from '../next-command.ts';
 import { accessLogPlace, programLogger } from '../program-logger.ts';
-import { stopOnSignals } from '../stop-on-signals.ts';
+import type { StopOnSignals } from '../stop-on-signals.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { warningsToLog } from '../warnings-to-log.ts';
 import { CANNOT } from './become-ready.ts';
@@ -31,8 +31,13 @@ export interface ServeOptions {
   readonly port?: number;
 }
 
+interface ServeContext extends CommandContext {
+  /** As they are taken already; from here on they stop what there is to stop. */
+  readonly signals: StopOnSignals;
+}
+
 /** Serves until SIGTERM or SIGINT, then stops in order. @throws CommandError, EventLogError, JournalError, LedgerLostError, ListenError, UnusableError */
-export async function runServeCommand(options: ServeOptions, command: Command, context: CommandContext): Promise<void> {
+export async function runServeCommand(options: ServeOptions, command: Command, context: ServeContext): Promise<void> {
   const { data, json } = globalOptions(command);
   const file = configurationFile(context, command);
   const configuration = withListen(
@@ -48,6 +53,8 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   if (few !== null) throw new CommandError(few, EXIT.usage);
   const logger = programLogger(configuration);
   warningsToLog(logger);
+  const interrupted = interruptedBy(context.signals, logger);
+  const started = boundStart(interrupted, context);
   // Where a gateway has run there is nothing to begin, and whoever runs on the folder is told before whoever has the port.
   if (!existsSync(journalFolder(configuration.data))) await proveListenable(listenedPlaces(configuration));
   const configured = readConfiguredCatalog(configuration);
@@ -73,6 +80,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   const log = await context.openEventLog(configuration, { logger, onFaults, onLost: (error) => onLost(error) });
   let catalog: CatalogNotice | null = null;
   try {
+    if (interrupted.aborted) return;
     const gateway = await Gateway.start({
       configuration,
       log,
@@ -91,15 +99,16 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
       },
       onUnusable,
     });
+    started();
     onLost = (error) => gateway.logLost(error);
-    const interrupted = new AbortController();
     const stopped = Promise.race([
-      stopOnSignal(gateway, logger, interrupted),
+      stopWhen(interrupted, gateway),
       unusable.promise.catch((error: unknown) => stopBecause(error, gateway, logger)),
     ]);
     stopped.catch(() => undefined);
     const told = async (): Promise<void> => {
       await gateway.whenReady();
+      if (interrupted.aborted) return;
       const { trialUsd: trial, product } = configuration;
       const demo =
         configuration.file === null ? await openDemoAccount(context, log, { gateway, trial, product }) : null;
@@ -108,7 +117,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
     };
     await Promise.race([told(), stopped]).catch(async (error: unknown) => {
       // What was being opened while the gateway was stopped is gone on with by the next start.
-      if (interrupted.signal.aborted) return;
+      if (interrupted.aborted) return;
       // A process that can admit nothing leaves, so that its supervisor starts it again.
       context.onEnding?.(reason ?? error);
       return stopBecause(reason ?? error, gateway, logger);
@@ -159,13 +168,33 @@ function withListen(configuration: Configuration, { host, port }: ServeOptions):
 }
 
 /** A second signal ends the process at once, which loses nothing either. */
-const stopOnSignal = (gateway: Gateway, logger: Logger, interrupted: AbortController): Promise<void> =>
-  new Promise((resolve, reject) =>
-    stopOnSignals({
-      logger,
-      stop: () => {
-        interrupted.abort();
-        gateway.stop().then(resolve, reject);
-      },
-    }),
-  );
+function interruptedBy(signals: StopOnSignals, logger: Logger): AbortSignal {
+  const interrupted = new AbortController();
+  signals.logger = logger;
+  signals.stop = () => interrupted.abort();
+  return interrupted.signal;
+}
+
+/**
+ * A start that is told to stop is broken off, or done and then stopped; where that takes too long the process leaves all the same, and the next
+ * start finds what it finds after a kill. Returns how the bound ends, when there is a gateway to stop.
+ */
+function boundStart(interrupted: AbortSignal, { leave }: CommandContext): () => void {
+  let end: NodeJS.Timeout | undefined;
+  const bound = (): void => {
+    end = setTimeout(() => leave?.(0), LIMITS.fatalEndMs);
+    end.unref();
+  };
+  interrupted.addEventListener('abort', bound);
+  return () => {
+    interrupted.removeEventListener('abort', bound);
+    clearTimeout(end);
+  };
+}
+
+const stopWhen = (interrupted: AbortSignal, gateway: Gateway): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => void gateway.stop().then(resolve, reject);
+    if (interrupted.aborted) stop();
+    else interrupted.addEventListener('abort', stop);
+  });
