@@ -42,7 +42,7 @@ export function addRevokeCommands(credits: Command, context: CommandContext): vo
     .option('--id <id>', 'the revocation is made once under it; `revocation_<grant>` otherwise', nameArgument)
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway credits revoke acct_demo --grant grant_1a2b --reason "granted to the wrong account"\n  gateway credits revoke acct_demo --grant grant_1a2b --usd 10 --cause refund --payment "transfer 2027-0042" --reason "sent back by the bank"\n\nOf what was paid through the gateway a refund or a dispute takes the credits by itself: `gateway payment refund`, `dispute`.',
+      '\nExamples:\n  gateway credits revoke acct_demo --grant grant_1a2b --reason "granted to the wrong account"\n  gateway credits revoke acct_demo --grant grant_1a2b --usd 10 --cause refund --payment "transfer 2027-0042" --reason "sent back by the bank"\n\nOf what was paid through the gateway a refund or a dispute takes the credits by itself: `gateway payment refund`, `dispute`; of what was confirmed by mistake the first does, too.',
     )
     .action(async (id: AccountId, options: RevokeOptions, command: Command) => revoke(id, options, command, context));
 

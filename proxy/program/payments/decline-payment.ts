@@ -112,7 +112,7 @@ function onceBack(
   { configuration: { payments } }: ProvidedLog,
 ): string {
   const refund = `gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(price)} --reason "…"`;
-  if (provider === MANUAL) return `once the money went back: ${refund}`;
+  if (provider === MANUAL) return `once the money went back, or where there was none: ${refund}`;
   const how = provider === payments.provider ? `gateway payment ask ${id} ${attemptId}` : `${refund} --id re_…`;
   return `once the money went back at ${provider}: ${how}`;
 }

@@ -48,7 +48,11 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
 
   decided(payment, 'confirm', 'write down that a payment was made: its credits are granted')
     .option('--payment <id>', 'what the payment is called elsewhere, as on a bank statement', nameArgument)
-    .addHelpText('after', '\nExample:\n  gateway payment confirm acct_demo --payment "transfer 2027-0042"')
+    .addHelpText(
+      'after',
+      '\nOne that was confirmed by mistake is undone by a refund of the whole price: gateway payment refund.' +
+        '\n\nExample:\n  gateway payment confirm acct_demo --payment "transfer 2027-0042"',
+    )
     .action(async (accountId: AccountId, attemptId: string | undefined, options: ConfirmOptions, command: Command) =>
       confirm(context, command, { accountId, attemptId }, options.payment),
     );
