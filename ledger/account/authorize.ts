@@ -5,7 +5,7 @@ import { type AccountCommand, accountNotFound, type CommandRefusal } from './com
 import { decide } from './decide.ts';
 import { keyNotFound } from './decide-keys.ts';
 import { entryOf } from './keyed-tree.ts';
-import { isSameMember, keysAsIssued, memberOfKey, roleOf } from './members.ts';
+import { isSameMember, keysAsIssued, memberOfKey, ownerOf, roleOf } from './members.ts';
 
 /** What is asked of an account: a command, or a reading of it. */
 export type Asked = AccountCommand | { readonly type: Reading };
@@ -62,7 +62,7 @@ const concernsOwner = (asked: Asked, state: OpenAccount): boolean =>
 /** A key of another member's is told as one that there is not; of another's membership nothing is, not even whether there is one. */
 function refuseOthers(asked: Asked, email: string, state: OpenAccount): CommandRefusal | null {
   if (asked.type === 'IssueKey')
-    return isOf(email, { member: asked.member ?? null }, state)
+    return isSameMember(asked.member ?? ownerOf(state), email)
       ? null
       : refused("member may issue no keys but the member's own");
   if (asked.type === 'RemoveMember')
@@ -72,5 +72,4 @@ function refuseOthers(asked: Asked, email: string, state: OpenAccount): CommandR
   return key !== undefined && isOf(email, key, state) ? null : keyNotFound(asked.keyId);
 }
 
-const isOf = (email: string, key: Pick<ApiKey, 'member'>, state: OpenAccount): boolean =>
-  isSameMember(memberOfKey(state, key), email);
+const isOf = (email: string, key: ApiKey, state: OpenAccount): boolean => isSameMember(memberOfKey(state, key), email);

@@ -14,7 +14,7 @@ import { type Asked, authorize, authorizeAction, keysFor } from '../../../ledger
 import { decide } from '../../../ledger/account/decide.ts';
 import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import { KEY, keyIssued, openAccount } from '../../fixtures/ledger/example-account.ts';
-import { memberAdded, OWNER, organization } from '../../fixtures/ledger/example-organization.ts';
+import { BEN, memberAdded, OWNER, organization, roleChanged } from '../../fixtures/ledger/example-organization.ts';
 
 const ACTIONS = Object.keys(PERMISSIONS) as Action[];
 const EMAILS: Readonly<Record<Role, string>> = { owner: OWNER, admin: 'adm@example.com', member: 'mem@example.com' };
@@ -138,6 +138,14 @@ describe('keys of others', () => {
     expect(seen(member(EMAILS.member.toUpperCase()))).toEqual([keyOf('member')]);
     expect(seen(member('eve@example.com'))).toEqual([]);
     for (const actor of [OPERATOR, member(OWNER), member(EMAILS.admin)]) expect(seen(actor)).toEqual(ROLES.map(keyOf));
+  });
+
+  it('are not issued by who was the first owner, and is a member now, for nobody else: they are of the owner that there is', () => {
+    const own = openAccount([organization, memberAdded(BEN, 'owner'), roleChanged(OWNER, 'member')]);
+    const by = (whose: string | null) =>
+      authorize(member(OWNER), { ...asked('IssueKey', 'member'), member: whose } as Asked, own);
+    for (const whose of [null, BEN]) expect(by(whose)).toMatchObject({ code: 'not_permitted' });
+    expect(by(OWNER)).toBeNull();
   });
 
   it('are seen in the order in which they were issued', () => {
