@@ -1,9 +1,12 @@
 import { beforeEach, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { accountId, accountStream, revision } from '../../contracts/ids.ts';
+import { accountId, accountStream, attemptId, paymentId, revision } from '../../contracts/ids.ts';
+import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { executeCommand } from '../../ledger/account/execute-command.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
+import { OPERATOR } from '../fixtures/ledger/actors.ts';
 import { granted, usd } from '../fixtures/ledger/example-account.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
@@ -224,6 +227,32 @@ it('gateway payment withdraw-refund undoes a refund that was written down by mis
       0n,
     );
   expect(['Assets:Clearing:Purchases', 'Assets:Disputes', 'Income:Refunds'].map(sumOf)).toEqual([20_000_000n, 0n, 0n]);
+});
+
+it('tells the balance after all that comes back, also of what several disputes had taken of a payment that is refunded, too', async () => {
+  const acct = accountId('acct_ada');
+  const paid = { paymentId: paymentId('pi_1'), actor: 'stripe', nowMs: NOW };
+  const dispute = { ...paid, type: 'RecordDispute', openedAtMs: NOW } as const;
+  const close = { ...paid, type: 'CloseDispute', outcome: 'won', closedAtMs: NOW, stood: null } as const;
+  const attempt = { attemptId: attemptId('p1'), provider: 'stripe', nowMs: NOW } as const;
+  const told: readonly AccountCommand[] = [
+    { type: 'StartPurchase', ...attempt, amount: usd(20_000_000), price: usd(20_000_000), by: 'ada' },
+    { type: 'RecordPayment', ...attempt, paymentId: paid.paymentId, amount: usd(20_000_000), paidAtMs: NOW },
+    { ...dispute, disputeId: 'dp_1', amount: usd(8_000_000) },
+    { ...dispute, disputeId: 'dp_2', amount: usd(12_000_000) },
+    { ...paid, type: 'RecordRefund', refundId: 're_1', amount: usd(20_000_000), refundedAtMs: NOW },
+    { ...close, disputeId: 'dp_1' },
+    { ...close, disputeId: 'dp_2' },
+  ];
+  for (const command of told)
+    expect(await executeCommand(program.log, acct, command, OPERATOR, recordingBy('stripe', NOW))).toMatchObject({
+      type: 'done',
+    });
+  expect(await balance()).toBe('0');
+  const withdraw = ['payment', 'withdraw-refund', 'acct_ada', 'pi_1', '--id', 're_1', '--reason', 'it failed'];
+  expect(await program.json(...withdraw)).toMatchObject({ balanceMicroUsd: '20000000' });
+  expect(await balance()).toBe('20000000');
+  expect(await program.run(...withdraw)).toMatch(/the balance is 20\.000000 USD\nnothing was written/);
 });
 
 it('who has confirmed a payment, and written down what went back of it, and why, stands in replay, statement and report', async () => {

@@ -7,7 +7,7 @@ import { creditsTaken, sayTaken } from '../../../ledger/account/credits-taken.ts
 import { attemptOf, paidBy, toldRefund } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { isTelling, type PaymentFact } from '../../../ledger/payments/payment-provider.ts';
-import { runAccountCommand } from '../accounts/run-account-command.ts';
+import { accountAfter, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
@@ -138,9 +138,10 @@ const written =
       const attempt = paidBy(state.billing.payments, payment);
       if (attempt === undefined) assertNoAttempt(state.billing.payments, { accountId: id, named });
       else await assertNotTold(context, { log, configuration }, { accountId: id, attempt, named: options.id, command });
-      const { recordedAt, events, before } = await runAccountCommand(context, log, id, command);
-      const moved = events.find(({ type }) => type === 'GrantRevoked' || type === 'GrantRestored');
-      const balance = moved !== undefined && 'balanceAfter' in moved.data ? moved.data.balanceAfter : state.balance;
+      const done = await runAccountCommand(context, log, id, command);
+      const { recordedAt, events, before } = done;
+      const after = accountAfter(done);
+      const { balance } = after.type === 'unopened' ? state : after;
       const taken = creditsTaken(events, before);
       showWritten(context, line, recordedAt, {
         json: {
