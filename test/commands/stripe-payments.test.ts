@@ -301,6 +301,26 @@ it('gateway payment save-method says where its owner agrees, then saves the card
   await expect(program.run(...save, '--id', 'cs_1')).rejects.toThrow(/nothing was agreed to/);
 });
 
+it('what was agreed to before the card was removed, or another was saved, is told as what may not be charged any more', async () => {
+  const { server, program } = await stripeProgram();
+  const save = ['payment', 'save-method', 'acct_ada'];
+  for (const _ of [1, 2]) await program.run(...save);
+  server.consent('cs_1', 'pm_first');
+  const later = Date.now() + 60_000;
+  server.nowMs = () => later;
+  server.consent('cs_2');
+  expect(await program.run(...save, '--id', 'cs_2')).toMatch(/xxxx4242 may be charged\nwritten at/);
+  const isOver = () =>
+    expect(program.run(...save, '--id', 'cs_1')).rejects.toMatchObject({
+      exitCode: EXIT.refused,
+      message: 'acct_ada: nothing was agreed to at cs_1, or it may not be charged any more',
+    });
+  await isOver();
+  program.clock = () => later + 60_000;
+  await program.run('payment', 'remove-method', 'acct_ada');
+  await isOver();
+});
+
 it('gateway account plan says that a first plan waits for a card, and is paid once one is saved', async () => {
   const { server, program } = await stripeProgram();
   await program.run('catalog', 'publish', EXAMPLE);

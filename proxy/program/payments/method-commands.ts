@@ -87,16 +87,17 @@ async function look(provider: TellingProvider, page: string, call: Call): Promis
   const { id: accountId, context, log } = call;
   await methodNow(call, 'SavePaymentMethod');
   const known = await answered(accountId, provider.factsOf({ kind: provider.kinds.consent, id: page }));
-  const facts = known?.accountId === accountId ? known.facts.filter(({ type }) => type === 'method') : [];
-  if (facts.length === 0)
-    throw new CommandError(
-      `${accountId}: nothing was agreed to at ${page}, or it may not be charged any more`,
-      EXIT.refused,
-    );
-  const { recordedAt } = await recordAs(context, log, { accountId, provider: provider.name, facts });
+  const fact = known?.accountId === accountId ? known.facts.find((one) => one.type === 'method') : undefined;
+  if (fact === undefined) throw notAgreed(accountId, page);
+  const { recordedAt } = await recordAs(context, log, { accountId, provider: provider.name, facts: [fact] });
   const method = await methodNow(call, 'SavePaymentMethod');
-  written(call, recordedAt, `${method?.brand} xxxx${method?.last4} may be charged`);
+  // A consent of before another, or before the method was removed, stands no more.
+  if (method?.paymentMethodId !== fact.paymentMethodId) throw notAgreed(accountId, page);
+  written(call, recordedAt, `${method.brand} xxxx${method.last4} may be charged`);
 }
+
+const notAgreed = (accountId: AccountId, page: string): CommandError =>
+  new CommandError(`${accountId}: nothing was agreed to at ${page}, or it may not be charged any more`, EXIT.refused);
 
 async function remove(call: Call): Promise<void> {
   const { id, log, context, configuration } = call;
