@@ -22,6 +22,8 @@ export const GRANT_SOURCES = [
 export interface Granted {
   count: number;
   amount: bigint;
+  /** Of the amount that of grants for which something was paid: nobody has bought the others, as of a plan that costs nothing. */
+  sold: bigint;
   /** What was paid for it. */
   paid: bigint;
 }
@@ -123,15 +125,17 @@ export const noMovements = (): Movements => ({
   ...noIncome(),
 });
 
-const noGrants = (): Granted => ({ count: 0, amount: 0n, paid: 0n });
+const noGrants = (): Granted => ({ count: 0, amount: 0n, sold: 0n, paid: 0n });
 
 /** What the movements have added to the credits that customers have. */
 export const netCredits = (moved: Movements): bigint =>
   sumGranted(moved, 'amount') + moved.reinstated + correctedBy(moved) - moved.expired - spentBy(moved);
 
 /** Credits that were paid for, of plans or not. */
-export const soldIn = ({ granted: { purchase, plan } }: Pick<Movements, 'granted'>): bigint =>
-  purchase.amount + plan.amount;
+export const soldIn = (moved: Movements): bigint => sumGranted(moved, 'sold');
+
+/** Those for which nobody has paid. */
+export const givenIn = (moved: Movements): bigint => sumGranted(moved, 'amount') - soldIn(moved);
 
 /** By requests, less what was undone of them. */
 export const spentBy = ({ debited, approved, reversed }: Movements): bigint => debited + approved - reversed;
@@ -144,7 +148,7 @@ export const correctedBy = ({ restored, revoked, adjustedUp, adjustedDown }: Mov
 export const netDeferred = (moved: Movements): bigint =>
   sumGranted(moved, 'paid') - moved.premium - moved.fromPaid - moved.settled - moved.breakage - moved.taken;
 
-const sumGranted = ({ granted }: Movements, what: 'amount' | 'paid'): bigint =>
+const sumGranted = ({ granted }: Movements, what: 'amount' | 'sold' | 'paid'): bigint =>
   GRANT_SOURCES.reduce((sum, source) => sum + granted[source][what], 0n);
 
 export function addGranted(
@@ -154,5 +158,6 @@ export function addGranted(
   const sums = granted[source];
   sums.count += 1;
   sums.amount += amount;
+  if (costBasis > 0n) sums.sold += amount;
   sums.paid += costBasis;
 }

@@ -192,6 +192,8 @@ it('its lines for a terminal add up from one balance to the other', async () => 
   const program = await bookedLog();
   program.clock = () => Date.parse('2026-11-30T23:00:00.000Z');
   await program.run('credits', 'grant', 'acme', '--usd', '2', '--source', 'promotion');
+  // A plan that costs nothing.
+  await program.run('credits', 'grant', 'acme', '--usd', '3', '--source', 'plan');
   const said = await program.run('ledger', 'report', '--month', '2026-11', '--out', join(temporaryFolder(), 'b.html'));
   const lines = said
     .split('\n')
@@ -202,7 +204,7 @@ it('its lines for a terminal add up from one balance to the other', async () => 
   ]);
   const amounts = lines.map(([, , usd]) => Number((usd ?? '').replace('.', '')));
   expect(amounts.at(-1)).toBe(amounts.slice(0, -1).reduce((sum, amount) => sum + amount, 0));
-  expect(amounts).toEqual([0, 1_000_000, 2_000_000, 0, -250_000, 0, 0, 2_750_000]);
+  expect(amounts).toEqual([0, 1_000_000, 5_000_000, 0, -250_000, 0, 0, 5_750_000]);
 });
 
 it('makes no books of what cannot be booked, and says where that stands', async () => {

@@ -5,7 +5,7 @@ import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import { type Books, unfinished } from '../../../ledger/report/books.ts';
-import { correctedBy, soldIn, spentBy } from '../../../ledger/report/movements.ts';
+import { correctedBy, givenIn, soldIn, spentBy } from '../../../ledger/report/movements.ts';
 import { receivedIn } from '../../../ledger/report/payments-book.ts';
 import { assertBegun, monthArgument, pathArgument, productArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
@@ -151,15 +151,13 @@ interface ShownBooks extends Pick<Made, 'madeAt'> {
 /** Lines of which those between the balances add up to the second; and what each model has earned. */
 function textOf(books: Books, { madeAt, out, context }: ShownBooks): string {
   const { month, product, opening, closing, moved, models, products, payments } = books;
-  const { trial, promotion, adjustment } = moved.granted;
-  const given = trial.amount + promotion.amount + adjustment.amount;
   const open = unfinished(month, madeAt);
   const figures = facts(
     [
       ...(product === null ? [] : [['product', product] as const]),
       ['opening balance', `${groupedUsd(opening)} USD`],
       ['sold', `${groupedUsd(soldIn(moved))} USD`],
-      ['given', `${groupedUsd(given)} USD`],
+      ['given', `${groupedUsd(givenIn(moved))} USD`],
       ['reinstated', `${groupedUsd(moved.reinstated)} USD`],
       ['spent', `${groupedUsd(-spentBy(moved))} USD`],
       ['expired', `${groupedUsd(-moved.expired)} USD`],

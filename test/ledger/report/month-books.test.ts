@@ -221,7 +221,7 @@ describe('the books of a month', () => {
     ]);
     expect(books).toMatchObject({ opening: 699n, closing: 767n, deferredOpening: 349n, deferredClosing: 348n });
     expect(books.moved).toMatchObject({ expired: 2n, breakage: 1n, fromPaid: 0n });
-    expect(books.moved.granted.promotion).toEqual({ count: 1, amount: 70n, paid: 0n });
+    expect(books.moved.granted.promotion).toEqual({ count: 1, amount: 70n, sold: 0n, paid: 0n });
     expect(books.liability).toEqual([
       { source: 'purchase', age: '31 to 90 days', grants: 1, remaining: 697n, ended: 0n, deferred: 348n },
       { source: 'promotion', age: '0 to 30 days', grants: 1, remaining: 70n, ended: 0n, deferred: 0n },

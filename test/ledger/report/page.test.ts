@@ -96,8 +96,8 @@ it('plots the models that earned the most, by lane, and all others as one', () =
   expect(barsOf(pageOf({ models: models.slice(0, 12) }))).not.toContain('all others');
 });
 
-it('counts the credits of plans among those that were sold', () => {
-  const granted = { ...empty.moved.granted, purchase: { count: 1, amount: 5n, paid: 5n } };
-  const moved = { ...empty.moved, granted: { ...granted, plan: { count: 1, amount: 7n, paid: 7n } } };
+it('counts the credits of plans among those that were sold, where they cost something', () => {
+  const granted = { ...empty.moved.granted, purchase: { count: 1, amount: 5n, sold: 5n, paid: 5n } };
+  const moved = { ...empty.moved, granted: { ...granted, plan: { count: 2, amount: 9n, sold: 7n, paid: 7n } } };
   expect(pageOf({ moved })).toContain('<b>0.000012 USD</b><span>credits sold</span>');
 });
