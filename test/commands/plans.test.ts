@@ -166,6 +166,28 @@ it('a statement has no begin of a plan that was asked for and never had, and say
   );
 });
 
+it('who asks for a plan whose renewal was not paid in time, which no gateway has looked at, has it begun anew', async () => {
+  const DAY = 86_400_000;
+  let at = Date.parse('2026-11-05T10:00:00.000Z');
+  program.clock = () => at;
+  await program.run('catalog', 'publish', fileOf(STARTER));
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  const plan = ['account', 'plan', 'acct_ada', 'starter'];
+  await program.run(...plan);
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 1');
+  at += 31 * DAY;
+  expect(await program.run(...plan)).toMatch(/renewal_2026-12-05T10:00:00.000Z: waits to be paid/);
+  at += 14 * DAY;
+  expect(await program.run(...plan)).toMatch(
+    /^acct_ada: none; starter ended 2026-12-20T10:00:00.000Z: it was not paid in time\nrenewal_2026-12-05T10:00:00.000Z: nothing was paid: it is not wanted any more\nacct_ada: none; starter once it is paid; the first payment .*: pay for it, or buy credits\nrenewal_2026-12-20T10:00:00.000Z: waits to be paid\n/,
+  );
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 2');
+  expect(await program.run('account', 'show', 'acct_ada')).toMatch(
+    /plan +starter, 2026-12-20T10:00:00.000Z to 2027-01-20T10:00:00.000Z, then renewed\n/,
+  );
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
+});
+
 it('account show keeps the end of the plan that was had beside one that was asked for since and never was', async () => {
   let at = Date.parse('2026-11-05T10:00:00.000Z');
   program.clock = () => at;

@@ -335,6 +335,22 @@ it('gateway account plan says that a first plan waits for a card, and is paid on
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ plan: 'starter' });
 });
 
+it('that a plan has ended unpaid is told beside why it is not begun anew for who asks for it', async () => {
+  const { server, program } = await stripeProgram();
+  await program.run('catalog', 'publish', EXAMPLE);
+  await program.run('payment', 'save-method', 'acct_ada');
+  server.consent('cs_1', 'pm_lost');
+  await program.run('payment', 'save-method', 'acct_ada', '--id', 'cs_1');
+  const plan = ['account', 'plan', 'acct_ada', 'starter'];
+  expect(await program.run(...plan)).toMatch(/failed: card_declined|failed: lost_card/);
+  program.clock = () => Date.now() + 40 * 86_400_000;
+  await expect(program.run(...plan)).rejects.toMatchObject({
+    exitCode: EXIT.refused,
+    message: expect.stringMatching(/^acct_ada: the saved payment method, .* save another one/),
+  });
+  expect(program.warned).toMatch(/^acct_ada: trial; starter never began, given up .* in time\nwritten at \S+Z$/m);
+});
+
 it('a card is removed although Stripe is away, which is told', async () => {
   const { server, program } = await stripeProgram();
   await program.run('payment', 'save-method', 'acct_ada');

@@ -53,17 +53,34 @@ interface Call extends ProvidedLog {
 }
 
 async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOptions, call: Call): Promise<void> {
-  const { log, configuration, command, context } = call;
+  const { log, configuration, context } = call;
   const nowMs = context.clock();
   const { actor: by } = recordingOf(context);
   const catalog = await loadCatalog(log);
   await readPayer(context, { log, configuration }, id, now === true ? 'EndPlan' : 'ChangePlan');
   // Before anything is claimed: its secrets may be missing.
   const { name: provider } = await configuredProvider(context, { log, configuration });
-  const asked: AccountCommand =
-    now === true
-      ? { type: 'EndPlan', reason, by, nowMs }
-      : { type: 'ChangePlan', plan, catalog, provider, reason, by, nowMs };
+  if (now === true) return tell(call, await carriedOut(id, { type: 'EndPlan', reason, by, nowMs }, provider, call));
+  const asked = { type: 'ChangePlan', plan, catalog, provider, reason, by, nowMs } as const;
+  const done = await carriedOut(id, asked, provider, call);
+  if (plan === NO_PLAN || done.json.billing !== null) return tell(call, done);
+  // It was not paid in time, and has ended by that alone: it begins anew for who asks for it.
+  const again = await carriedOut(id, asked, provider, call).catch((error: unknown) => {
+    context.warn(`${done.text}\nwritten at ${done.recordedAt}\n`);
+    throw error;
+  });
+  tell(call, { ...again, text: `${done.text}\n${again.text}` });
+}
+
+type Changing = Extract<AccountCommand, { readonly type: 'ChangePlan' | 'EndPlan' }>;
+type Changed = Awaited<ReturnType<typeof carriedOut>>;
+
+const tell = ({ context, command }: Call, { recordedAt, json, text }: Changed): void =>
+  showWritten(context, command, recordedAt, { json, text });
+
+/** With what is to be paid for it now, and what is not any more. */
+async function carriedOut(id: AccountId, asked: Changing, provider: string, call: Call) {
+  const { log, configuration, context } = call;
   const { before, events, recordedAt } = await runAccountCommand(context, log, id, asked);
   const after = events.reduce<AccountState>(evolve, before);
   if (after.type === 'unopened') throw new Error(`${id} has a plan, and is not open`);
@@ -79,7 +96,8 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
   for (const attempt of openAttempts(state.billing.payments))
     if (isWithdrawn(state.billing, attempt) && [MANUAL, provider].includes(attempt.provider))
       given.push(`\n${attempt.attemptId}: ${sayOutcome(context, id, await ask(attempt.attemptId))}`);
-  showWritten(context, command, recordedAt, {
+  return {
+    recordedAt,
     json: {
       accountId: id,
       plan: planSaid(state),
@@ -87,6 +105,6 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
       attemptId,
       outcome: paid?.outcome ?? null,
     },
-    text: `${id}: ${planInWords(state, ends, nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
-  });
+    text: `${id}: ${planInWords(state, ends, asked.nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
+  };
 }
