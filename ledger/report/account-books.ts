@@ -2,6 +2,8 @@ import type { EventData } from '../../contracts/events.ts';
 import type { AccountId, GrantId } from '../../contracts/ids.ts';
 import { microUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
 import { grantOfAdjustment } from '../account/corrections.ts';
+import { memberKey, openedOrganization, ownerOf } from '../account/members.ts';
+import type { Organization } from '../account/organization-state.ts';
 import { type GrantSource, isMoney } from '../postings/chart-of-accounts.ts';
 import { CustomerBooks, type Parts, UnbookableError } from '../postings/customer-books.ts';
 import { type Posting, postingsOf } from '../postings/posting-rules.ts';
@@ -56,7 +58,6 @@ export class AccountBooks {
   readonly id: AccountId;
   /** Whether anything of it was written down by the month's end. */
   isThere = false;
-  email = '';
   product = '';
   balance = 0n;
   /** In the month. */
@@ -69,6 +70,9 @@ export class AccountBooks {
   /** Exceptions about money that nobody has ended, in pico-USD; null while there were none. */
   openExceptions: Map<string, bigint> | null = null;
   readonly #customer: CustomerBooks;
+  /** Its first owner's, and who is what in it since. */
+  #openedBy = '';
+  #members: Organization['members'] = {};
   /** Attempts that are no purchases, whenever they are paid; null while there was none. */
   #attempts: Map<string, PaidFor> | null = null;
   /** What the event that is taken has moved of which grants. */
@@ -77,6 +81,11 @@ export class AccountBooks {
   constructor(id: AccountId) {
     this.id = id;
     this.#customer = new CustomerBooks(id, (grantId, parts) => this.#moves.push([grantId, parts]));
+  }
+
+  /** Whose it is. */
+  get email(): string {
+    return ownerOf({ email: this.#openedBy, organization: { product: this.product, members: this.#members } });
   }
 
   /**
@@ -117,9 +126,23 @@ export class AccountBooks {
   #takeFacts(event: EventOfAccount, { movements, month }: TimeBooks, { recordedAt, postings }: Posted): void {
     switch (event.type) {
       case 'AccountOpened':
-        this.email = event.data.email;
-        this.product = event.data.product;
+        this.#openedBy = event.data.email;
+        ({ product: this.product, members: this.#members } = openedOrganization(event.data));
         break;
+      case 'MemberAdded':
+      case 'MemberRoleChanged': {
+        const { email, role } = event.data;
+        this.#members = {
+          ...this.#members,
+          [memberKey(email)]: { email, addedAtMs: 0, ...this.#members[memberKey(email)], role },
+        };
+        break;
+      }
+      case 'MemberRemoved': {
+        const { [memberKey(event.data.email)]: _removed, ...members } = this.#members;
+        this.#members = members;
+        break;
+      }
       case 'CreditsGranted':
         addGranted(movements, event.data);
         movements.settled += this.#settled();
@@ -306,6 +329,9 @@ function noteOn(
         note(`credits granted as an adjustment (${event.data.grantId})`, { amount: event.data.amount, why: actor });
       break;
     case 'AccountOpened':
+    case 'MemberAdded':
+    case 'MemberRoleChanged':
+    case 'MemberRemoved':
     case 'CreditsExpired':
     case 'AutoReloadStarted':
     case 'RenewalStarted':

@@ -2,16 +2,16 @@ import type { DomainEvent, EventType } from '../../contracts/events.ts';
 
 /**
  * Where each type of event is taken: in the books of the account of its stream, or in those of the month. Null is nowhere, for
- * it moves no money and has no note: it is not even decoded.
+ * it moves no money, says not whose an account is, and has no note: it is not even decoded.
  */
 const PLACES = {
   AccountOpened: 'account',
   ApiKeyIssued: null,
   ApiKeyRotated: null,
   ApiKeyRevoked: null,
-  MemberAdded: null,
-  MemberRoleChanged: null,
-  MemberRemoved: null,
+  MemberAdded: 'account',
+  MemberRoleChanged: 'account',
+  MemberRemoved: 'account',
   PlanChanged: null,
   RenewalStarted: 'account',
   PlanEnded: null,
