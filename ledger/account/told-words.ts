@@ -1,6 +1,8 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import type { Actor } from '../../contracts/permissions.ts';
 import type { OpenAccount } from './account-state.ts';
+import { valuesOf } from './keyed-tree.ts';
+import { type PaymentsState, withAttempt } from './payments-state.ts';
 
 /** Who is told: the account itself, by its members, its requests and its statements; or operators, who are told a provider's own words. */
 export type ToldTo = 'account' | 'operator';
@@ -43,13 +45,22 @@ export function accountAsTold<T extends Pick<OpenAccount, 'billing'>>(to: ToldTo
         plan === null || due === null || declined === null
           ? plan
           : { ...plan, due: { ...due, declined: declineWord(to, declined) } },
-      payments:
-        payments.reload === null || paused === null
-          ? payments
-          : { ...payments, reload: { ...payments.reload, paused: declineWord(to, paused) } },
+      payments: {
+        ...(to === 'operator' ? payments : withoutForGood(payments)),
+        reload:
+          payments.reload === null || paused === null
+            ? payments.reload
+            : { ...payments.reload, paused: declineWord(to, paused) },
+      },
     },
   };
 }
+
+/** Of an attempt the word is not kept: that another try is in vain is told of none. */
+const withoutForGood = (payments: PaymentsState): PaymentsState =>
+  valuesOf(payments.attempts)
+    .filter(({ decline }) => decline === 'for good')
+    .reduce((told, attempt) => withAttempt(told, { ...attempt, decline: 'this time' }), payments);
 
 /** The same of an event. */
 export function eventAsTold(to: ToldTo, event: AccountEvent): AccountEvent {

@@ -60,9 +60,12 @@ it.each([
   const show = await program.json('account', 'show', 'acct_ada', ...as);
   expect(show).toMatchObject({ billing: { plan: { due: { declined: word } } } });
   untold(await program.run('account', 'show', 'acct_ada', ...as));
-  const [{ attemptId: id }] = (await program.json('payment', 'list', 'acct_ada', ...as)) as never as [
+  const decline = isTerminal ? 'for good' : 'this time';
+  const [{ attemptId: id, ...listed }] = (await program.json('payment', 'list', 'acct_ada', ...as)) as never as [
     { attemptId: string },
   ];
+  expect(listed).toMatchObject({ decline });
+  expect(show).toMatchObject({ billing: { payments: { attempts: { [id]: { decline } } } } });
   const ask = ['payment', 'ask', 'acct_ada', id, ...as];
   expect(await program.json(...ask)).toMatchObject({ outcome });
   untold(await program.run(...ask));

@@ -7,6 +7,7 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { type AccountCommand, accountNotFound } from '../../../ledger/account/commands.ts';
 import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
+import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
 import { assertMay, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
 import {
@@ -41,7 +42,8 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
         assertMay(context, only, 'ListPayments', state);
         if (state.type === 'unopened') throw refusedAs(only, accountNotFound());
         assertOfProduct(product, only, state);
-        return allAttempts(state.billing.payments).map((attempt) => ({ accountId: only, attempt }));
+        const { billing } = accountAsTold(toldTo(actorOf(context)), state);
+        return allAttempts(billing.payments).map((attempt) => ({ accountId: only, attempt }));
       });
       await showRows(context, command, rows, ROW);
     });
