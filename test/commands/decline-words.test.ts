@@ -52,8 +52,10 @@ it.each([
     if (as.length > 0) expect(text).not.toMatch(LOST);
   };
   const begin = ['account', 'plan', 'acct_ada', 'starter', ...as];
-  untold(await (await site()).program.run(...begin));
-  expect(await program.json(...begin)).toMatchObject({ outcome });
+  const said = await (await site()).program.run(...begin);
+  untold(said);
+  expect(said).toContain(`the first payment of the plan starter was declined (${word}), the plan is given up unless`);
+  expect(await program.json(...begin)).toMatchObject({ outcome, billing: { due: { declined: word } } });
   await expect(program.run(...begin)).rejects.toThrow(
     /^acct_ada: the saved payment method, [^_]* again: save another one/,
   );

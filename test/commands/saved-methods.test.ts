@@ -91,3 +91,18 @@ it('gateway account plan says that a first plan waits for a card, and is paid on
   expect(await program.run('payment', 'ask', 'acct_ada')).toMatch(/ paid \(pi_\d+\)\n/);
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ plan: 'starter' });
 });
+
+it('gateway account plan says how the plan stands once Stripe has answered', async () => {
+  const { server, program } = await stripeProgram();
+  await program.run('catalog', 'publish', EXAMPLE);
+  await program.run('payment', 'save-method', 'acct_ada');
+  server.consent('cs_1');
+  await program.run('payment', 'save-method', 'acct_ada', '--id', 'cs_1');
+  const plan = ['account', 'plan', 'acct_ada'];
+  expect(await program.json(...plan, 'starter')).toMatchObject({
+    ...{ plan: 'starter', outcome: { type: 'paid' } },
+    billing: { plan: 'starter', due: null },
+  });
+  await program.run(...plan, 'none', '--now');
+  expect(await program.run(...plan, 'starter')).toMatch(/^acct_ada: starter, \S+ to \S+, then renewed\n.*: paid \(pi_/);
+});

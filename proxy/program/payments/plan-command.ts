@@ -2,19 +2,16 @@ import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { NO_PLAN } from '../../../contracts/plan.ts';
-import type { AccountState } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { evolve } from '../../../ledger/account/evolve.ts';
 import { isWithdrawn } from '../../../ledger/account/method-for.ts';
 import { claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
 import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
-import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { planInWords } from '../accounts/plan-in-words.ts';
-import { readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
+import { accountAfter, readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
-import { actorOf, type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 import { askProvider, configuredProvider, sayOutcome } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -63,7 +60,7 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
   if (now === true) return tell(call, await carriedOut(id, { type: 'EndPlan', reason, by, nowMs }, provider, call));
   const asked = { type: 'ChangePlan', plan, catalog, provider, reason, by, nowMs } as const;
   const done = await carriedOut(id, asked, provider, call);
-  if (plan === NO_PLAN || done.json.billing !== null) return tell(call, done);
+  if (plan === NO_PLAN || done.hasPlan) return tell(call, done);
   // It was not paid in time, and has ended by that alone: it begins anew for who asks for it.
   const again = await carriedOut(id, asked, provider, call).catch((error: unknown) => {
     context.warn(`${done.text}\nwritten at ${done.recordedAt}\n`);
@@ -81,23 +78,26 @@ const tell = ({ context, command }: Call, { recordedAt, json, text }: Changed): 
 /** With what is to be paid for it now, and what is not any more. */
 async function carriedOut(id: AccountId, asked: Changing, provider: string, call: Call) {
   const { log, configuration, context } = call;
-  const { before, events, recordedAt } = await runAccountCommand(context, log, id, asked);
-  const after = events.reduce<AccountState>(evolve, before);
+  const done = await runAccountCommand(context, log, id, asked);
+  const { events, recordedAt } = done;
+  const after = accountAfter(done);
   if (after.type === 'unopened') throw new Error(`${id} has a plan, and is not open`);
-  const state = accountAsTold(toldTo(actorOf(context)), after);
-  const ends = state.billing.plan === null ? (await readAccount(context, log, id, 'ChangePlan')).planEnds : [];
+  const { billing } = after;
   const [attemptId = null] = claimsIn(events);
   const ask = (attempt: string) =>
     askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt }, events);
   const paid = attemptId === null ? null : await ask(attemptId);
-  const waitsForCard = paid?.outcome.type === 'waits' && provider !== MANUAL && state.billing.payments.method === null;
+  const waitsForCard = paid?.outcome.type === 'waits' && provider !== MANUAL && billing.payments.method === null;
   const next = waitsForCard ? `waits for a card\n\nnext: ${saveMethodLine(id, provider)}` : null;
   const given: string[] = [];
-  for (const attempt of openAttempts(state.billing.payments))
-    if (isWithdrawn(state.billing, attempt) && [MANUAL, provider].includes(attempt.provider))
+  for (const attempt of openAttempts(billing.payments))
+    if (isWithdrawn(billing, attempt) && [MANUAL, provider].includes(attempt.provider))
       given.push(`\n${attempt.attemptId}: ${sayOutcome(context, id, await ask(attempt.attemptId))}`);
+  // With what the provider has answered.
+  const { state, planEnds } = await readAccount(context, log, id, 'ChangePlan');
   return {
     recordedAt,
+    hasPlan: billing.plan !== null,
     json: {
       accountId: id,
       plan: planSaid(state),
@@ -105,6 +105,6 @@ async function carriedOut(id: AccountId, asked: Changing, provider: string, call
       attemptId,
       outcome: paid?.outcome ?? null,
     },
-    text: `${id}: ${planInWords(state, ends, asked.nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
+    text: `${id}: ${planInWords(state, planEnds, asked.nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
   };
 }
