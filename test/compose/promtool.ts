@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TestContext } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { composeFile, composePath } from './compose-file.ts';
@@ -73,3 +74,7 @@ export const firing = (group: string, alerts: readonly string[]) => ({
     .join('|')}"})`,
   samples: Object.fromEntries(alerts.map((alert) => [`{alertname="${alert}"}`, 1])),
 });
+
+/** Whether cases of a suite are left out, as by `-t`: what all of them do together cannot be told by the others. */
+export const isInPart = ({ suite }: TestContext['task']): boolean =>
+  suite?.tasks.some(({ result }) => result === undefined) ?? false;
