@@ -249,6 +249,30 @@ describe('money that went back', () => {
     ]);
     expect(await faults()).toEqual([]);
   });
+
+  it('is heard of by what tells of the money alone: withdrawn for an inquiry that becomes a dispute, reinstated, and a refund of it that fails', async () => {
+    const { server, begin, tell, types, account, faults } = await scene();
+    server.pay(await begin());
+    const intent = String(server.all('payment_intent')[0]?.id);
+    expect(await tell('payment_intent.succeeded')).toBe(200);
+    const { id } = server.dispute(intent, 2_000, 'warning_under_review');
+    server.change(id, { status: 'needs_response' }, 'charge.dispute.funds_withdrawn');
+    expect(await tell('charge.dispute.funds_withdrawn')).toBe(200);
+    expect(account().balance).toBe(0n);
+    server.change(id, { status: 'won' }, 'charge.dispute.funds_reinstated');
+    expect(await tell('charge.dispute.funds_reinstated')).toBe(200);
+    expect(account().balance).toBe(PRICE);
+    const refund = server.refund(intent, 500);
+    expect(await tell('charge.refunded')).toBe(200);
+    server.change(refund.id, { status: 'failed' }, 'charge.refund.updated');
+    expect(await tell('charge.refund.updated')).toBe(200);
+    expect(account().balance).toBe(PRICE);
+    expect((await types()).slice(GRANTED.length)).toEqual([
+      ...['PaymentDisputed', 'GrantRevoked', 'DisputeClosed', 'GrantRestored'],
+      ...['PaymentRefunded', 'GrantRevoked', 'RefundWithdrawn', 'GrantRestored'],
+    ]);
+    expect(await faults()).toEqual([]);
+  });
 });
 
 describe('a card', () => {
