@@ -9,14 +9,14 @@ export const disputeLostAgain = (revocationId: string): string | null =>
   /^(.+)_lost(?:_\d+)?$/su.exec(revocationId)?.[1] ?? null;
 
 /**
- * A refund that its provider tells after it was withdrawn by hand is another one here, with a word behind the provider's name for it: the
- * credits of the first are there again, and taken under the same id they would not be told apart. Numbered as the above.
+ * What its provider tells where the provider's name for it has something else of the account, or had, is another one here, with a word
+ * behind that name: also a refund that was withdrawn by hand, or a dispute that was closed as won with another amount. The credits of the
+ * first may be there again, and taken under the same id they would not be told apart. Numbered as the above.
  */
-export const toldAgainId = (refundId: string): string => `${refundId}_again`;
+export const toldAgainId = (name: string): string => `${name}_again`;
 
-/** What its provider calls the refund that such an id is made of; null of another. */
-export const refundToldAgain = (refundId: string): string | null =>
-  /^(.+)_again(?:_\d+)?$/su.exec(refundId)?.[1] ?? null;
+/** What its provider calls the refund, or the dispute, that such an id is made of; null of another. */
+export const nameToldAgain = (id: string): string | null => /^(.+)_again(?:_\d+)?$/su.exec(id)?.[1] ?? null;
 
 /** What comes back once a refund is withdrawn, or a dispute won, is restored under such an id; of several each but the first has a number behind it. */
 export const withdrawnId = (refundId: string): string => `${refundId}_withdrawn`;

@@ -9,10 +9,8 @@ import {
   because,
   boundedBy,
   isOtherwise,
-  isTaken,
   isUnreasoned,
   pauseOf,
-  refundNamed,
   revoke,
   toldMeanwhile,
   unpaid,
@@ -22,6 +20,7 @@ import { firstFree } from './first-free.ts';
 import { grantOfPayment } from './grant-id.ts';
 import { creditsGone, isOfReturn, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
+import { disputeNamed, isTaken, refundNamed } from './told-returns.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
@@ -34,7 +33,7 @@ export function withdrawRefund(command: CommandOf<'WithdrawRefund'>, state: Open
   const attempt = paidBy(state.billing.payments, paymentId);
   if (attempt === undefined) return unpaid(paymentId);
   if (isUnreasoned(attempt, reason)) return unreasoned();
-  const refund = refundNamed(attempt, named, reason);
+  const refund = refundNamed(state, attempt, command);
   if (refund === undefined)
     return reason === null ? [] : commandRefused('refund_not_found', `${paymentId} has no refund ${named}`);
   const { refundId, amount } = refund;
@@ -50,15 +49,15 @@ const TOLD = { failed: 'it has failed', canceled: 'it was canceled' } as const;
 
 /** One that was won gives back what it had taken; one that was won, as it was said, and is lost after all takes it once more. */
 export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAccount): Decision {
-  const { paymentId, disputeId, outcome, closedAtMs, reason = null, actor, nowMs } = command;
+  const { paymentId, disputeId: named, outcome, closedAtMs, reason = null, actor, nowMs } = command;
   const attempt = paidBy(state.billing.payments, paymentId);
-  const dispute = attempt?.disputes.find((one) => one.disputeId === disputeId);
+  const dispute = attempt && disputeNamed(state, attempt, command);
   if (attempt === undefined || dispute === undefined)
-    return commandRefused('dispute_not_found', `${paymentId} has no dispute ${disputeId}`);
+    return commandRefused('dispute_not_found', `${paymentId} has no dispute ${named}`);
   if (isUnreasoned(attempt, reason)) return unreasoned();
-  const { amount, outcome: replaces } = dispute;
+  const { disputeId, amount, outcome: replaces } = dispute;
   if (replaces === outcome) return [];
-  if (isOtherwise(command, replaces)) return toldMeanwhile(disputeId);
+  if (isOtherwise(command, replaces)) return toldMeanwhile(named);
   const closed: AccountEvent = {
     type: 'DisputeClosed',
     data: { paymentId, disputeId, outcome, replaces, closedAt: instant(closedAtMs), reason },
@@ -72,7 +71,7 @@ export function closeDispute(command: CommandOf<'CloseDispute'>, state: OpenAcco
   if (replaces === null) return [closed];
   const tooMuch = boundedBy(attempt, { ...command, amount }, attempt.price);
   if (tooMuch !== null) return tooMuch;
-  const id = firstFree(lostAgainId(disputeId), (one) => isTaken(state, one));
+  const id = firstFree(lostAgainId(disputeId), (one) => isTaken(state.billing, one));
   const revoked = revoke(state, attempt, { ...command, id, amount, cause: 'dispute', before: microUsd(0n), what });
   if ('type' in revoked) return revoked;
   return [closed, ...revoked, ...pauseOf(attempt, state, 'disputed', nowMs)];

@@ -1,15 +1,14 @@
 import type { AccountEvent } from '../../contracts/events.ts';
-import { toldAgainId } from '../../contracts/lost-again.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
 import { revocableOf, revokeGrant } from './decide-corrections.ts';
-import { firstFree } from './first-free.ts';
 import { grantOfPayment, isOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
-import { creditsOf, disputedOf, isOfReturn, paidBy, refundedOf, toldRefund, wentBack } from './payments.ts';
+import { creditsOf, disputedOf, paidBy, refundedOf, wentBack } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
+import { disputeNamed, idFor, isTaken, refundNamed } from './told-returns.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
@@ -19,12 +18,12 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   const attempt = paidBy(state.billing.payments, paymentId);
   if (attempt === undefined) return unpaid(paymentId);
   if (isUnreasoned(attempt, reason)) return unreasoned();
-  const known = refundNamed(attempt, refundId, reason);
+  const known = refundNamed(state, attempt, command);
   if (known !== undefined && known.amount > 0n) return sameAmount(known.amount, amount, refundId);
   if (known !== undefined && reason !== null) return withdrawnBefore(refundId);
   if (known !== undefined && isOtherwise(command, known.refundId)) return toldMeanwhile(refundId);
-  if (known === undefined && isTaken(state, refundId)) return idTaken(refundId);
-  const id = known === undefined ? refundId : firstFree(toldAgainId(refundId), (one) => isTaken(state, one));
+  if (reason !== null && isTaken(state.billing, refundId)) return idTaken(refundId);
+  const id = idFor(state, refundId);
   const refunded = refundedOf(state.billing, attempt);
   const tooMuch = boundedBy(attempt, command, attempt.price - refunded);
   if (tooMuch !== null) return tooMuch;
@@ -33,14 +32,6 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   if ('type' in revoked) return revoked;
   return [{ type: 'PaymentRefunded', data: event }, ...revoked, ...pauseOf(attempt, state, 'refunded', command.nowMs)];
 }
-
-/** By hand the one of that id; as its provider tells, the last one that was told under that name. */
-export const refundNamed = (
-  attempt: PaymentAttempt,
-  refundId: string,
-  reason: string | null,
-): PaymentAttempt['refunds'][number] | undefined =>
-  reason === null ? toldRefund(attempt, refundId) : attempt.refunds.find((one) => one.refundId === refundId);
 
 /** Whether a provider tells it that was asked before what stands here did. */
 export const isOtherwise = (
@@ -74,19 +65,22 @@ export function revokeByHand(command: CommandOf<'RevokeGrant'>, state: OpenAccou
 const isOf = (state: OpenAccount, { paymentId }: PaymentAttempt, grantId: string): boolean =>
   paymentId !== null && isOfPayment(state, grantId, paymentId);
 
-/** As with a refund, until it is decided. */
+/** As with a refund, until it is decided. One that was won, and is about another amount than its provider tells, is not that. */
 export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAccount): Decision {
   const { paymentId, disputeId, amount, openedAtMs, reason = null } = command;
   const attempt = paidBy(state.billing.payments, paymentId);
   if (attempt === undefined) return unpaid(paymentId);
   if (isUnreasoned(attempt, reason)) return unreasoned();
-  const known = attempt.disputes.find((one) => one.disputeId === disputeId);
-  if (known !== undefined) return sameAmount(known.amount, amount, disputeId);
-  if (isTaken(state, disputeId)) return idTaken(disputeId);
+  const known = disputeNamed(state, attempt, command);
+  const isOther = reason === null && known?.outcome === 'won' && known.amount !== amount;
+  if (known !== undefined && !isOther) return sameAmount(known.amount, amount, disputeId);
+  if (known !== undefined && isOtherwise(command, known.disputeId)) return toldMeanwhile(disputeId);
+  if (reason !== null && isTaken(state.billing, disputeId)) return idTaken(disputeId);
+  const id = idFor(state, disputeId);
   const tooMuch = boundedBy(attempt, command, attempt.price);
   if (tooMuch !== null) return tooMuch;
-  const event = { paymentId, disputeId, amount, openedAt: instant(openedAtMs), reason };
-  const revoked = revoke(state, attempt, { ...command, id: disputeId, cause: 'dispute', before: microUsd(0n) });
+  const event = { paymentId, disputeId: id, amount, openedAt: instant(openedAtMs), reason };
+  const revoked = revoke(state, attempt, { ...command, id, cause: 'dispute', before: microUsd(0n) });
   if ('type' in revoked) return revoked;
   return [{ type: 'PaymentDisputed', data: event }, ...revoked, ...pauseOf(attempt, state, 'disputed', command.nowMs)];
 }
@@ -175,10 +169,6 @@ const sameAmount = (known: MicroUsd, amount: MicroUsd, id: string): Decision =>
         'id_reused',
         `id: ${id} is about ${groupedUsd(known)} USD, and was told before: a further one has an id of its own`,
       );
-
-/** By money of another kind or payment that went back, or by credits that were revoked without any. */
-export const isTaken = ({ billing: { payments, revocations } }: OpenAccount, id: string): boolean =>
-  revocations.some(({ revocationId }) => revocationId === id) || isOfReturn(payments, id);
 
 const idTaken = (id: string): CommandRefusal =>
   commandRefused(

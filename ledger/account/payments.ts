@@ -1,5 +1,4 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import { refundToldAgain } from '../../contracts/lost-again.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { BillingState } from './billing-state.ts';
 import { entryOf, valuesOf } from './keyed-tree.ts';
@@ -117,15 +116,6 @@ export const refundedOf = ({ revocations }: Revoked, { refunds }: Pick<PaymentAt
 /** The same in money alone, whatever became of the credits: less what was withdrawn. */
 export const wentBack = ({ refunds }: Pick<PaymentAttempt, 'refunds'>): bigint =>
   refunds.reduce((sum, { amount }) => sum + amount, 0n);
-
-/** The last one that is written down of what its provider calls so. */
-export const toldRefund = (
-  { refunds }: Pick<PaymentAttempt, 'refunds'>,
-  refundId: string,
-): PaymentAttempt['refunds'][number] | undefined =>
-  refunds.some((one) => one.refundId === refundId)
-    ? refunds.findLast((one) => one.refundId === refundId || refundToldAgain(one.refundId) === refundId)
-    : undefined;
 
 /** Whether it is the id of a refund or a dispute, of whichever payment. */
 export const isOfReturn = ({ attempts }: PaymentsState, id: string): boolean =>

@@ -21,6 +21,8 @@ export type ReturnCommand =
       readonly disputeId: string;
       readonly amount: MicroUsd;
       readonly openedAtMs: number;
+      /** The last that was told as this one, and was won with another amount. */
+      readonly stood?: string | null;
     })
   /** Also where it was said to have ended otherwise: what is said last counts. */
   | (OfReturn<'CloseDispute'> & {

@@ -13,6 +13,7 @@ export function takeRefund(books: AccountBooks, refunded: RefundedData, event: S
   if (attempt === undefined) return;
   tellWithoutReason(books, attempt, refundId, refunded);
   if (books.returned.has(refundId)) tell(books, `${refundId}: refunded twice`);
+  if (!isByHand(attempt, refunded)) tellToldAgain(books, attempt, refundId, attempt.refunds);
   const before = refundedOf(books, attempt);
   const after = before + BigInt(amount);
   attempt.refunds.set(refundId, BigInt(amount));
@@ -30,6 +31,7 @@ export function takeDispute(books: AccountBooks, disputed: DisputedData, event: 
   if (attempt === undefined) return;
   tellWithoutReason(books, attempt, disputeId, disputed);
   if (books.returned.has(disputeId)) tell(books, `${disputeId}: disputed twice`);
+  if (!isByHand(attempt, disputed)) tellToldAgain(books, attempt, disputeId, attempt.disputed);
   if (amount === '0') tell(books, `${disputeId}: a dispute about nothing`);
   const others = isByHand(attempt, disputed) ? refundedOf(books, attempt) + inDispute(attempt) : 0n;
   const most = attempt.price - others;
@@ -149,6 +151,22 @@ function tellWithoutReason(
 ): void {
   if (provider === BY_HAND && reason !== undefined) tellUnreasoned(books, id, { reason: reason ?? '' });
 }
+
+/** Under another id than its provider's is told what has that no more, or never had it: not what stands, and would take its credits twice. */
+function tellToldAgain(
+  books: AccountBooks,
+  { returned }: OwnAttempt,
+  id: string,
+  before: ReadonlyMap<string, bigint>,
+): void {
+  const [, name] = TOLD_AGAIN.exec(id) ?? [];
+  if (name === undefined) return;
+  const last = [...before.keys()].findLast((one) => one === name || TOLD_AGAIN.exec(one)?.[1] === name);
+  if (last !== undefined && returned.get(last) !== 'withdrawn' && returned.get(last) !== 'won')
+    tell(books, `${id}: told again, and ${last} stands`);
+}
+
+const TOLD_AGAIN = /^(.+)_again(?:_\d+)?$/su;
 
 /** In money: what disputes have that were not won. */
 const inDispute = (attempt: OwnAttempt): bigint => notWon(attempt).reduce((all, amount) => all + amount, 0n);

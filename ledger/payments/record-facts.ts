@@ -2,8 +2,7 @@ import type { AccountState } from '../account/account-state.ts';
 import type { AccountCommand, CommandRefusal } from '../account/commands.ts';
 import { type CreditsMoved, creditsMoved } from '../account/credits-moved.ts';
 import type { CommandResult } from '../account/execute-command.ts';
-import { paidBy, toldRefund } from '../account/payments.ts';
-import type { PaymentAttempt } from '../account/payments-state.ts';
+import { toldDispute, toldRefund } from '../account/told-returns.ts';
 import type { PaymentFact } from './payment-provider.ts';
 import { commandOfOutcome } from './record-outcome.ts';
 
@@ -103,6 +102,7 @@ function commandsOf(
   { provider, ...said }: Omit<Recorded, 'run' | 'tell'>,
 ): readonly AccountCommand[] {
   const { nowMs } = said;
+  const billing = before === null || before.type === 'unopened' ? null : before.billing;
   switch (fact.type) {
     case 'attempt': {
       const { attemptId, outcome } = fact;
@@ -111,7 +111,7 @@ function commandsOf(
     }
     case 'refund': {
       const { type: _type, ...refund } = fact;
-      const stood = toldRefund(attemptIn(before, fact), fact.refundId)?.refundId ?? null;
+      const stood = (billing && toldRefund(billing, fact)?.refundId) ?? null;
       return [{ type: 'RecordRefund', ...refund, stood, ...said }];
     }
     case 'failed refund': {
@@ -121,9 +121,10 @@ function commandsOf(
     case 'dispute': {
       const { type: _type, outcome, ...dispute } = fact;
       const { paymentId, disputeId } = dispute;
-      const opened: AccountCommand = { type: 'RecordDispute', ...dispute, ...said };
+      const told = billing && toldDispute(billing, fact);
+      const opened: AccountCommand = { type: 'RecordDispute', ...dispute, stood: told?.disputeId ?? null, ...said };
       if (outcome === null) return [opened];
-      const stood = attemptIn(before, fact).disputes.find((one) => one.disputeId === disputeId)?.outcome ?? null;
+      const stood = told?.outcome ?? null;
       return [opened, { type: 'CloseDispute', paymentId, disputeId, outcome, stood, closedAtMs: nowMs, ...said }];
     }
     case 'method': {
@@ -135,11 +136,3 @@ function commandsOf(
       throw new Error('what a provider knows is none of its facts');
   }
 }
-
-const NOTHING: Pick<PaymentAttempt, 'refunds' | 'disputes'> = { refunds: [], disputes: [] };
-
-const attemptIn = (
-  state: AccountState | null,
-  { paymentId }: { readonly paymentId: string },
-): Pick<PaymentAttempt, 'refunds' | 'disputes'> =>
-  state === null || state.type === 'unopened' ? NOTHING : (paidBy(state.billing.payments, paymentId) ?? NOTHING);

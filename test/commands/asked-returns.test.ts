@@ -127,3 +127,71 @@ it('what was written by mistake of a payment of Stripe’s is undone by hand whe
   expect(await balance()).toBe('6000000');
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
 });
+
+it('a refund and a dispute of Stripe’s whose ids stood elsewhere in the account are written down once, under others', async () => {
+  const { server, program, configure, balance } = await paidProgram();
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '30', '--id', 'p2');
+  server.pay(String(server.all('checkout.session')[1]?.id));
+  const [askOther, other] = [ASK.with(3, 'p2'), String(server.all('payment_intent')[1]?.id)];
+  await program.run(...askOther);
+  const refund = server.refund(other, 500).id;
+  const revoke = ['credits', 'revoke', 'acct_ada', '--grant', `payment_${other}`, '--usd', '5', '--reason', 'x'];
+  await program.run(...revoke, '--cause', 'administration', '--id', refund);
+  await program.run('credits', 'restore', 'acct_ada', '--revocation', refund, '--reason', 'x');
+  expect(await program.run(...askOther)).toContain(`\n${refund}_again: 5.000000 USD of credits revoked\n`);
+  expect(await balance()).toBe('45000000');
+  // Typed at the other payment while Stripe is not configured, and undone.
+  configure('manual');
+  const [back, disputed] = [server.refund('pi_2', 300).id, server.dispute('pi_2', 700).id];
+  const atOther = (word: string, id: string, ...more: string[]) =>
+    program.run('payment', word, 'acct_ada', other, '--reason', 'x', '--id', id, ...more);
+  await atOther('refund', back, '--usd', '3');
+  await atOther('withdraw-refund', back);
+  await atOther('dispute', disputed, '--usd', '7');
+  await atOther('close-dispute', disputed, '--outcome', 'won');
+  configure('stripe');
+  await program.run(...ASK);
+  for (const ask of [ASK, askOther]) expect(await program.run(...ask)).toContain('nothing was written');
+  expect(await balance()).toBe('35000000');
+  server.change(back, { status: 'failed' });
+  server.closeDispute(disputed, 'won');
+  await program.run(...ASK);
+  expect(await balance()).toBe('45000000');
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
+it('a dispute of Stripe’s that was written down by hand with another amount is undone by hand, and told anew by Stripe', async () => {
+  const { server, program, configure, balance } = await paidProgram();
+  configure('manual');
+  const { id } = server.dispute('pi_2', 2_000);
+  const byHand = (word: string, ...more: string[]) =>
+    program.run('payment', word, 'acct_ada', 'pi_2', '--reason', 'x', '--id', ...more);
+  await byHand('dispute', id, '--usd', '4');
+  configure('stripe');
+  await expect(program.run(...ASK)).rejects.toThrow(`${id} is about 4.000000 USD`);
+  expect(await byHand('close-dispute', id, '--outcome', 'won')).toMatch(/the balance is 20\.000000 USD/);
+  expect(await program.run(...ASK)).toContain(`\n${id}_again: 20.000000 USD of credits revoked\n`);
+  await expect(byHand('close-dispute', `${id}_again`, '--outcome', 'won')).rejects.toThrow(
+    `stripe knows ${id}_again of pi_2`,
+  );
+  server.closeDispute(id, 'lost');
+  for (const written of ['written at', 'nothing was written']) expect(await program.run(...ASK)).toContain(written);
+  expect(await balance()).toBe('0');
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
+it('a dispute that was closed by hand as won with another amount is told anew with how it ended at Stripe', async () => {
+  const { server, program, configure, balance } = await paidProgram();
+  configure('manual');
+  const { id } = server.dispute('pi_2', 2_000, 'lost');
+  const byHand = ['acct_ada', 'pi_2', '--reason', 'x', '--id', id];
+  await program.run('payment', 'dispute', ...byHand, '--usd', '4');
+  await program.run('payment', 'close-dispute', ...byHand, '--outcome', 'won');
+  configure('stripe');
+  expect(await program.run(...ASK)).toContain(`\n${id}_again: 20.000000 USD of credits revoked\n`);
+  expect(await balance()).toBe('0');
+  server.closeDispute(id, 'won');
+  await program.run(...ASK);
+  expect(await program.run(...ASK)).toContain('nothing was written');
+  expect(await balance()).toBe('20000000');
+});

@@ -2,10 +2,12 @@ import { type Command, Option } from 'commander';
 import { type AccountId, paymentId } from '../../../contracts/ids.ts';
 import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
+import type { BillingState } from '../../../ledger/account/billing-state.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { creditsTaken, sayTaken } from '../../../ledger/account/credits-taken.ts';
-import { attemptOf, paidBy, toldRefund } from '../../../ledger/account/payments.ts';
+import { attemptOf, paidBy } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
+import { toldDispute, toldRefund } from '../../../ledger/account/told-returns.ts';
 import { isTelling, type PaymentFact } from '../../../ledger/payments/payment-provider.ts';
 import { accountAfter, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
@@ -135,9 +137,11 @@ const written =
       const said = { paymentId: payment, reason: options.reason, actor, nowMs: context.clock() };
       const { command, what } = of(options, said);
       const state = await readPayer(context, { log, configuration }, id, command.type);
-      const attempt = paidBy(state.billing.payments, payment);
-      if (attempt === undefined) assertNoAttempt(state.billing.payments, { accountId: id, named });
-      else await assertNotTold(context, { log, configuration }, { accountId: id, attempt, named: options.id, command });
+      const { billing } = state;
+      const attempt = paidBy(billing.payments, payment);
+      const byHand = { accountId: id, billing, named: options.id, command };
+      if (attempt === undefined) assertNoAttempt(billing.payments, { accountId: id, named });
+      else await assertNotTold(context, { log, configuration }, { attempt, ...byHand });
       const done = await runAccountCommand(context, log, id, command);
       const { recordedAt, events, before } = done;
       const after = accountAfter(done);
@@ -173,6 +177,7 @@ const NAMED_BY_STRIPE = {
 
 interface ByHand {
   readonly accountId: AccountId;
+  readonly billing: BillingState;
   readonly attempt: PaymentAttempt;
   readonly named: string | undefined;
   readonly command: Returned['command'];
@@ -186,7 +191,7 @@ interface ByHand {
 async function assertNotTold(
   context: CommandContext,
   provided: ProvidedLog,
-  { accountId: id, attempt, named, command }: ByHand,
+  { accountId: id, billing, attempt, named, command }: ByHand,
 ): Promise<void> {
   const { attemptId, provider: name, paymentId: paid } = attempt;
   const { type } = command;
@@ -197,7 +202,7 @@ async function assertNotTold(
     const provider = await configuredProvider(context, provided);
     if (!isTelling(provider)) return;
     const { facts } = await factsOfPaid({ accountId: id, attempt, provider });
-    if (facts.some((fact) => tells(fact, attempt, command)))
+    if (facts.some((fact) => tells(fact, billing, command)))
       throw new CommandError(
         `${id}: ${name} knows ${named} of ${paid}, and tells itself what becomes of it: gateway payment ask ${id} ${attemptId}`,
         EXIT.refused,
@@ -214,10 +219,14 @@ async function assertNotTold(
     );
 }
 
-/** Whether it is of what is to be undone, as that stands here: a refund of another amount is told once that is withdrawn. */
-function tells(fact: PaymentFact, attempt: PaymentAttempt, command: Returned['command']): boolean {
-  if (command.type === 'CloseDispute') return fact.type === 'dispute' && fact.disputeId === command.disputeId;
+/** Whether it is of what is to be undone, as that stands here: what has another amount is told once that is undone. */
+function tells(fact: PaymentFact, billing: BillingState, command: Returned['command']): boolean {
+  if (command.type === 'CloseDispute') {
+    if (fact.type !== 'dispute') return false;
+    const stands = toldDispute(billing, fact);
+    return stands?.disputeId === command.disputeId && fact.amount === stands.amount;
+  }
   if (command.type !== 'WithdrawRefund' || (fact.type !== 'refund' && fact.type !== 'failed refund')) return false;
-  const stands = toldRefund(attempt, fact.refundId);
+  const stands = toldRefund(billing, fact);
   return stands?.refundId === command.refundId && (fact.type === 'failed refund' || fact.amount === stands.amount);
 }

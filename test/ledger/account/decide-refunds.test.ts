@@ -321,16 +321,19 @@ describe('an id of a refund or a dispute', () => {
     { ...pay, attemptId: second, ...OTHER } as AccountCommand,
   );
 
-  test('is taken for all payments of the account, and for both kinds', () => {
+  test('is taken for all payments of the account, and for both kinds, for whoever writes it down by hand', () => {
     const disputed = lived(both, dispute(20));
-    given(...disputed).refuses(refund(20, { refundId: 'dp_1' }), 'id_reused', /^id: dp_1 /);
-    given(...disputed).refuses(dispute(20, OTHER), 'id_reused', /^id: dp_1 /);
+    given(...disputed).refuses(byHand(refund(20, { refundId: 'dp_1' })), 'id_reused', /^id: dp_1 /);
+    given(...disputed).refuses(byHand(dispute(20, OTHER)), 'id_reused', /^id: dp_1 /);
     const refunded = lived(both, refund(20));
-    given(...refunded).refuses(refund(20, OTHER), 'id_reused', /^id: re_20 /);
-    given(...refunded).refuses(dispute(20, { disputeId: 're_20' }), 'id_reused', /^id: re_20 /);
+    given(...refunded).refuses(byHand(refund(20, OTHER)), 'id_reused', /^id: re_20 /);
+    given(...refunded).refuses(byHand(dispute(20, { disputeId: 're_20' })), 'id_reused', /^id: re_20 /);
     // Also where there was nothing left to revoke.
     const gone = lived(refunded, dispute(20));
-    given(...gone).refuses(refund(20, { ...OTHER, refundId: 'dp_1' }), 'id_reused', /^id: dp_1 /);
+    given(...gone).refuses(byHand(refund(20, { ...OTHER, refundId: 'dp_1' })), 'id_reused', /^id: dp_1 /);
+    expect(lived(gone, refund(20, { ...OTHER, refundId: 'dp_1' })).at(-1)).toMatchObject({
+      data: { revocationId: 'dp_1_again', grantId: 'payment_pi_2' },
+    });
   });
 
   test('is taken by hand for no payment of here: by its grant or by its name, by whomever it was made', () => {
@@ -362,8 +365,8 @@ describe('an id of a refund or a dispute', () => {
       ...{ type: 'RevokeGrant', revocationId: 're_5', grantId: grantId('payment_pi_1'), amount: usd(5) },
       ...{ cause: 'fraud', paymentId: null, reason: 'by hand', ...SAID },
     });
-    given(...life).refuses(refund(5), 'id_reused', /^id: re_5 /);
-    given(...life).refuses(dispute(5, { disputeId: 're_5' }), 'id_reused', /^id: re_5 /);
+    given(...life).refuses(byHand(refund(5)), 'id_reused', /^id: re_5 /);
+    given(...life).refuses(byHand(dispute(5, { disputeId: 're_5' })), 'id_reused', /^id: re_5 /);
   });
 
   test('gives back what its own payment’s dispute took, where a ledger has it twice', () => {

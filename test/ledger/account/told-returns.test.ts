@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { Bookkeeper } from '../../../ledger/postings/bookkeeper.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
@@ -28,11 +28,21 @@ const refund = (amount: number, change: Partial<CommandOf<'RecordRefund'>> = {})
 const failed = (amount: number, change: Partial<CommandOf<'WithdrawRefund'>> = {}): AccountCommand => ({
   ...{ type: 'WithdrawRefund', paymentId: PAYMENT, refundId: `re_${amount}`, ...TOLD, ...change },
 });
-const dispute = (amount: number): AccountCommand => ({
+const dispute = (amount: number, change: Partial<CommandOf<'RecordDispute'>> = {}): AccountCommand => ({
   ...{ type: 'RecordDispute', paymentId: PAYMENT, disputeId: 'dp_1', amount: usd(amount), openedAtMs: NOW, ...TOLD },
+  ...change,
 });
-const close = (outcome: 'won' | 'lost', stood: 'won' | 'lost' | null = null): AccountCommand => ({
+const close = (
+  outcome: 'won' | 'lost',
+  stood: 'won' | 'lost' | null = null,
+  change: Partial<CommandOf<'CloseDispute'>> = {},
+): AccountCommand => ({
   ...{ type: 'CloseDispute', paymentId: PAYMENT, disputeId: 'dp_1', outcome, stood, closedAtMs: NOW, ...TOLD },
+  ...change,
+});
+const revoke = (revocationId: string, amount: number): AccountCommand => ({
+  ...{ type: 'RevokeGrant', revocationId, grantId: grantId('payment_pi_1'), amount: usd(amount) },
+  ...{ cause: 'administration', paymentId: null, ...BY_HAND },
 });
 const restore = (revocationId: string, amount: number): AccountCommand => ({
   ...{ type: 'RestoreGrant', restorationId: 'back', revocationId, amount: usd(amount), ...BY_HAND },
@@ -159,4 +169,112 @@ test('how a dispute ended is replaced by an answer alone that was asked for afte
   const lost = lived(won, close('lost', 'won'));
   expect(stands(lost)).toEqual({ balance: 8n, owed: 0n, money: 8n });
   expect(stands(lived(lost, close('won', 'lost')))).toEqual(PAID);
+});
+
+describe('what a provider tells under an id that stands, or stood, for something else in the account', () => {
+  const [OTHER, SECOND] = [{ paymentId: paymentId('pi_2') }, { attemptId: attemptId('purchase_2') }];
+  const both = lived(
+    paid,
+    { type: 'StartPurchase', price: usd(20), by: 'x', ...TWENTY, ...SECOND },
+    { type: 'RecordPayment', paidAtMs: NOW, ...TWENTY, ...SECOND, ...OTHER },
+  );
+  /** That is given, and of the other payment 12 USD of theirs are told. */
+  test.each<[string, AccountCommand[], bigint]>([
+    ['revoked by hand', [revoke('x', 5)], 23n],
+    ['revoked, and restored', [revoke('x', 5), restore('x', 5)], 28n],
+    ['a refund', [refund(5, { refundId: 'x' })], 23n],
+    [
+      'a refund that is withdrawn',
+      [refund(5, { refundId: 'x', ...BY_HAND }), failed(5, { refundId: 'x', ...BY_HAND })],
+      28n,
+    ],
+    ['a dispute', [dispute(5, { disputeId: 'x' })], 23n],
+    ['a dispute that was won', [dispute(5, { disputeId: 'x' }), close('won', null, { disputeId: 'x' })], 28n],
+  ])('is written down once, under another, where that is %s', (_, commands, balance) => {
+    const before = lived(both, ...commands);
+    const took = { revocationId: 'x_again', grantId: 'payment_pi_2', amount: usd(12) };
+    for (const [told, ended] of [
+      [refund(12, { ...OTHER, refundId: 'x' }), failed(12, { ...OTHER, refundId: 'x' })],
+      [dispute(12, { ...OTHER, disputeId: 'x' }), close('won', null, { ...OTHER, disputeId: 'x' })],
+    ] as const) {
+      const again = lived(before, told);
+      expect(again.slice(before.length)).toMatchObject([
+        { data: { ...OTHER, [told.type === 'RecordRefund' ? 'refundId' : 'disputeId']: 'x_again' } },
+        { type: 'GrantRevoked', data: took },
+      ]);
+      expect(stands(again).balance).toBe(balance);
+      expect(lived(again, told)).toEqual(again);
+      expect(stands(lived(again, ended)).balance).toBe(balance + 12n);
+      given(...before).refuses({ ...told, reason: 'x' } as AccountCommand, 'id_reused', /^id: x is that of another/);
+    }
+  });
+
+  test('is numbered where that is taken, too, and each is found by its own payment and kind', () => {
+    const refunded = lived(both, revoke('x', 5), revoke('x_again', 1));
+    const told = [
+      refund(2, { refundId: 'x' }),
+      refund(3, { refundId: 'x', ...OTHER }),
+      dispute(4, { disputeId: 'x', ...OTHER }),
+    ];
+    const again = lived(refunded, ...told);
+    const taken = again.flatMap(({ type, data }) => (type === 'GrantRevoked' ? [data.revocationId] : []));
+    expect(taken).toEqual(['x', 'x_again', 'x_again_2', 'x_again_3', 'x_again_4']);
+    expect(lived(again, ...told)).toEqual(again);
+    expect(stands(again).balance).toBe(25n);
+  });
+
+  test('is its own where nothing else has it, whatever is called as it would be', () => {
+    const typed = lived(paid, refund(1, { refundId: 'x_again', ...BY_HAND }));
+    const told = lived(typed, refund(2, { refundId: 'x' }));
+    expect(told.at(-1)).toMatchObject({ data: { revocationId: 'x' } });
+    expect(lived(told, refund(2, { refundId: 'x' }))).toEqual(told);
+    expect(stands(told).balance).toBe(17n);
+  });
+});
+
+describe('a dispute that was written down by hand with another amount than its provider tells', () => {
+  const typed = lived(paid, dispute(4, BY_HAND));
+  const won = lived(typed, close('won', null, BY_HAND));
+  const told = dispute(20, { stood: 'dp_1' });
+
+  test('is told anew once it was won, under another id, by an answer that was asked for since', () => {
+    given(...typed).refuses(told, 'id_reused', /^id: dp_1 is about/);
+    given(...won).refuses(dispute(20), 'told_meanwhile');
+    given(...won).refuses(dispute(20, BY_HAND), 'id_reused');
+    given(...won).decides(dispute(4));
+    const again = lived(won, told);
+    expect(again.slice(won.length)).toMatchObject([
+      { type: 'PaymentDisputed', data: { disputeId: 'dp_1_again', amount: usd(20) } },
+      { type: 'GrantRevoked', data: { revocationId: 'dp_1_again', amount: usd(20) } },
+    ]);
+    expect(lived(again, told, dispute(20))).toEqual(again);
+    expect(stands(again)).toEqual({ balance: 0n, owed: 0n, money: 0n });
+  });
+
+  test('ends then as its provider calls it, also otherwise than before', () => {
+    const again = lived(won, told);
+    const lost = lived(again, close('lost'));
+    expect(lost[again.length]).toMatchObject({ data: { disputeId: 'dp_1_again', outcome: 'lost' } });
+    expect(stands(lost).balance).toBe(0n);
+    const back = lived(lost, close('won', 'lost'));
+    expect(stands(back)).toEqual(PAID);
+    const after = lived(back, close('lost', 'won'));
+    expect(after.at(-1)).toMatchObject({ data: { revocationId: 'dp_1_again_lost', amount: usd(20) } });
+    expect(stands(after).balance).toBe(0n);
+    expect(lived(back, dispute(20))).toEqual(back);
+  });
+});
+
+test('the audit tells of what a provider tells again while it stands', () => {
+  const named = (life: readonly AccountEvent[], id: string): string[] =>
+    faultsOf(life, (event) => JSON.parse(JSON.stringify(event).replaceAll('"named"', `"${id}"`)));
+  const refunded = lived(paid, refund(5), refund(4, { refundId: 'named' }));
+  expect(named(refunded, 're_5_again')).toEqual([expect.stringMatching(/re_5_again: told again, and re_5 stands$/)]);
+  expect(named(lived(paid, refund(5), failed(5), refund(4, { refundId: 'named' })), 're_5_again')).toEqual([]);
+  const disputed = lived(paid, dispute(5), dispute(4, { disputeId: 'named' }));
+  expect(named(disputed, 'dp_1_again_2')).toEqual([
+    expect.stringMatching(/dp_1_again_2: told again, and dp_1 stands$/),
+  ]);
+  const byHand = lived(paid, refund(5, BY_HAND), refund(4, { refundId: 'named', ...BY_HAND }));
+  expect(named(byHand, 're_5_again')).toEqual([]);
 });

@@ -128,11 +128,16 @@ export const moneyMoves = [
   move(
     2,
     'revoke',
-    { which, part, isNew, reason, cause: fc.constantFrom('refund', 'dispute', 'fraud', 'administration' as const) },
+    {
+      ...{ which, part, isNew, reason },
+      cause: fc.constantFrom('refund', 'dispute', 'fraud', 'administration' as const),
+      /** Now and then as what goes back is. */
+      name: fc.constantFrom('revocation', 'revocation', 'back'),
+    },
     (of, account) => {
       const grant = oneOf(account.open.grants, of.which);
       if (grant === undefined) return [];
-      const ids = { revocationId: idOf('revocation', account, of.isNew, of.which), grantId: grant.grantId };
+      const ids = { revocationId: idOf(of.name, account, of.isNew, of.which), grantId: grant.grantId };
       const amount = partOf(grant.amount, of.part);
       const { cause, reason } = of;
       return [{ type: 'RevokeGrant', ...ids, paymentId: null, amount, cause, reason, ...SAID, nowMs: account.nowMs }];

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { attemptId, paymentId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
-import { paidBy } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import type { RealAccount } from './real-account.ts';
 import { move, oneOf } from './step.ts';
@@ -17,6 +16,8 @@ const BY_HAND = { reason: 'told', actor: 'operator' } as const;
 export const endedBy = fc.constantFrom({}, { endedBy: 'operator' as const });
 /** How a dispute had ended as its provider was asked. */
 const TOLD = [ACTOR, { ...ACTOR, stood: 'won' as const }, { ...ACTOR, stood: 'lost' as const }];
+/** How a dispute is told to have ended, or not to have. */
+const end = fc.constantFrom(null, 'won' as const, 'lost' as const);
 /** A provider gives no reason. */
 const isByHand = fc.constantFrom(true, true, false);
 const BY = { by: 'owner@example.com' } as const;
@@ -171,8 +172,24 @@ export const paymentMoves = [
       const price = paidOf(account).find((one) => one.paymentId === paid)?.price ?? 1n;
       const told = amount > 0n ? amount : microUsd((price * BigInt(of.percent)) / 100n);
       const stood = of.isKnown ? { stood: refundId } : {};
-      const what = { paymentId: paid, refundId: refundId.replace(/_again.*$/, ''), amount: told, ...stood };
+      const what = { paymentId: paid, refundId: nameOf(refundId), amount: told, ...stood };
       return [{ type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...ACTOR, nowMs: account.nowMs }];
+    },
+  ),
+  move(
+    2,
+    'tell a dispute again',
+    { which, percent: fc.constantFrom(100, 40, 25), isKnown: fc.constantFrom(true, true, false), end },
+    (of, account) => {
+      const [paid, { disputeId, amount }] = disputeOf(account, of.which);
+      const price = paidOf(account).find((one) => one.paymentId === paid)?.price ?? 1n;
+      const told = of.percent === 25 ? amount : microUsd((price * BigInt(of.percent)) / 100n);
+      const { nowMs } = account;
+      const what = { paymentId: paid, disputeId: nameOf(disputeId), ...ACTOR, nowMs };
+      const stood = of.isKnown ? { stood: disputeId } : {};
+      const opened = { type: 'RecordDispute', ...what, amount: told, openedAtMs: nowMs, ...stood } as const;
+      if (of.end === null) return [opened];
+      return [opened, { type: 'CloseDispute', ...what, outcome: of.end, closedAtMs: nowMs }];
     },
   ),
   move(
@@ -206,13 +223,7 @@ export const paymentMoves = [
     'close a dispute',
     { which, isWon: fc.boolean(), said: fc.constantFrom(BY_HAND, BY_HAND, ...TOLD) },
     (of, account) => {
-      const { payments } = account.open.billing;
-      const disputed = paidOf(account).flatMap((one) =>
-        one.disputes.map(({ disputeId }) => [one.paymentId, disputeId] as const),
-      );
-      const [id, disputeId] = oneOf(disputed, of.which) ?? [null, 'unknown'];
-      const paid = paymentId(id ?? 'unknown');
-      if (id !== null && paidBy(payments, paid) === undefined) return [];
+      const [paid, { disputeId }] = disputeOf(account, of.which);
       const outcome = of.isWon ? 'won' : 'lost';
       const what = { paymentId: paid, disputeId, outcome, closedAtMs: account.nowMs } as const;
       return [{ type: 'CloseDispute', ...what, ...of.said, nowMs: account.nowMs }];
@@ -288,5 +299,14 @@ function refundOf(account: RealAccount, at: number) {
   const [id, refund] = oneOf(refunds, at) ?? [null, { refundId: 'unknown', amount: microUsd(0n) }];
   return [paymentId(id ?? 'unknown'), refund] as const;
 }
+
+function disputeOf(account: RealAccount, at: number) {
+  const disputes = paidOf(account).flatMap((one) => one.disputes.map((dispute) => [one.paymentId, dispute] as const));
+  const [id, dispute] = oneOf(disputes, at) ?? [null, { disputeId: 'unknown', amount: microUsd(0n) }];
+  return [paymentId(id ?? 'unknown'), dispute] as const;
+}
+
+/** As a provider calls it. */
+const nameOf = (id: string): string => id.replace(/_again.*$/, '');
 
 const paidOf = (account: RealAccount): PaymentAttempt[] => attemptsOf(account).filter(({ state }) => state === 'paid');

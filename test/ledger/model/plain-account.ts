@@ -1,12 +1,11 @@
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
-import { lostOrOpen } from './plain-attempts.ts';
 import { isOver, least, type PlainGrant, type PlainPart, takeFor, type Verdict } from './plain-grants.ts';
 import { type Of, PlainMoney } from './plain-money.ts';
 import { PlainPayments } from './plain-payments.ts';
 import { PlainPeople } from './plain-people.ts';
 import { PlainPlans } from './plain-plans.ts';
-import { hereAgain, isUnsaid, lastOf, lastTold, moneyOf, numbered, type PlainRevocation } from './plain-returns.ts';
+import { goneOf, hereAgain, idOf, isUnsaid, lastOf, numbered, type PlainRevocation, toldAs } from './plain-returns.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -249,14 +248,14 @@ export class PlainAccount extends PlainMoney {
     const attempt = this.payments.paidBy(paymentId);
     if (attempt === undefined || isUnsaid(attempt, reason)) return 'refused';
     const { refunds, price } = attempt;
-    const last = reason === undefined ? lastTold(refunds, refundId) : refundId;
+    const last = reason === undefined ? toldAs(refunds, refundId, this.#isKnown(refundId)) : refundId;
     const known = refunds[last];
     if (known !== undefined && known > 0n) return known === amount ? 'nothing' : 'refused';
     if (known !== undefined && (reason !== undefined || stood !== last)) return 'refused';
-    if (known === undefined && this.#isKnown(refundId)) return 'refused';
-    const id = known === undefined ? refundId : numbered(`${refundId}_again`, (one) => this.#isKnown(one));
+    const id = idOf(refundId, reason, (one) => this.#isKnown(one));
+    if (id === null) return 'refused';
     const before = this.#refunded(refunds);
-    const gone = reason === undefined ? before : lostOrOpen(attempt) + moneyOf(refunds);
+    const gone = reason === undefined ? before : goneOf(attempt);
     if (amount <= 0n || gone + amount > price) return 'refused';
     refunds[id] = amount;
     this.payments.wentBack(attempt, 'refunded');
@@ -264,16 +263,20 @@ export class PlainAccount extends PlainMoney {
     return 'done';
   }
 
-  #dispute({ paymentId, disputeId, amount, reason, nowMs }: Of<'RecordDispute'>): Verdict {
+  #dispute({ paymentId, disputeId, amount, reason, stood, nowMs }: Of<'RecordDispute'>): Verdict {
     const attempt = this.payments.paidBy(paymentId);
     if (attempt === undefined || isUnsaid(attempt, reason)) return 'refused';
-    const known = attempt.disputes[disputeId];
-    if (known !== undefined) return known.amount === amount ? 'nothing' : 'refused';
-    const gone = reason === undefined ? 0n : lostOrOpen(attempt) + moneyOf(attempt.refunds);
-    if (this.#isKnown(disputeId) || amount <= 0n || gone + amount > attempt.price) return 'refused';
-    attempt.disputes[disputeId] = { amount, outcome: null };
+    const { disputes, price } = attempt;
+    const last = reason === undefined ? toldAs(disputes, disputeId, this.#isKnown(disputeId)) : disputeId;
+    const known = disputes[last];
+    if (known?.amount === amount) return 'nothing';
+    if (known !== undefined && (reason !== undefined || known.outcome !== 'won' || stood !== last)) return 'refused';
+    const id = idOf(disputeId, reason, (one) => this.#isKnown(one));
+    const gone = reason === undefined ? 0n : goneOf(attempt);
+    if (id === null || amount <= 0n || gone + amount > price) return 'refused';
+    disputes[id] = { amount, outcome: null };
     this.payments.wentBack(attempt, 'disputed');
-    this.#takeBack({ paymentId, id: disputeId, cause: 'dispute', amount, before: 0n, nowMs });
+    this.#takeBack({ paymentId, id, cause: 'dispute', amount, before: 0n, nowMs });
     return 'done';
   }
 
@@ -307,7 +310,7 @@ export class PlainAccount extends PlainMoney {
     const attempt = this.payments.paidBy(paymentId);
     if (attempt === undefined || isUnsaid(attempt, reason) || reason?.trim() === '') return 'refused';
     const { refunds } = attempt;
-    const id = reason === undefined ? lastTold(refunds, refundId) : refundId;
+    const id = reason === undefined ? toldAs(refunds, refundId, this.#isKnown(refundId)) : refundId;
     const amount = refunds[id];
     if (amount === undefined) return reason === undefined ? 'nothing' : 'refused';
     if (amount === 0n) return 'nothing';
@@ -317,15 +320,16 @@ export class PlainAccount extends PlainMoney {
     return 'refused';
   }
 
-  #closeDispute({ paymentId, disputeId, outcome, reason, stood = null, nowMs }: Of<'CloseDispute'>): Verdict {
+  #closeDispute({ paymentId, disputeId: named, outcome, reason, stood = null, nowMs }: Of<'CloseDispute'>): Verdict {
     const attempt = this.payments.paidBy(paymentId);
-    const dispute = attempt?.disputes[disputeId];
-    if (attempt === undefined || dispute === undefined || isUnsaid(attempt, reason)) return 'refused';
+    if (attempt === undefined || isUnsaid(attempt, reason)) return 'refused';
+    const disputeId = reason === undefined ? toldAs(attempt.disputes, named, this.#isKnown(named)) : named;
+    const dispute = attempt.disputes[disputeId];
+    if (dispute === undefined) return 'refused';
     const { amount, outcome: before } = dispute;
     if (before === outcome) return 'nothing';
     if (reason === undefined && stood !== before) return 'refused';
-    const gone = moneyOf(attempt.refunds) + lostOrOpen(attempt);
-    if (before === 'won' && reason !== undefined && gone + amount > attempt.price) return 'refused';
+    if (before === 'won' && reason !== undefined && goneOf(attempt) + amount > attempt.price) return 'refused';
     dispute.outcome = outcome;
     if (before === 'won') {
       this.payments.wentBack(attempt, 'disputed');

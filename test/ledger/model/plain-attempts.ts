@@ -24,10 +24,6 @@ const MONTH_MS = 30 * 24 * 3_600_000;
 
 export const isOpen = ({ state }: PlainAttempt): boolean => state === 'open' || state === 'waits';
 
-/** The money that its disputes have. */
-export const lostOrOpen = ({ disputes }: PlainAttempt): bigint =>
-  Object.values(disputes).reduce((all, { amount, outcome }) => (outcome === 'won' ? all : all + amount), 0n);
-
 /** Of an account, in their order. */
 export class PlainAttempts {
   readonly byId: Record<string, PlainAttempt> = {};

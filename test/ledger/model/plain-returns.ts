@@ -26,16 +26,23 @@ export function hereAgain(attempt: PlainAttempt | undefined): string[] {
   return [...won, ...Object.keys(refunds).filter((id) => refunds[id] === 0n)];
 }
 
-/** Of what its provider calls so the last that is there. */
-export const lastTold = (refunds: Readonly<Record<string, bigint>>, name: string): string => {
-  const others = Object.keys(refunds).filter((id) => /^_again(_\d+)?$/.test(id.slice(name.length)));
-  const again = refunds[name] === undefined ? [] : others.filter((id) => id.startsWith(name));
-  return again.at(-1) ?? name;
+/** Of what its provider calls so the last that is there; where nothing of the account was called so, it alone. */
+export const toldAs = (there: Readonly<Record<string, unknown>>, name: string, isKnown: boolean): string => {
+  const others = Object.keys(there).filter((id) => /^(_again(_\d+)?)?$/.test(id.slice(name.length)));
+  return (isKnown ? others.filter((id) => id.startsWith(name)) : []).at(-1) ?? name;
 };
 
-/** All that went back, and did. */
-export const moneyOf = (refunds: Readonly<Record<string, bigint>>): bigint =>
-  Object.values(refunds).reduce((all, amount) => all + amount, 0n);
+/** Under which it stands: a provider's word for it may be another's; null where who writes it down by hand has to say another. */
+export function idOf(name: string, reason: string | undefined, isKnown: (id: string) => boolean): string | null {
+  if (!isKnown(name)) return name;
+  return reason === undefined ? numbered(`${name}_again`, isKnown) : null;
+}
+
+/** The money that its refunds have, those that were not withdrawn, and its disputes, those that were not won. */
+export const goneOf = ({ refunds, disputes }: PlainAttempt): bigint => {
+  const disputed = Object.values(disputes).map(({ amount, outcome }) => (outcome === 'won' ? 0n : amount));
+  return [...Object.values(refunds), ...disputed].reduce((all, amount) => all + amount, 0n);
+};
 
 /** The name, or with the first number behind it from 2 on that makes it one that is not there. */
 export function numbered(name: string, isThere: (id: string) => boolean, times = 1): string {

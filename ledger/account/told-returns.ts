@@ -1,0 +1,63 @@
+import { nameToldAgain, toldAgainId } from '../../contracts/lost-again.ts';
+import type { OpenAccount } from './account-state.ts';
+import type { BillingState } from './billing-state.ts';
+import type { CommandOf } from './commands.ts';
+import { firstFree } from './first-free.ts';
+import { isOfReturn, paidBy } from './payments.ts';
+import type { PaymentAttempt } from './payments-state.ts';
+
+/* Refunds and disputes by what they are called: here, and by the provider that tells of them. */
+
+type Billing = Pick<BillingState, 'payments' | 'revocations'>;
+type Refund = PaymentAttempt['refunds'][number];
+type Dispute = PaymentAttempt['disputes'][number];
+
+/** The last one of a payment that is written down of what its provider calls so. */
+export function toldRefund(
+  billing: Billing,
+  { paymentId, refundId }: Pick<CommandOf<'RecordRefund'>, 'paymentId' | 'refundId'>,
+): Refund | undefined {
+  const refunds = paidBy(billing.payments, paymentId)?.refunds;
+  return refunds?.findLast((one) => isToldAs(billing, one.refundId, refundId));
+}
+
+/** As with a refund. */
+export function toldDispute(
+  billing: Billing,
+  { paymentId, disputeId }: Pick<CommandOf<'RecordDispute'>, 'paymentId' | 'disputeId'>,
+): Dispute | undefined {
+  const disputes = paidBy(billing.payments, paymentId)?.disputes;
+  return disputes?.findLast((one) => isToldAs(billing, one.disputeId, disputeId));
+}
+
+/** What is called as the second one would be is that only where there is a first. */
+const isToldAs = (billing: Billing, id: string, name: string): boolean =>
+  id === name || (nameToldAgain(id) === name && isTaken(billing, name));
+
+/** By hand the one of that id; as its provider tells, the last one that was told under that name. */
+export const refundNamed = (
+  { billing }: OpenAccount,
+  { refunds }: PaymentAttempt,
+  command: Pick<CommandOf<'RecordRefund'>, 'paymentId' | 'refundId' | 'reason'>,
+): Refund | undefined =>
+  command.reason === undefined
+    ? toldRefund(billing, command)
+    : refunds.find(({ refundId }) => refundId === command.refundId);
+
+/** As with a refund. */
+export const disputeNamed = (
+  { billing }: OpenAccount,
+  { disputes }: PaymentAttempt,
+  command: Pick<CommandOf<'RecordDispute'>, 'paymentId' | 'disputeId' | 'reason'>,
+): Dispute | undefined =>
+  command.reason === undefined
+    ? toldDispute(billing, command)
+    : disputes.find(({ disputeId }) => disputeId === command.disputeId);
+
+/** Under which id it is written down what its provider calls so: where that has another one, or had, it stands with a word behind it. */
+export const idFor = ({ billing }: OpenAccount, name: string): string =>
+  isTaken(billing, name) ? firstFree(toldAgainId(name), (one) => isTaken(billing, one)) : name;
+
+/** By money of whatever kind or payment that went back, or by credits that were revoked without any; also where that is undone. */
+export const isTaken = ({ payments, revocations }: Billing, id: string): boolean =>
+  revocations.some(({ revocationId }) => revocationId === id) || isOfReturn(payments, id);
