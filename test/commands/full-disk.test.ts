@@ -1,6 +1,8 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { lockFolder } from '../../ledger/journal/folder-lock.ts';
+import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
@@ -71,5 +73,42 @@ describe.runIf(canMount)('what a command writes to a disk that takes nothing', (
       4,
       expect.stringContaining(`${folder} is on a disk that is mounted read-only: mount it for writing, or name`),
     ]);
+  });
+});
+
+describe.runIf(canMount)('what an operator says of an account whose disk is full', () => {
+  /** The ledger on a disk of its own. */
+  function onFullDisk() {
+    const disk = smallDisk(40 * 1_024);
+    const data = dirname(disk.folder);
+    cpSync(made.data, data, { recursive: true });
+    return { ...disk, data };
+  }
+
+  it('is not written into the ledger, and is told with the disk', async () => {
+    const { data, leaveFree } = onFullDisk();
+    leaveFree(40 * 1_024);
+    const { exitCode, stderr } = await runHere('account', 'open', '--email', 'eve@example.com', '--data', data);
+    expect([exitCode, stderr]).toEqual([
+      4,
+      `gateway: the log was not written: database or disk is full: ${FULL} ${data}, which has 0 MiB free\n`,
+    ]);
+  });
+
+  it('is not asked of its gateway or done in its folder, told with the disk, and nothing of it stays', async () => {
+    const { data, leaveFree } = onFullDisk();
+    const park = () => runHere('projections', 'park', 'acct_ada', '--reason', 'a look', '--data', data);
+    leaveFree(0);
+    const inFolder = await park();
+    mkdirSync(journalFolder(data), { recursive: true });
+    const gateway = lockFolder(journalFolder(data));
+    const asked = await park();
+    gateway.release();
+    for (const { exitCode, stderr } of [inFolder, asked])
+      expect([exitCode, stderr]).toEqual([
+        4,
+        expect.stringMatching(`\ngateway: ENOSPC: .*: ${FULL} ${data}, which has 0 MiB free\n$`),
+      ]);
+    expect(readdirSync(data).filter((name) => name.endsWith('.new'))).toEqual([]);
   });
 });

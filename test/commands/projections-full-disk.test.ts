@@ -215,6 +215,21 @@ describe.runIf(canMount)('where the disk has no room a way back', () => {
     });
   });
 
+  it('says how much it lacks also where SQLite cannot even read, and has no word of the disk', async () => {
+    const { disk, data, live, previous } = onDisk();
+    expect(await rebuild(data)).toMatchObject({ switched: 'in the folder' });
+    const before = readFileSync(live);
+    for (const kib of [0, 8]) {
+      disk.leaveFree(kib * KIB);
+      expect(await runHere('projections', 'rollback', '--data', data)).toMatchObject({
+        exitCode: 4,
+        stderr: expect.stringMatching(/have no room .*: \d+ MiB have to be free, .*, and 0 MiB are: make as much/),
+      });
+      disk.clear();
+    }
+    expect([existsSync(previous), readFileSync(live).equals(before)]).toEqual([true, true]);
+  });
+
   it('is not gone by a gateway, which serves on from what it has and writes it when there is room', async () => {
     const { disk, data, serve, rebuildFolder, live, previous } = onDisk();
     const gateway = await serve();

@@ -3,7 +3,7 @@ import { messageOf } from '../../../contracts/message-of.ts';
 import { AppendTable } from './append-table.ts';
 import { wroteNothing } from './database-fault.ts';
 import type { AppendedGroup, AppendGroup } from './messages.ts';
-import { prepareArrays } from './open-database.ts';
+import { IN_MEMORY, prepareArrays, wayOut } from './open-database.ts';
 import { retryWhileBusy } from './retry-while-busy.ts';
 
 /** One durable transaction. Failures are answers, but for a ROLLBACK's: nothing is known then, the thread ends. */
@@ -23,7 +23,7 @@ export function groupCommit(database: DatabaseSync, busyMs: number): (group: App
       table.forget();
       if (database.isTransaction) database.exec('ROLLBACK');
       const kind = isCommitting && !wroteNothing(fault) ? 'ambiguous' : 'unavailable';
-      return { type: 'failed', kind, message: messageOf(fault) };
+      return { type: 'failed', kind, message: `${messageOf(fault)}${wayOut(database.location() ?? IN_MEMORY, fault)}` };
     }
   };
 }

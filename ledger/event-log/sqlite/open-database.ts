@@ -13,7 +13,7 @@ import { alteredObjects } from './schema-objects.ts';
 /** Earlier ones can corrupt a WAL that one connection writes while another checkpoints it (the "WAL-reset bug"). */
 const SQLITE_VERSION_MIN = [3, 51, 3] as const;
 const FULL = 2;
-const IN_MEMORY = ':memory:';
+export const IN_MEMORY = ':memory:';
 
 /**
  * The connection that appends; makes the file where it is missing. WAL with a sync at each commit, so that what was
@@ -143,7 +143,7 @@ export function asLogError<T>(path: string, action: () => T, use: PathUse = 'dat
 }
 
 /** What an operator can do about what may pass; nothing where it passes by itself. */
-function wayOut(path: string, fault: unknown, use: PathUse): string {
+export function wayOut(path: string, fault: unknown, use: PathUse = 'data'): string {
   if (path === IN_MEMORY || !mayPass(fault) || isBusy(fault)) return '';
   const want = wantOfDisk(path, use) ?? (isFull(fault) ? makeRoom(folderOf(path)) : null);
   return want === null ? ' (is there no file descriptor left? `ulimit -n` says how many there may be)' : `: ${want}`;

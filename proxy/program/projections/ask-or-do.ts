@@ -31,7 +31,7 @@ export async function askOrDo(
       const refused = `the gateway goes on as it was: ${answer.refused}`;
       throw answer.shortage === undefined
         ? new CommandError(refused, EXIT.refused)
-        : new ToldShortageError(refused, answer.shortage);
+        : Object.assign(new ToldShortageError(refused, answer.shortage), { path: journal });
     }
   }
   const lock = existsSync(journal) ? lockFolder(journal) : null;

@@ -43,6 +43,8 @@ function wantOfRoom(data: string, bytesOf: typeof bytesToRebuild): string | null
 }
 
 interface OtherViews {
+  /** The folder of the live ones. */
+  readonly data: string;
   readonly path: string;
   /** Where there is no room the file goes: its views can be made anew, and who serves needs what they have taken. */
   readonly givesBack: boolean;
@@ -52,7 +54,7 @@ interface OtherViews {
  * Brings other views beside the live ones. @throws CommandError where there is no room for them, or they cannot be written, or read, for another
  * reason that may pass; what `bring` throws
  */
-export async function orNoRoom<T>({ path, givesBack }: OtherViews, bring: () => Promise<T>): Promise<T> {
+export async function orNoRoom<T>({ data, path, givesBack }: OtherViews, bring: () => Promise<T>): Promise<T> {
   try {
     return await bring();
   } catch (error) {
@@ -61,11 +63,20 @@ export async function orNoRoom<T>({ path, givesBack }: OtherViews, bring: () => 
     if (!isForNow) throw error;
     const isFull = isWantOfRoom(error);
     if (isFull && givesBack) removeViews(path);
-    const again = holdsNothing(path) ? FROM_THE_BEGINNING : AGAIN;
-    const why = isFull ? `${NO_ROOM}${givesBack ? GIVEN_BACK : ''}${MAKE_ROOM}` : again;
+    const why = isFull
+      ? `${NO_ROOM}${givesBack ? GIVEN_BACK : ''}${howMuch(data, error)}${MAKE_ROOM}`
+      : againFrom(path);
     throw new CommandError(`${messageOf(error)}: ${why}`, EXIT.unavailable);
   }
 }
+
+/** Where the error says nothing of it: SQLite does not. */
+function howMuch(data: string, error: unknown): string {
+  const wanting = error instanceof ViewsNotWrittenError ? null : wantOfRoom(data, bytesToKeepOthers);
+  return wanting === null ? '' : `: ${wanting}`;
+}
+
+const againFrom = (path: string): string => (holdsNothing(path) ? FROM_THE_BEGINNING : AGAIN);
 
 function holdsNothing(path: string): boolean {
   const looked = readUndamaged(path, () => readFoldedThrough(path));

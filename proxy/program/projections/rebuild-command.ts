@@ -73,8 +73,8 @@ async function rebuild(
 ): Promise<void> {
   const { data } = configuration;
   const { rebuild: path } = viewFilesOf(data);
-  await orNoRoom({ path, givesBack: false }, () => assertRoom(data, () => isToGo(path, log, anew)));
-  const { json, verified, damage, areOthers } = await orNoRoom({ path, givesBack: true }, () =>
+  await orNoRoom({ data, path, givesBack: false }, () => assertRoom(data, () => isToGo(path, log, anew)));
+  const { json, verified, damage, areOthers } = await orNoRoom({ data, path, givesBack: true }, () =>
     rebuilt(context, log, configuration, { dryRun, anew, only }),
   );
   const { events, leftBefore, shown, switched } = json;

@@ -50,8 +50,9 @@ async function rollback(
   log: EventLog | null,
   configuration: Configuration,
 ): Promise<void> {
-  const { previous } = viewFilesOf(configuration.data);
-  const { from, to, events, switched, damage } = await orNoRoom({ path: previous, givesBack: false }, () =>
+  const { data } = configuration;
+  const { previous } = viewFilesOf(data);
+  const { from, to, events, switched, damage } = await orNoRoom({ data, path: previous, givesBack: false }, () =>
     rolledBack(context, log, configuration),
   );
   const read = events === null ? 'what has come since is read by the next start' : `${counted(events, 'event')} read`;
