@@ -60,7 +60,7 @@ export const UNDONE: readonly Undone[] = [
     ...{ does: `payment decline acct_ada p1 ${X}`, undo: ['credits purchase acct_ada --usd 20 --id p2'] },
     but: [ATTEMPTS],
   },
-  { first: [PURCHASE], does: CONFIRM, undo: [`${REVOKE} payment_wire-1`], only: MONEY },
+  { first: [PURCHASE], does: CONFIRM, undo: [`payment refund ${OF_WIRE} --usd 20 --id r1`], only: MONEY },
   { does: SAVE, undo: ['payment remove-method acct_ada'] },
   {
     ...{ first: [SAVE], does: 'payment remove-method acct_ada', undo: [SAVE] },
