@@ -84,6 +84,7 @@ export class BalanceView implements View {
   #last: Entry | null = null;
   /** Those of accounts that are not in memory. */
   #stored: StoredRows | null = null;
+  /** Of accounts that nobody has read. */
   #unreadExpiries = new ExpiryCalendar();
   #openExceptions = NONE_OPEN;
   #changed: Entry[] = [];

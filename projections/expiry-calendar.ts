@@ -1,19 +1,18 @@
 import type { AccountId } from '../contracts/ids.ts';
 import type { Grant } from '../ledger/account/account-state.ts';
+import { firstEndOf } from '../ledger/account/grants.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Accounts that nobody has read, by the hour in which the first of their credits end: a few bytes for each. */
+/** Accounts by the hour in which the first of their credits end: a few bytes for each. */
 export class ExpiryCalendar {
   readonly #byHour = new Map<number, AccountId[]>();
 
   /** Nothing where no credits that are left ever end. */
   add(id: AccountId, grants: readonly Grant[]): void {
-    const ends = grants.flatMap(({ remaining, expiresAtMs }) =>
-      remaining === 0n || expiresAtMs === null ? [] : [expiresAtMs],
-    );
-    if (ends.length === 0) return;
-    const hour = Math.floor(Math.min(...ends) / HOUR_MS);
+    const endMs = firstEndOf(grants);
+    if (endMs === null) return;
+    const hour = Math.floor(endMs / HOUR_MS);
     const ofHour = this.#byHour.get(hour);
     if (ofHour === undefined) this.#byHour.set(hour, [id]);
     else ofHour.push(id);

@@ -1,20 +1,25 @@
 import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId } from '../contracts/ids.ts';
+import type { Grant } from '../ledger/account/account-state.ts';
 import type { ClosedStatement } from '../ledger/account/billing-state.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { endOfMonthMs, lastMonthOver } from '../ledger/account/month.ts';
+import { ExpiryCalendar } from './expiry-calendar.ts';
 
 /**
- * Accounts of which something was written down since their last statement: those that rest are not among them, so that a month's end
- * costs what happened in it. Of each the month up to which there is nothing left to close, as far as was looked.
+ * Accounts of which something was written down since their last statement, or whose credits have ended: those that rest are not among
+ * them, so that a month's end costs what happened in it. Of each the month up to which there is nothing left to close, as far as was looked.
  */
 export class UnclosedAccounts {
   #months = new Map<AccountId, string>();
+  /** Those that rest until their credits end. */
+  #ending = new ExpiryCalendar();
   /** The last that is known to be among them. */
   #observed: AccountId | null = null;
 
   /** Those of which a month may be still to be closed. */
   *upTo(month: string): Generator<AccountId> {
+    for (const id of this.#ending.due(endOfMonthMs(month) - 1)) if (!this.#months.has(id)) this.#months.set(id, '');
     for (const [id, looked] of this.#months) if (looked < month) yield id;
   }
 
@@ -25,6 +30,7 @@ export class UnclosedAccounts {
 
   addFrom(accountId: AccountId, snapshot: AccountSnapshot): void {
     if (hasUncounted(snapshot)) this.#months.set(accountId, nothingUpTo(snapshot));
+    else if (snapshot.state.type === 'open') this.#ending.add(accountId, snapshot.state.grants);
   }
 
   observe(accountId: AccountId, event: AccountEvent): void {
@@ -34,19 +40,22 @@ export class UnclosedAccounts {
     if (!this.#months.has(accountId)) this.#months.set(accountId, '');
   }
 
-  /** Nothing came behind its statement. */
-  forget(accountId: AccountId): void {
+  /** Nothing came behind its statement, and none of its credits have ended. */
+  forget(accountId: AccountId, grants: readonly Grant[]): void {
     this.#months.delete(accountId);
+    this.#ending.add(accountId, grants);
     this.#observed = null;
   }
 
   adopt(other: UnclosedAccounts): void {
     this.#months = other.#months;
+    this.#ending = other.#ending;
     this.#observed = null;
   }
 
   clear(): void {
     this.#months.clear();
+    this.#ending.clear();
     this.#observed = null;
   }
 }

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { type EventLog, EventLogError } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
+import { firstEndOf } from '../ledger/account/grants.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { endOfMonthMs, lastMonthOver } from '../ledger/account/month.ts';
 import { NowAndThen } from '../ledger/now-and-then.ts';
@@ -39,7 +40,7 @@ const TOLD_MAX = 5;
 
 /**
  * Closes the months of accounts a stated time after their end. Only accounts of which something was written down since
- * their last statement are looked at, and of each month once. Several gateways may close on the same log: each month is closed
+ * their last statement, or whose credits have ended, are looked at, and of each month once. Several gateways may close on the same log: each month is closed
  * once, by whoever appends first.
  */
 export class StatementCloser {
@@ -110,13 +111,15 @@ export class StatementCloser {
     }
   }
 
-  /** Whether there is nothing to close. It is looked at again as soon as something comes behind its statement. */
+  /** Whether there is nothing to close. It is looked at again as soon as something comes behind its statement, or its credits have ended. */
   #rests(accountId: AccountId, snapshot: AccountSnapshot, month: string): boolean {
     const { unclosed } = this.#options.accounts;
     const { state } = snapshot;
-    const isIdle = !hasUncounted(snapshot);
+    const grants = state.type === 'open' ? state.grants : [];
+    const hasEnded = (firstEndOf(grants) ?? Number.POSITIVE_INFINITY) < endOfMonthMs(month);
+    const isIdle = !hasEnded && !hasUncounted(snapshot);
     const isClosed = state.type === 'open' && (state.billing.statement?.month ?? '') >= month;
-    if (isIdle) unclosed.forget(accountId);
+    if (isIdle) unclosed.forget(accountId, grants);
     else if (isClosed) unclosed.looked(accountId, month);
     return isIdle || isClosed;
   }

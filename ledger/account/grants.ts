@@ -91,6 +91,14 @@ export const isUsable = (grant: Grant, atMs: number): boolean => grant.effective
 export const isExpired = (grant: Grant, atMs: number): boolean =>
   grant.expiresAtMs !== null && grant.expiresAtMs <= atMs;
 
+/** When the first of the credits that are left end; null where none ever do. */
+export function firstEndOf(grants: readonly Pick<Grant, 'remaining' | 'expiresAtMs'>[]): number | null {
+  let firstMs: number | null = null;
+  for (const { remaining, expiresAtMs } of grants)
+    if (remaining > 0n && expiresAtMs !== null && (firstMs === null || expiresAtMs < firstMs)) firstMs = expiresAtMs;
+  return firstMs;
+}
+
 /** What usable grants hold at an instant, computed from the clock and never from a sweeper's having run. */
 export function usableCredits(grants: readonly Grant[], atMs: number): MicroUsd {
   let sum = 0n;

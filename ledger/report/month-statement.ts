@@ -5,6 +5,8 @@ import { type AccountId, accountStream, type Revision, timeOfRequest } from '../
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { StatementFigure } from '../../contracts/statement-events.ts';
 import type { Lane } from '../../contracts/usage.ts';
+import type { Grant } from '../account/account-state.ts';
+import { firstEndOf } from '../account/grants.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
 import { eventAsTold } from '../account/told-words.ts';
 import { GrantsBought, type PaymentMade } from '../postings/grants-bought.ts';
@@ -52,6 +54,8 @@ export interface MonthStatement {
   readonly opening: bigint;
   readonly sums: StatementSums;
   readonly closing: bigint;
+  /** Of credits that have ended in the month, what is not written down as expired yet: `closing` still has it. */
+  readonly ended: bigint;
   /** Debited, by day of the request's start (UTC). */
   readonly days: readonly bigint[];
   readonly models: readonly { readonly model: string; readonly lane: Lane; readonly debited: bigint }[];
@@ -63,11 +67,15 @@ export interface MonthStatement {
   readonly movementsLeftOut: number;
 }
 
-/** Reads the account's stream twice: which months are closed, and what stands in this one; what no statement has, a third time. */
+/**
+ * Reads the account's stream twice: which months are closed, and what stands in this one; what no statement has, a third time.
+ * @param over the grants that the clock has ended
+ */
 export async function monthStatement(
   log: Pick<ReadableLog, 'readStream'>,
   accountId: AccountId,
   month: string,
+  over: readonly Grant[] = [],
   movementsMax = Number.POSITIVE_INFINITY,
 ): Promise<MonthStatement> {
   const closed: Closed[] = [];
@@ -79,7 +87,8 @@ export async function monthStatement(
       else openedIn = monthOfInstant(metadata.recordedAt);
     }
   const last = closed.at(-1);
-  const next = last === undefined || last.month >= month ? null : await nextClosed(log, accountId, { last, month });
+  const next =
+    last === undefined || last.month >= month ? null : await nextClosed(log, accountId, { last, month, over });
   const place = placeOf(closed, { month, openedIn, next });
   const contents = new Contents(month, movementsMax);
   let opening = place.opening;
@@ -101,11 +110,19 @@ export async function monthStatement(
   }
   const { status, statement } = place;
   const { sums } = contents;
+  const ended = status === 'open' ? endedIn(month, over) : 0n;
   return {
-    ...{ month, status, closed: statement, openedIn, opening, closing: opening + netOf(sums) },
+    ...{ month, status, closed: statement, openedIn, opening, closing: opening + netOf(sums), ended },
     ...contents.result(),
   };
 }
+
+const endedIn = (month: string, over: readonly Grant[]): bigint =>
+  over.reduce(
+    (sum, { remaining, expiresAtMs }) =>
+      expiresAtMs !== null && monthOf(expiresAtMs) === month ? sum + remaining : sum,
+    0n,
+  );
 
 interface Place {
   readonly status: MonthStatement['status'];
@@ -118,8 +135,8 @@ interface Place {
 const nextClosed = async (
   log: Pick<ReadableLog, 'readStream'>,
   accountId: AccountId,
-  { last, month }: { readonly last: Closed; readonly month: string },
-): Promise<string | null> => (await openMonthsOf(log, accountId, last)).firstUpTo(month);
+  { last, month, over }: { readonly last: Closed; readonly month: string; readonly over: readonly Grant[] },
+): Promise<string | null> => (await openMonthsOf(log, accountId, last)).firstUpTo(month, firstEndOf(over));
 
 function placeOf(
   closed: readonly Closed[],

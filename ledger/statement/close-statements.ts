@@ -8,6 +8,7 @@ import { SYSTEM } from '../../contracts/permissions.ts';
 import { evolveAt } from '../account/account-event.ts';
 import { decideAs } from '../account/authorize.ts';
 import type { AccountCommand, CommandOf, CommandRefusal } from '../account/commands.ts';
+import { firstEndOf } from '../account/grants.ts';
 import type { AccountSnapshot } from '../account/load-account.ts';
 import { endOfMonthMs, lastMonthOver } from '../account/month.ts';
 import { recordingBy } from '../recording-by.ts';
@@ -37,8 +38,8 @@ export interface HeldUp {
 }
 
 /**
- * Closes those months of an account that are over and have events, one after the other; what the clock has ended of their
- * credit is written down before. Each is appended at the very revision that it was summed up to: of two that close the same one
+ * Closes those months of an account that are over and have events, or in which credits ended, one after the other; what the clock has
+ * ended of their credit is written down before. Each is appended at the very revision that it was summed up to: of two that close the same one
  * finds it closed.
  * @param from what is known of the account
  * @throws UnreadableEventError, EventLogError; AccountUnreadableError
@@ -54,7 +55,9 @@ export async function closeStatements(
   let closed = 0;
   for (let attempt = 0; attempt < LIMITS.statementAttemptsMax; attempt++) {
     await reading.catchUp();
-    const month = reading.months.firstUpTo(upTo);
+    const { state } = reading.snapshot;
+    const endMs = state.type === 'open' ? firstEndOf(state.grants) : null;
+    const month = reading.months.firstUpTo(upTo, endMs);
     if (month === null) return { closed, isDone: true, heldUp: null };
     if (!terms.mayWrite()) break;
     const outcome = await decideAndAppend(reading, closing(reading, month, terms), terms);

@@ -4,7 +4,7 @@ import { type AccountEvent, type EventData, isAccountEvent } from '../../contrac
 import { type AccountId, accountStream, type Revision, revision } from '../../contracts/ids.ts';
 import { DECREASES, INCREASES, type StatementFigure } from '../../contracts/statement-events.ts';
 import type { ClosedStatement } from '../account/billing-state.ts';
-import { monthAfter, monthOfInstant } from '../account/month.ts';
+import { monthAfter, monthOf, monthOfInstant } from '../account/month.ts';
 import { isInStatements, statementEntryOf } from './statement-entries.ts';
 
 export type StatementSums = Record<StatementFigure, bigint>;
@@ -43,7 +43,7 @@ export class OpenMonths {
     const closed = this.#last?.month ?? null;
     const isLate = closed !== null && entry.month <= closed;
     const key = isLate ? closed : entry.month;
-    const label = isLate ? openMonthOf(recordedAt, closed) : entry.month;
+    const label = isLate ? openMonth(monthOfInstant(recordedAt), closed) : entry.month;
     const known = this.#months.get(key) ?? { sums: noSums(), firstRevision: revision, label };
     known.sums[entry.figure] += entry.amount;
     this.#months.set(key, known);
@@ -58,10 +58,14 @@ export class OpenMonths {
     return this.#last?.month ?? null;
   }
 
-  /** The earliest month up to one that has something to close; null where there is none. */
-  firstUpTo(month: string): string | null {
-    const labels = [...this.#months.values()].map(({ label }) => label).filter((label) => label <= month);
-    return labels.sort()[0] ?? null;
+  /**
+   * The earliest month up to one that has something to close; null where there is none.
+   * @param endMs when the first of the credits that are left end: that has its month, too, before it is written down
+   */
+  firstUpTo(month: string, endMs: number | null): string | null {
+    const labels = [...this.#months.values()].map(({ label }) => label);
+    if (endMs !== null) labels.push(openMonth(monthOf(endMs), this.lastClosed));
+    return labels.filter((label) => label <= month).sort()[0] ?? null;
   }
 
   /** What the statement of a month would count, from which revision on it would look, and what it would leave to later ones. */
@@ -105,9 +109,8 @@ export async function openMonthsOf(
 }
 
 /** The one in which something was written down; a clock that was wrong may say that of a closed one. */
-function openMonthOf(recordedAt: string, closed: string): string {
-  const [recorded, next] = [monthOfInstant(recordedAt), monthAfter(closed)];
-  return recorded < next ? next : recorded;
+function openMonth(month: string, closed: string | null): string {
+  return closed !== null && month <= closed ? monthAfter(closed) : month;
 }
 
 /** Whether a statement, or one before it, has counted an event. */

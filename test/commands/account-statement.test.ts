@@ -261,6 +261,30 @@ describe('gateway account statement', () => {
     ]);
   });
 
+  it('has of a month that is not closed what has ended in it by then and is not written down, in each form', async () => {
+    const own = endedLater(await programInProcess());
+    own.clock = () => ms('2026-11-05T10:00:00.000Z');
+    await own.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+    await own.run('credits', 'grant', 'acct_ada', '--usd', '12', '--expires', '2026-12-20T00:00:00Z');
+    const of = (format: string, month = '2026-12') =>
+      own.run('account', 'statement', 'acct_ada', '--month', month, '--format', format);
+    const before = ms('2026-12-20T00:00:00.000Z') - 1;
+    own.clock = () => before;
+    expect(JSON.parse(await of('json'))).toMatchObject({ ended: '0' });
+    expect(await of('table')).toContain('With nothing moved in it');
+    own.clock = () => before + 1;
+    expect(JSON.parse(await of('json'))).toMatchObject({ status: 'open', closing: '12000000', ended: '12000000' });
+    expect(JSON.parse(await of('json', '2026-11'))).toMatchObject({ status: 'open', ended: '0' });
+    const over = '12.000000 USD of credits have ended in it, and are not written down as expired yet.';
+    for (const form of ['table', 'html'])
+      expect(await of(form)).toContain(`figures until now. ${over} A gateway that runs closes it from 2027-01-04`);
+    expect(await of('csv')).toContain('acct_ada,2026-12,open,balance,,ended,,,,12.000000000000\r\n');
+    own.clock = () => ms('2027-01-05T00:00:00.001Z');
+    expect(await of('table')).toContain(
+      `should have been from 2027-01-04T00:00:00.000Z on: these are its figures until now. ${over}`,
+    );
+  });
+
   it('has every line in CSV and JSON, and in the table and the page as many as those hold, with how many more there are', async () => {
     const log = new MemoryEventLog();
     const recording = { commandId: commandId('019a5b3c-1111-7000-8000-000000000000'), actor: 'operator' };

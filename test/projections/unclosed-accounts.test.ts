@@ -15,7 +15,7 @@ import {
 const due = (accounts: UnclosedAccounts) => [...accounts.upTo('2027-01')];
 
 test.each<[string, (accounts: UnclosedAccounts) => void]>([
-  ['forgotten', (accounts) => accounts.forget(ACCOUNT)],
+  ['forgotten', (accounts) => accounts.forget(ACCOUNT, [])],
   ['cleared', (accounts) => accounts.clear()],
   ['put in the place of others', (accounts) => accounts.adopt(new UnclosedAccounts())],
 ])('an account that comes again is among them, also where it was the last that came: %s', (_what, gone) => {
@@ -27,6 +27,19 @@ test.each<[string, (accounts: UnclosedAccounts) => void]>([
   expect(due(accounts)).toEqual([]);
   accounts.observe(ACCOUNT, opened);
   expect(due(accounts)).toEqual([ACCOUNT]);
+});
+
+test('one that rests is among them from the month on in which its credits end, also with what was put in the place of others', () => {
+  const [first, accounts] = [new UnclosedAccounts(), new UnclosedAccounts()];
+  const life = [opened, granted('g', 7, { expiresAt: '2027-02-28T23:59:59.999Z' }), granted('h', 7)];
+  first.observe(ACCOUNT, opened);
+  first.forget(ACCOUNT, openAccount(life).grants);
+  expect(due(first)).toEqual([]);
+  accounts.adopt(first);
+  expect([...accounts.upTo('2027-02')]).toEqual([ACCOUNT]);
+  accounts.forget(ACCOUNT, openAccount(life).grants);
+  accounts.clear();
+  expect([...accounts.upTo('2027-02')]).toEqual([]);
 });
 
 const at = (day: string) => ({ startedAt: `${day}T00:00:00.000Z`, finishedAt: `${day}T00:00:01.000Z` });

@@ -139,6 +139,36 @@ it('writes down first what has expired in the month, also where its gateway woul
   expect(await statements()).toEqual([expect.objectContaining({ granted: 507n, expired: 7n, closing: 500n })]);
 });
 
+it('closes a month of which only an expiry is, once, after months of rest, also behind a restart, and looks at nobody before', async () => {
+  const due = (month: string): AccountId[] => [...gateway.gateway.process.projections.accounts.unclosed.upTo(month)];
+  await grant('short', 7n, Date.parse('2027-02-15T12:00:00.000Z'));
+  await grant('longer', 8n, Date.parse('2027-04-30T23:59:59.999Z'));
+  nowMs = DUE_MS;
+  expect(await closeDue(closerOf())).toBe(1);
+  nowMs = Date.parse('2027-01-05T00:00:00.000Z');
+  expect(await closeDue(closerOf())).toBe(0);
+  expect(due('2027-01')).toEqual([]);
+  nowMs = Date.parse('2027-03-04T00:00:00.000Z') - 1;
+  expect(await closeDue(closerOf())).toBe(0);
+  nowMs++;
+  const both = await Promise.all([closerOf().closeDue(), closerOf().closeDue()]);
+  expect(both.toSorted()).toEqual([0, 1]);
+  nowMs = Date.parse('2027-04-05T00:00:00.000Z');
+  expect(await closeDue(closerOf())).toBe(0);
+  expect(due('2027-03')).toEqual([]);
+  await gateway.stop();
+  nowMs = Date.parse('2027-05-03T23:59:59.999Z');
+  gateway = await startTestGateway({ clock: () => nowMs, data: gateway.data });
+  expect(await closeDue(closerOf())).toBe(0);
+  nowMs++;
+  expect(await closeDue(closerOf())).toBe(1);
+  expect((await statements()).map(({ month, expired, closing }) => [month, expired, closing])).toEqual([
+    ['2026-11', 0n, 515n],
+    ['2027-02', 7n, 508n],
+    ['2027-04', 8n, 500n],
+  ]);
+});
+
 it('says each time what stands in the way of a statement that is due', async () => {
   const told: unknown[] = [];
   const closer = closerOf(new Holds(), pino({ level: 'error' }, { write: (line) => void told.push(JSON.parse(line)) }));

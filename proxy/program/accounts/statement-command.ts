@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount, groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
 import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
+import { isExpired } from '../../../ledger/account/grants.ts';
 import { ownerOf } from '../../../ledger/account/members.ts';
 import { endOfMonthMs } from '../../../ledger/account/month.ts';
 import { csvLine } from '../../../ledger/export/csv-line.ts';
@@ -47,9 +48,10 @@ export function addStatementCommand(account: Command, context: CommandContext): 
         if (command.getOptionValueSource('format') === 'cli' && format !== 'json') assertNotJson(command, format);
         await withReadLog(context, command, async (log, configuration) => {
           const { state } = await readAccount(context, log, id, 'ShowStatement');
+          const over = state.grants.filter((grant) => isExpired(grant, context.clock()));
           const isJson = globalOptions(command).json === true || format === 'json';
           const movementsMax = isJson || format === 'csv' ? Number.POSITIVE_INFINITY : SHOWN_MAX;
-          const statement = await monthStatement(log, id, month, movementsMax);
+          const statement = await monthStatement(log, id, month, over, movementsMax);
           if (isOfNothing(statement)) assertBegun(month, context.clock());
           const madeAt = new Date(context.clock()).toISOString();
           const dueAt = new Date(endOfMonthMs(month) + configuration.statements.graceMs).toISOString();
@@ -77,7 +79,7 @@ const jsonText = (statement: MonthStatement, of: StatementOf): string =>
 
 /** One table, all USD with twelve decimals: each line says whose it is, of which month, whether that can change yet, and what of it. */
 function csvOf(
-  { month, status, opening, closing, sums, items, carried, movements }: MonthStatement,
+  { month, status, opening, closing, ended, sums, items, carried, movements }: MonthStatement,
   { accountId }: StatementOf,
 ): string {
   const usd = (amount: bigint): string => usdOfPico(amount * PICO_PER_MICRO);
@@ -86,6 +88,7 @@ function csvOf(
     ...INCREASES.map((figure) => ['balance', '', figure, '', '', '', usd(sums[figure])]),
     ...DECREASES.map((figure) => ['balance', '', figure, '', '', '', usd(-sums[figure])]),
     ['balance', '', 'closing', '', '', '', usd(closing)],
+    ...(ended === 0n ? [] : [['balance', '', 'ended', '', '', '', usd(ended)]]),
     ...items.map(({ model, lane, item, count, cost }) => [
       ...['usage', '', item, model, lane, String(count), usdOfPico(cost)],
     ]),

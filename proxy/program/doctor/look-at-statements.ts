@@ -25,8 +25,8 @@ export async function lookAtStatements(
   const late: string[] = [];
   let isWhole = true;
   try {
-    for await (const { accountId: id, last } of unstatedAccountsIn(live, month)) {
-      const due = (await openMonthsOf(log, accountId(id), last)).firstUpTo(month);
+    for await (const { accountId: id, last, endMs } of unstatedAccountsIn(live, month)) {
+      const due = (await openMonthsOf(log, accountId(id), last)).firstUpTo(month, endMs);
       if (due !== null) late.push(`${id} (${due})`);
       isWhole = performance.now() < untilMs;
       if (!isWhole) break;

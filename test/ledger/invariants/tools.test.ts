@@ -111,7 +111,7 @@ function withEverything(account: RealAccount): void {
   done({ type: 'ExpireCredits', lateMs: 0, nowMs: account.nowMs });
   const trial = { grantId: grantId('trial'), amount: usd(5), expiresAtMs: account.nowMs + 1_000, lateMs: 0 };
   done({ type: 'ReinstateCredits', ...trial, ...said() });
-  const month = account.months.firstUpTo('2028-01') ?? '';
+  const month = account.months.firstUpTo('2028-01', null) ?? '';
   const { firstRevision, sums, later } = account.months.sumsOf(month);
   const range = { firstRevision: firstRevision ?? 0, lastRevision: account.life.length - 1 };
   const closing = { month, sums: sums as never, later, ...range, graceMs: 0 };

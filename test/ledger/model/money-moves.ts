@@ -232,7 +232,7 @@ export const monthMoves = [
 /** The months that are over, as far as they can be closed; now and then one that is not, or is closed already. */
 function closing({ which, graceMs }: { which: number; graceMs: number }, account: RealAccount): AccountCommand[] {
   const { months, nowMs, life } = account;
-  const due = months.firstUpTo(lastMonthOver(nowMs));
+  const due = months.firstUpTo(lastMonthOver(nowMs), null);
   const other = which === 0 ? lastMonthOver(nowMs + 31 * DAY_MS) : which === 1 ? (months.lastClosed ?? null) : null;
   const month = other ?? due;
   if (month === null) return [];

@@ -18,7 +18,15 @@ const hasChromium = spawnSync('chromium', ['--version']).status === 0;
 const LARGE = 9_876_543_210_123n;
 const MODEL = 'vendor/a-model-with-a-long-name-2026-11-28-preview-thinking-extended-context-1m';
 const STATEMENT: MonthStatement = {
-  ...{ month: '2026-11', status: 'open', closed: null, openedIn: '2026-11', opening: LARGE, closing: -LARGE },
+  ...{
+    month: '2026-11',
+    status: 'open',
+    closed: null,
+    openedIn: '2026-11',
+    opening: LARGE,
+    closing: -LARGE,
+    ended: 0n,
+  },
   sums: { ...noSums(), granted: microUsd(LARGE), debited: microUsd(LARGE) },
   days: Array.from({ length: 30 }, (_, day) => LARGE / BigInt(day + 1)),
   models: Array.from({ length: 14 }, (_, at) => ({ model: `${MODEL}-${at}`, lane: 'fast', debited: LARGE })),

@@ -38,7 +38,15 @@ const MODELS = Array.from(
 const DAYS = Array.from({ length: 30 }, (_, day) => LARGE / BigInt(day + 1));
 
 const statement: MonthStatement = {
-  ...{ month: '2026-11', status: 'open', closed: null, openedIn: '2026-11', opening: LARGE, closing: -LARGE },
+  ...{
+    month: '2026-11',
+    status: 'open',
+    closed: null,
+    openedIn: '2026-11',
+    opening: LARGE,
+    closing: -LARGE,
+    ended: 0n,
+  },
   sums: { ...noSums(), granted: microUsd(LARGE), debited: microUsd(LARGE) },
   days: DAYS,
   models: MODELS.map((model) => ({ model, lane: 'fast', debited: LARGE })),

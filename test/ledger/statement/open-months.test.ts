@@ -38,9 +38,9 @@ function closedLife(life: readonly Timed[], places: readonly number[]): Timed[] 
   };
   const closeAll = (atMs: number): void => {
     for (
-      let month = months.firstUpTo(lastMonthOver(atMs));
+      let month = months.firstUpTo(lastMonthOver(atMs), null);
       month !== null;
-      month = months.firstUpTo(lastMonthOver(atMs))
+      month = months.firstUpTo(lastMonthOver(atMs), null)
     ) {
       const { firstRevision, ...counted } = months.sumsOf(month);
       const sums = counted.sums as CommandOf<'CloseStatement'>['sums'];
