@@ -173,7 +173,12 @@ it('replaces nothing that is there, and leaves nothing beside it', async () => {
   execFileSync('mkfifo', [fifo]);
   for (const out of [ledger, link, fifo, folder, '/dev/null'])
     await expect(reportTo(out)).rejects.toMatchObject({ exitCode: EXIT.usage, message: `${out}: is there already` });
-  await expect(reportTo(join(folder, 'no', 'x'))).rejects.toMatchObject({ exitCode: EXIT.unavailable });
+  await expect(reportTo(join(folder, 'no', 'x'))).rejects.toMatchObject({
+    ...{
+      exitCode: EXIT.unavailable,
+      message: expect.stringMatching(/: the folder .*\/no is not there: make it first$/),
+    },
+  });
   expect(readFileSync(ledger, 'utf8')).toBe('mine');
   const left = join(folder, 'books.html.partial');
   writeFileSync(left, 'theirs', { mode: 0o666 });

@@ -1,4 +1,6 @@
+import { dirname } from 'node:path';
 import { TakenPathError } from '../../../ledger/export/out-file.ts';
+import { isMissing } from '../../../ledger/named-file.ts';
 import { wantOfDiskOf } from '../../../ledger/want-of-disk.ts';
 import { CommandError, EXIT } from '../command-error.ts';
 
@@ -6,5 +8,9 @@ import { CommandError, EXIT } from '../command-error.ts';
 export function outInWords(error: unknown, out: string): unknown {
   if (error instanceof TakenPathError) return new CommandError(error.message, EXIT.usage);
   if (!(error instanceof Error) || !('syscall' in error)) return error;
-  return new CommandError(`${out}: cannot be written: ${wantOfDiskOf(error, out) ?? error.message}`, EXIT.unavailable);
+  const folder = dirname(out);
+  const why = isMissing(folder)
+    ? `the folder ${folder} is not there: make it first`
+    : `cannot be written: ${wantOfDiskOf(error, out) ?? error.message}`;
+  return new CommandError(`${out}: ${why}`, EXIT.unavailable);
 }

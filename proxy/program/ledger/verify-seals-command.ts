@@ -14,6 +14,7 @@ import { pathArgument } from '../command-arguments.ts';
 import { type CommandCall, CommandError, EXIT } from '../command-context.ts';
 import { facts, show } from '../show.ts';
 import { logWithProgress } from './log-with-progress.ts';
+import { outInWords } from './out-in-words.ts';
 
 export interface VerifySealsOptions {
   readonly seals?: true;
@@ -86,7 +87,7 @@ async function verify(log: ReadableLog, options: VerifySealsOptions): Promise<Se
   const keys = options.keys === undefined ? null : parsed(options.keys, keysOfFile);
   const anchors = options.anchor === undefined ? [] : opened(options.anchor, sealsOfFile);
   const leaves = options.leaves === undefined ? null : opened(options.leaves, (path) => new LeafFile(path));
-  const kept = options.keepLeaves === undefined ? null : opened(options.keepLeaves, newLeafFile);
+  const kept = options.keepLeaves === undefined ? null : newLeafFile(options.keepLeaves);
   // What is kept of a part would name no event behind it, and be in the way of the next run.
   const discard = (): void => {
     if (options.keepLeaves !== undefined) rmSync(options.keepLeaves, { force: true });
@@ -105,14 +106,14 @@ async function verify(log: ReadableLog, options: VerifySealsOptions): Promise<Se
   }
 }
 
-/** @throws Error that says the way out */
+/** @throws CommandError that says the way out */
 function newLeafFile(path: string): LeafFileWriter {
   try {
     return new LeafFileWriter(path);
   } catch (cause) {
-    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause;
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw outInWords(cause, path);
     const why = 'is there already (EEXIST), and leaf hashes that were kept are not replaced: name another file';
-    throw new Error(why, { cause });
+    throw new CommandError(`${path}: ${why}`, EXIT.usage);
   }
 }
 
