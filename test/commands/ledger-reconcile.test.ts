@@ -5,6 +5,7 @@ import { encodeEvents } from '../../contracts/event-codec.ts';
 import { accountId, accountStream, commandId, reconciliationStream } from '../../contracts/ids.ts';
 import { NO_TOKENS } from '../../contracts/usage.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
+import { COLUMNS } from '../../ledger/reconcile/report-columns.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -122,4 +123,12 @@ it('on an event store records in a stream of the ledger’s own, which the books
     closing: '5000000',
     reconciled: [{ provider: 'example' }],
   });
+});
+
+it('its help has the columns that a report may have, and says where their other names stand', async () => {
+  const { stdout } = await runHere('ledger', 'reconcile', '--help');
+  const said = stdout.replaceAll(/\s+/g, ' ');
+  const names = Object.values(COLUMNS).map(([name]) => name);
+  expect(said).toContain(`Columns that a report may have: ${names.join(', ')}.`);
+  expect(said).toContain('ledger/reconcile/README.md');
 });

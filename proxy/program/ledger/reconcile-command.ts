@@ -6,6 +6,7 @@ import type { EventData } from '../../../contracts/events.ts';
 import { counted, groupedCount, groupedUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
 import { knownProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { whyNot } from '../../../ledger/named-file.ts';
+import { COLUMNS } from '../../../ledger/reconcile/report-columns.ts';
 import { assertThere, listArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { assertRange, rangeOptions } from '../range-options.ts';
@@ -43,7 +44,8 @@ export function addReconcileCommand(ledger: Command, context: CommandContext): v
     .addOption(offlineOption())
     .addHelpText(
       'after',
-      '\nExamples:\n  gateway ledger reconcile usage.csv --provider example\n' +
+      `\nColumns that a report may have: ${columnsInWords()}. Each may have the names that providers give it, too: ledger/reconcile/README.md has them all.` +
+        '\n\nExamples:\n  gateway ledger reconcile usage.csv --provider example\n' +
         '  gateway ledger reconcile usage.ndjson --provider example --from 2027-01 --to 2027-01 --json',
     )
     .action(async (file: string, options: ReconcileCommandOptions, command: Command) => {
@@ -72,6 +74,12 @@ export function addReconcileCommand(ledger: Command, context: CommandContext): v
       });
     });
 }
+
+/** Of each the name to use in a report that is made by hand. */
+const columnsInWords = (): string =>
+  Object.values(COLUMNS)
+    .map(([name]) => name)
+    .join(', ');
 
 function providerArgument(text: string): string {
   if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(text))
