@@ -19,6 +19,7 @@ import type { PaymentAttempt } from './payments-state.ts';
 import { DAY_MS, type Period, periodAt } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
 import { restOfPeriod } from './proration.ts';
+import type { ToldTo } from './told-words.ts';
 
 /** What is charged to a method that is as good as none is not begun for who asks for it. */
 export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount): AccountEvent[] | CommandRefusal {
@@ -52,7 +53,7 @@ function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount): Accou
   if (open !== undefined && current?.plan !== id)
     return commandRefused(
       'attempt_open',
-      `${open.attemptId} of plan ${open.period?.plan} is open: another plan may be asked for once it is paid or over, and this ends it: ${wayOut(state, open)}`,
+      `${open.attemptId} of plan ${open.period?.plan} is open: another plan may be asked for once it is paid or over, and this ends it: ${wayOut(state, open, command.to)}`,
     );
   const period = current?.period ?? null;
   if (current === null || period === null) {
@@ -74,12 +75,13 @@ function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount): Accou
   return [asked(command, { effectiveAtMs: nowMs, anchorMs, endMs }), ...claimed(command, claim)];
 }
 
-/** Which command ends an attempt. */
-function wayOut({ accountId, billing }: OpenAccount, attempt: PaymentAttempt): string {
+/** Which command ends an attempt, of those that whoever is told may give. */
+function wayOut({ accountId, billing }: OpenAccount, attempt: PaymentAttempt, to: ToldTo = 'operator'): string {
+  const { plan } = billing;
   if (isWithdrawn(billing, attempt)) return `gateway payment ask ${accountId} ${attempt.attemptId}`;
-  return billing.plan?.period === null
-    ? `gateway account plan ${accountId} ${NO_PLAN}`
-    : `gateway payment decline ${accountId} ${attempt.attemptId} --reason "…"`;
+  if (plan === null || plan.period === null) return `gateway account plan ${accountId} ${NO_PLAN}`;
+  if (to === 'operator') return `gateway payment decline ${accountId} ${attempt.attemptId} --reason "…"`;
+  return `gateway account plan ${accountId} ${attempt.kind === 'upgrade' ? plan.plan : NO_PLAN}, or ask an operator`;
 }
 
 /** As the period ends; null where a dearer plan that was asked for since may be instead of it. */

@@ -79,6 +79,39 @@ it.each([{ now: [] }, { now: ['--now'] }])(
   },
 );
 
+it('what is open for a plan that there is, operators are told to decline, and owners what they may do, after which another may be asked for', async () => {
+  let at = Date.now();
+  program.clock = () => at;
+  const third = { ...TEAM, id: 'third', price: '300.00', credits: '400.00' };
+  await program.run('catalog', 'publish', fileOf(STARTER, TEAM, third));
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  const plan = (id: string, ...more: readonly string[]) => program.run('account', 'plan', 'acct_ada', id, ...more);
+  const owner = ['--as', 'ada@example.com'];
+  await plan('starter');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 1');
+  at += 60_000;
+  await plan('team');
+  await expect(plan('third')).rejects.toThrow(
+    /this ends it: gateway payment decline acct_ada upgrade_\S+ --reason "…"$/,
+  );
+  await expect(plan('third', ...owner)).rejects.toThrow(
+    /this ends it: gateway account plan acct_ada starter, or ask an operator$/,
+  );
+  expect(await plan('starter', ...owner)).toMatch(/upgrade_\S+: nothing was paid: it is not wanted any more/);
+  await plan('third', ...owner);
+  await plan('starter', ...owner);
+  at += 40 * 86_400_000;
+  await plan('starter');
+  await expect(plan('team')).rejects.toThrow(
+    /this ends it: gateway payment decline acct_ada renewal_\S+ --reason "…"$/,
+  );
+  await expect(plan('team', ...owner)).rejects.toThrow(
+    /this ends it: gateway account plan acct_ada none, or ask an operator$/,
+  );
+  await plan('none', ...owner);
+  expect(await plan('team', ...owner)).toMatch(/team once it is paid/);
+});
+
 it('gateway account plan begins a plan with its payment, account show says how it stands, and none ends it', async () => {
   let at = Date.now();
   program.clock = () => at;
