@@ -1,3 +1,5 @@
+import type { AccountId } from '../../contracts/ids.ts';
+
 /** Exit codes: 0 done, 1 an unexpected failure, and these. */
 export const EXIT = { usage: 2, refused: 3, unavailable: 4, faults: 5 } as const;
 
@@ -11,3 +13,6 @@ export class CommandError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** As operators are told it. */
+export const sayAside = (id: AccountId, why: string): string => `${id}: the account is set aside: ${why}`;

@@ -16,6 +16,7 @@ import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { makeRoom, wantOfDiskOf } from '../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
+import { sayAside } from './command-error.ts';
 import { gatewayProgram } from './gateway-program.ts';
 import { ListenError } from './listening.ts';
 import { UnusableError } from './unusable-error.ts';
@@ -70,7 +71,7 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
   if (error instanceof UnusableError || error instanceof UnreadableFileError)
     return say(error.message, EXIT.unavailable);
   if (error instanceof AccountUnreadableError)
-    return say(`${error.accountId}: the account is set aside: ${error.message}\n${OF_NEWER}`, EXIT.refused);
+    return say(`${sayAside(error.accountId, error.message)}\n${OF_NEWER}`, EXIT.refused);
   if (error instanceof UnreadableEventError)
     return say(
       `an event of the ledger cannot be read, and none is skipped: ${error.message}\n${UNREADABLE}`,
@@ -78,7 +79,7 @@ function exitCodeOf(error: unknown, { warn }: CommandContext): number {
     );
   const hiddenId = error instanceof HiddenStreamError ? accountOfStream(error.stream) : null;
   if (error instanceof HiddenStreamError && hiddenId !== null)
-    return say(`${hiddenId}: the account is set aside: ${error.message}`, EXIT.refused);
+    return say(sayAside(hiddenId, error.message), EXIT.refused);
   if (error instanceof EventLogError && error.kind === 'ambiguous')
     return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
   if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);

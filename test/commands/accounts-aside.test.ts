@@ -50,6 +50,32 @@ it('doctor and account show tell of accounts that are parked, and of those that 
   expect((await shown('acct_ada'))[0]).toEqual({ cause: 'unreadable', revision: 3, why: 'of a newer program' });
 });
 
+it('what lists something of an account that the views have set aside refuses it with why, also to its members, as far as the ledger names them', async () => {
+  const { data, stop } = await startTestGateway();
+  await stop();
+  const views = new DatabaseSync(join(data, 'views.db'));
+  const { name } = new AccountsSetAside().tables[0];
+  views.prepare(`INSERT INTO ${name} VALUES (?, ?, ?, ?, 0)`).run('acct_test', 'hidden', -1, 'its stream is cut');
+  views.close();
+  const said = async (...line: string[]) => {
+    const { exitCode, stderr } = await runHere(...line, '--data', data);
+    return { exitCode, stderr };
+  };
+  const aside = { exitCode: 3, stderr: 'gateway: acct_test: the account is set aside: its stream is cut\n' };
+  for (const line of [
+    ['account', 'usage', 'acct_test'],
+    ['payment', 'list', 'acct_test'],
+    ['exception', 'list', 'acct_test'],
+  ]) {
+    expect(await said(...line), line.join(' ')).toEqual(aside);
+    if (line[0] === 'exception') continue;
+    expect(await said(...line, '--as', 'test@example.com'), line.join(' ')).toEqual(aside);
+    expect(await said(...line, '--as', 'zoe@example.com'), line.join(' ')).toEqual({
+      ...{ exitCode: 3, stderr: 'gateway: acct_test: there is no such account\n' },
+    });
+  }
+});
+
 it('an id of any length, as a forged event may have, takes no more room than tells what it is', async () => {
   const { data, stop } = await startTestGateway();
   await stop();

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Action, PERMISSIONS, ROLES, type Role, reachOf } from '../../contracts/permissions.ts';
+import { PERMISSIONS, ROLES, type Role, reachOf } from '../../contracts/permissions.ts';
 import { EXIT } from '../../proxy/program/command-error.ts';
 import { gatewayProgram } from '../../proxy/program/gateway-program.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
@@ -9,6 +9,7 @@ import { type ProgramInProcess, programInProcess } from '../fixtures/processes/p
 import { runHere } from '../fixtures/processes/run-here.ts';
 import { runProgram } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { COMMANDS } from './account-commands.ts';
 
 /** Who gives a command line's commands: `--actor` and `--as`. */
 const EMAILS: Readonly<Record<Role, string>> = {
@@ -17,50 +18,6 @@ const EMAILS: Readonly<Record<Role, string>> = {
   member: 'mem@example.com',
 };
 const ADA = ['--as', EMAILS.owner];
-
-/** What each command of one account asks of it, and what it is given behind the account: of each account the same is refused or done. */
-const COMMANDS: Readonly<Record<string, readonly [Action, ...(readonly string[])]>> = {
-  'account show': ['ShowAccount'],
-  'account usage': ['ShowAccount'],
-  'account statement': ['ShowStatement', '--month', '2026-11'],
-  'account plan': ['ChangePlan', 'none'],
-  'account suspend': ['SuspendAccount', '--reason', 'x'],
-  'account reinstate': ['ReinstateAccount', '--reason', 'x'],
-  'credits grant': ['GrantCredits', '--usd', '1'],
-  'credits reinstate': ['ReinstateCredits', '--grant', 'grant_trial', '--reason', 'x'],
-  'credits revoke': ['RevokeGrant', '--grant', 'grant_none', '--reason', 'x'],
-  'credits restore': ['RestoreGrant', '--revocation', 'none', '--reason', 'x'],
-  'credits purchase': ['StartPurchase', '--usd', '1'],
-  'payment refund': ['RecordRefund', 'p', '--usd', '1', '--reason', 'x'],
-  'payment withdraw-refund': ['WithdrawRefund', 'p', '--id', 'r', '--reason', 'x'],
-  'payment dispute': ['RecordDispute', 'p', '--usd', '1', '--id', 'd', '--reason', 'x'],
-  'payment close-dispute': ['CloseDispute', 'p', '--id', 'd', '--outcome', 'won', '--reason', 'x'],
-  'credits auto-reload': [
-    'ConfigureAutoReload',
-    '--off',
-    '--threshold-usd',
-    '5',
-    '--target-usd',
-    '9',
-    '--monthly-cap-usd',
-    '9',
-  ],
-  'payment save-method': ['SavePaymentMethod', '--id', 'm', '--brand', 'sepa', '--last4', '3000'],
-  'payment remove-method': ['RemovePaymentMethod'],
-  'payment list': ['ListPayments'],
-  'payment ask': ['ListPayments'],
-  'payment confirm': ['RecordPayment'],
-  'payment decline': ['EndPurchase', '--reason', 'x'],
-  'key issue': ['IssueKey'],
-  'key rotate': ['RotateKey', 'key_none'],
-  'key revoke': ['RevokeKey', 'key_none'],
-  'key list': ['ListKeys'],
-  'limit set': ['SetSpendLimit', '--usd', '5'],
-  'member add': ['AddMember', 'new@example.com'],
-  'member role': ['ChangeMemberRole', 'mem@example.com', 'member'],
-  'member remove': ['RemoveMember', 'nobody@example.com'],
-  'member list': ['ListMembers'],
-};
 
 let program: ProgramInProcess;
 let commands: readonly (readonly [string, Command])[];

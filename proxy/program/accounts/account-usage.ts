@@ -1,15 +1,13 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedExactUsd } from '../../../contracts/money.ts';
-import { accountNotFound } from '../../../ledger/account/commands.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import type { MonthlyLine } from '../../../projections/monthly-view.ts';
 import { accountArgument, assertBegun, monthArgument } from '../command-arguments.ts';
 import type { CommandContext } from '../command-context.ts';
-import { CommandError, EXIT } from '../command-error.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { type ShownRow, show, showRows } from '../show.ts';
-import { assertMay, refusedAs } from './run-account-command.ts';
+import { readInViews } from './account-in-views.ts';
 
 /** `gateway account usage`: a month's lines, of which the amounts add up to what was debited for its requests. */
 export function addAccountUsageCommand(account: Command, context: CommandContext): void {
@@ -21,13 +19,9 @@ export function addAccountUsageCommand(account: Command, context: CommandContext
     .addHelpText('after', '\nExample:\n  gateway account usage acct_demo --month 2026-11')
     .action(async (id: AccountId, { month }: { readonly month?: string }, command: Command) => {
       const asked = month ?? monthOf(context.clock());
-      const lines = await withViews(context, command, async ({ balance, monthly, setAside }) => {
-        const { state } = balance.read(id);
-        assertMay(context, id, 'ShowAccount', state);
-        const why = setAside.whyOf(id);
-        if (why !== null) throw new CommandError(`${id}: the account is set aside: ${why}`, EXIT.refused);
-        if (state.type === 'unopened') throw refusedAs(id, accountNotFound());
-        return monthly.linesOf(id, asked);
+      const lines = await withViews(context, command, async (accounts, log) => {
+        await readInViews(context, accounts, log, { id, action: 'ShowAccount' });
+        return accounts.monthly.linesOf(id, asked);
       });
       if (lines.length === 0) assertBegun(asked, context.clock());
       if (lines.length === 0) show(context, command, { json: [], text: `${id} has used nothing in ${asked}` });

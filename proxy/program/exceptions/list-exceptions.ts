@@ -5,7 +5,8 @@ import { type EndedException, readEndedExceptions } from '../../../ledger/accoun
 import { amountOfException, costOfException, reasonsOf } from '../../../ledger/account/exceptions.ts';
 import type { BillingException } from '../../../ledger/account/exceptions-state.ts';
 import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
-import { type CommandContext, CommandError, EXIT } from '../command-context.ts';
+import { readInViews } from '../accounts/account-in-views.ts';
+import type { CommandContext } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { show, type Terminal, table } from '../show.ts';
 import { exceptionsByAccount } from './exceptions-by-account.ts';
@@ -19,8 +20,7 @@ interface Listing {
 /** `gateway exception list`: the open ones from the views, those that have ended from their accounts' streams. */
 export async function listExceptions(listing: Listing, command: Command, context: CommandContext): Promise<void> {
   const { open, ended, unlisted } = await withViews(context, command, async (accounts, log) => {
-    if (listing.only !== null && accounts.balance.read(listing.only).state.type === 'unopened')
-      throw new CommandError(`${listing.only}: there is no such account`, EXIT.refused);
+    if (listing.only !== null) await readInViews(context, accounts, log, { id: listing.only, action: 'ShowAccount' });
     const open: ListedException[] = [];
     const ended: ListedException[] = [];
     let unlisted = 0;

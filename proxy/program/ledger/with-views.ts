@@ -7,6 +7,7 @@ import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { Projections } from '../../../projections/projections.ts';
 import type { ProjectionsOptions } from '../../../projections/projections-options.ts';
 import { type CommandContext, withReadLog } from '../command-context.ts';
+import { sayAside } from '../command-error.ts';
 import { describeDamage } from './proven-ledger.ts';
 
 type ViewsWork<T> = (accounts: AccountViews, log: EventLog) => Promise<T>;
@@ -39,7 +40,7 @@ async function onViews<T>(options: ProjectionsOptions, context: CommandContext, 
     await projections.whenCaughtUp();
     const done = await work(accounts, options.log);
     accounts.setAside.onChanged((accountId, why) => {
-      if (why !== null) context.warn(`warning: ${accountId}: the account is set aside: ${why}\n`);
+      if (why !== null) context.warn(`warning: ${sayAside(accountId, why)}\n`);
     });
     return done;
   } finally {

@@ -4,11 +4,11 @@ import { paymentId } from '../../../contracts/ids.ts';
 import { groupedUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
-import { type AccountCommand, accountNotFound } from '../../../ledger/account/commands.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
-import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
-import { assertMay, refusedAs, runAccountCommand } from '../accounts/run-account-command.ts';
+import { readInViews } from '../accounts/account-in-views.ts';
+import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
 import {
   actorOf,
@@ -36,14 +36,11 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
       if (only === undefined && actorOf(context).type === 'member')
         throw new CommandError('--as: say the account', EXIT.refused);
       const { product } = configurationOf(context, command);
-      const rows = await withViews(context, command, async ({ balance }) => {
-        if (only === undefined) return [...openOf(product, balance.all())];
-        const { state } = balance.read(only);
-        assertMay(context, only, 'ListPayments', state);
-        if (state.type === 'unopened') throw refusedAs(only, accountNotFound());
+      const rows = await withViews(context, command, async (accounts, log) => {
+        if (only === undefined) return [...openOf(product, accounts.balance.all())];
+        const state = await readInViews(context, accounts, log, { id: only, action: 'ListPayments' });
         assertOfProduct(product, only, state);
-        const { billing } = accountAsTold(toldTo(actorOf(context)), state);
-        return allAttempts(billing.payments).map((attempt) => ({ accountId: only, attempt }));
+        return allAttempts(state.billing.payments).map((attempt) => ({ accountId: only, attempt }));
       });
       await showRows(context, command, rows, ROW);
     });
