@@ -22,7 +22,7 @@ export interface CommandContext {
    * without it, too, and is told later. @throws EventLogError when a command cannot reach it, or may not use it
    */
   readonly openEventLog: (configuration: Configuration, use?: LogUse) => Promise<EventLog>;
-  /** How the log compares with what the data folder knows of its ledger. @throws EventLogError; CommandError */
+  /** How the log compares with what the data folder knows of its ledger. @throws EventLogError; UnreadableFileError */
   readonly proveLedger: (log: EventLog, configuration: Configuration) => Promise<ProvenLedger>;
   /** Why nothing may be written by the clock of this machine; null where it may. @throws EventLogError */
   readonly compareClock: (log: EventLog, configuration: Configuration) => Promise<string | null>;
@@ -32,6 +32,8 @@ export interface CommandContext {
   readonly user?: string;
   /** Who gives this command line's commands, where that is said; else it is the system's user. */
   readonly actor?: () => Actor | null;
+  /** Whether a member of an account gives this command line (`--as`), whoever does what it asks for. Absent: an operator. */
+  readonly isToMember?: () => boolean;
   readonly write: (text: string) => void;
   /**
    * Writes text as it is, with colours: what others have written stands in it only as `plainTable` has made it printable.
@@ -161,21 +163,21 @@ async function withProvenLog<T>(context: CommandContext, command: Command, work:
   return aroundLog(context, command, async (log, configuration) => {
     const { error, warning } = await context.proveLedger(log, configuration);
     if (error !== null) throw error;
-    if (warning !== undefined) context.warn(`warning: ${warning}\n`);
+    if (warning !== undefined) warnOperator(context, warning);
     await assertClockRight(context, command, { log, configuration });
     const done = await work(log, configuration);
-    await assertStillHere(log, configuration);
+    await assertStillHere(context, log, configuration);
     return done;
   });
 }
 
 /** A file refuses what comes behind its last event; an event store takes it, and a copy may be behind that by then. @throws CommandError */
-async function assertStillHere(log: EventLog, configuration: Configuration): Promise<void> {
+async function assertStillHere(context: CommandContext, log: EventLog, configuration: Configuration): Promise<void> {
   if (configuration.eventLog.kind === 'sqlite') return;
   const elsewhere = whyElsewhere(ledgerPlace(configuration), await readLedgerState(log));
   if (elsewhere === null) return;
   throw new CommandError(
-    `${elsewhere.message}\nThat was while this command was at work: whether what it has done is there, look before you repeat it.`,
+    `${toldOfLedger(context, elsewhere.message)}\nThat was while this command was at work: whether what it has done is there, look before you repeat it.`,
     EXIT.refused,
   );
 }
@@ -205,8 +207,8 @@ export async function withReadLog<T>(
   assertLedgerThere(configurationOf(context, command));
   const reading = async (log: EventLog, configuration: Configuration): Promise<T> => {
     const ledger = await context.proveLedger(log, configuration);
-    if (ledger.warning !== undefined) context.warn(`warning: ${ledger.warning}\n`);
-    if (ledger.error !== null) context.warn(`warning: ${ledger.error.message}\n`);
+    if (ledger.warning !== undefined) warnOperator(context, ledger.warning);
+    if (ledger.error !== null) context.warn(`warning: ${toldOfLedger(context, ledger.error.message)}\n`);
     return work(log, configuration, ledger);
   };
   return aroundLog(context, command, reading, 'reads only');
@@ -259,6 +261,17 @@ async function aroundLog<T>(
   } finally {
     await log.close();
   }
+}
+
+const UNRELIABLE = 'the ledger cannot be relied on now: an operator has to look';
+
+/** What is wrong with the ledger, or with what is kept of it: its words may be of any account, and a member learns that it is so alone. */
+export const toldOfLedger = ({ isToMember }: Pick<CommandContext, 'isToMember'>, words: string): string =>
+  isToMember?.() === true ? UNRELIABLE : words;
+
+/** The same where the answer is right all the same: a member is told nothing. */
+export function warnOperator({ isToMember, warn }: CommandContext, words: string): void {
+  if (isToMember?.() !== true) warn(`warning: ${words}\n`);
 }
 
 /** Who reads needs no name. */

@@ -134,7 +134,11 @@ const GROUPS: readonly Group[] = [
  */
 export async function gatewayProgram(given: CommandContext, args?: readonly string[]): Promise<Command> {
   const program = new Command('gateway');
-  const context = { ...given, actor: () => givenActor(program.opts()) ?? given.actor?.() ?? null };
+  const context = {
+    ...given,
+    actor: () => givenActor(program.opts()) ?? given.actor?.() ?? null,
+    isToMember: () => isToMember(program),
+  };
   program
     .description('a model gateway that bills to the token and can prove it')
     .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)', pathArgument)
@@ -176,6 +180,8 @@ interface ActorOptions {
   readonly actor?: string;
   readonly as?: string;
 }
+
+export const isToMember = (program: Command): boolean => program.opts<ActorOptions>().as !== undefined;
 
 function givenActor({ actor, as }: ActorOptions): Actor | null {
   if (as !== undefined) return { type: 'member', email: as };

@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { ConfigurationError } from '../../contracts/configuration.ts';
 import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { UnreadFormsError } from '../../contracts/event-forms.ts';
@@ -15,15 +15,16 @@ import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { makeRoom, wantOfDiskOf } from '../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
-import { type CommandContext, CommandError, EXIT } from './command-context.ts';
+import { type CommandContext, CommandError, EXIT, toldOfLedger } from './command-context.ts';
 import { sayAside } from './command-error.ts';
-import { gatewayProgram } from './gateway-program.ts';
+import { gatewayProgram, isToMember } from './gateway-program.ts';
 import { ListenError } from './listening.ts';
 import { UnusableError } from './unusable-error.ts';
 
 /** Carries out one command line, without the program's name, and says on `warn` why it fails. Returns the exit code. */
 export async function runGatewayProgram(given: CommandContext, args: readonly string[]): Promise<number> {
-  const context = printing(given);
+  let program: Command | undefined;
+  const context = { ...printing(given), isToMember: () => program !== undefined && isToMember(program) };
   let end: NodeJS.Timeout | undefined;
   // What cannot go on closes what it has open, each thing by a bound of its own, and together they may take longer than a
   // supervisor should wait: a log that answers nobody, a client that reads its stream to the end. When its time is over it
@@ -32,7 +33,8 @@ export async function runGatewayProgram(given: CommandContext, args: readonly st
     end ??= setTimeout(() => given.leave?.(exitCodeOf(error, context)), LIMITS.fatalEndMs);
   };
   try {
-    await (await gatewayProgram({ ...context, onEnding }, args)).parseAsync(args, { from: 'user' });
+    program = await gatewayProgram({ ...context, onEnding }, args);
+    await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     return exitCodeOf(error, context);
@@ -54,41 +56,46 @@ const OF_NEWER = 'A newer program may have written it: that one serves the accou
 const UNREADABLE =
   'A newer program may have written it: start that one. If not, something else has written into the log: put back a copy from before.';
 
-function exitCodeOf(error: unknown, { warn }: CommandContext): number {
+function exitCodeOf(error: unknown, context: CommandContext): number {
   const say = (message: string, exitCode: number): number => {
-    warn(`gateway: ${message}\n`);
+    context.warn(`gateway: ${message}\n`);
     return exitCode;
   };
+  const sayOfLedger = (message: string, exitCode: number): number => say(toldOfLedger(context, message), exitCode);
   // commander has said what is wrong already; help and version are no errors.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
   if (error instanceof CommandError) return say(error.message, error.exitCode);
   // Nothing of it was written, and nothing is amiss.
   if (error instanceof ConflictsError) return say(error.message, EXIT.refused);
-  if (error instanceof LedgerLostError) return say(error.message, EXIT.refused);
+  if (error instanceof LedgerLostError) return sayOfLedger(error.message, EXIT.refused);
   if (error instanceof UnreadFormsError) return say(error.message, EXIT.refused);
   if (error instanceof ConfigurationError) return say(error.message, EXIT.usage);
   if (error instanceof ListenError) return say(error.message, error.isWrongPlace ? EXIT.usage : EXIT.unavailable);
   if (error instanceof UnusableError || error instanceof UnreadableFileError)
-    return say(error.message, EXIT.unavailable);
+    return sayOfLedger(error.message, EXIT.unavailable);
   if (error instanceof AccountUnreadableError)
-    return say(`${sayAside(error.accountId, error.message)}\n${OF_NEWER}`, EXIT.refused);
+    return sayOfLedger(`${sayAside(error.accountId, error.message)}\n${OF_NEWER}`, EXIT.refused);
   if (error instanceof UnreadableEventError)
-    return say(
+    return sayOfLedger(
       `an event of the ledger cannot be read, and none is skipped: ${error.message}\n${UNREADABLE}`,
       EXIT.unavailable,
     );
   const hiddenId = error instanceof HiddenStreamError ? accountOfStream(error.stream) : null;
   if (error instanceof HiddenStreamError && hiddenId !== null)
-    return say(sayAside(hiddenId, error.message), EXIT.refused);
+    return sayOfLedger(sayAside(hiddenId, error.message), EXIT.refused);
   if (error instanceof EventLogError && error.kind === 'ambiguous')
-    return say(`${error.message}\nIt may have been done: look before you repeat it.`, EXIT.unavailable);
-  if (error instanceof EventLogError || error instanceof JournalError) return say(error.message, EXIT.unavailable);
+    return say(
+      `${toldOfLedger(context, error.message)}\nIt may have been done: look before you repeat it.`,
+      EXIT.unavailable,
+    );
+  if (error instanceof EventLogError || error instanceof JournalError)
+    return sayOfLedger(error.message, EXIT.unavailable);
   const lacking = wantOfRightsOf(error) ?? wantOfDiskOf(error);
   if (lacking !== null) return say(lacking, EXIT.unavailable);
   // What the machine has too little of, or what a file's disk or folder refuses: nothing of it is this program's.
   if (error instanceof Error && (shortageOf(error) !== null || mayPass(error)))
     return say(`${error.message}: ${tooLittle(error)}`, EXIT.unavailable);
-  return say(error instanceof Error ? (error.stack ?? error.message) : String(error), 1);
+  return sayOfLedger(error instanceof Error ? (error.stack ?? error.message) : String(error), 1);
 }
 
 /** SQLite has the same words for several of these. */

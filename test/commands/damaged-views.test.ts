@@ -70,7 +70,7 @@ describe("a views' file that holds", () => {
   }
 
   it.each(DAMAGES)(
-    '%s does not keep a command from its answer, which says so and leaves the file alone',
+    '%s does not keep a command from its answer, which says so to an operator and leaves the file alone',
     async (_what, says, damage) => {
       const { data, file } = damaged(damage);
       const before = readFileSync(file);
@@ -82,6 +82,13 @@ describe("a views' file that holds", () => {
           /^warning: \S+views\.db cannot be read as views \(.*\): the ledger is read from its beginning instead\. A gateway that comes upon it sets the file aside, to be made anew at its start\n$/,
         );
         expect(stderr).toMatch(says);
+      }
+      for (const line of [
+        ['account', 'usage', 'acct_test'],
+        ['key', 'list', 'acct_test'],
+      ]) {
+        const toMember = await runHere(...line, '--as', 'test@example.com', '--data', data);
+        expect(toMember).toMatchObject({ exitCode: 0, stderr: '' });
       }
       expect(readFileSync(file)).toEqual(before);
       expect(readdirSync(data).filter((name) => name.includes('damaged'))).toEqual([]);

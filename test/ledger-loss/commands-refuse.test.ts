@@ -9,6 +9,9 @@ import { runProgram } from '../fixtures/processes/run-program.ts';
 import { readKept } from '../written-before/kept-state.ts';
 import { type Keep, LedgerSite } from './lost-ledgers.ts';
 
+/** All that a member is told. */
+const UNRELIABLE = 'the ledger cannot be relied on now: an operator has to look';
+
 const FIRST_EVENTS: Keep = (_event, index) => index < 20;
 
 /** A folder with views, leases and an unsettled journal whose ledger was put back to its first events, or was not. */
@@ -45,6 +48,16 @@ describe('a command', () => {
     const list = await run('account', 'list');
     expect(list).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('acct_ada') });
     expect(list.stderr).toBe(serve.stderr.replace('gateway: ', 'warning: '));
+    // A member is told of no account, folder or command of the operators'.
+    const as = ['--as', 'zoe@example.com'];
+    expect(await run('key', 'issue', 'acct_ada', ...as)).toEqual({
+      ...{ exitCode: 3, stdout: '', stderr: `gateway: ${UNRELIABLE}\n` },
+    });
+    for (const word of ['show', 'usage'])
+      expect(await run('account', word, 'acct_none', ...as)).toEqual({
+        ...{ exitCode: 3, stdout: '' },
+        stderr: `warning: ${UNRELIABLE}\ngateway: acct_none: there is no such account\n`,
+      });
   });
 
   it('believes what the views know, and what the journal knows, each alone', async () => {
@@ -78,6 +91,9 @@ describe('a command', () => {
         exitCode: 3,
         stderr: expect.stringMatching(/ledger\.db is missing: a gateway has run on this data folder\.\n.*accept-loss/s),
       });
+    expect(await run('account', 'show', 'acct_ada', '--as', 'ada@example.com')).toEqual({
+      ...{ exitCode: 3, stdout: '', stderr: `gateway: ${UNRELIABLE}\n` },
+    });
     expect((await runProgram('--config', site.configPath, 'serve', '--port', '0')).exitCode).toBe(3);
     expect(readdirSync(site.data).sort()).toEqual(before);
   });
@@ -86,6 +102,11 @@ describe('a command', () => {
     const site = await siteOf(null);
     writeFileSync(join(site.data, 'ledger-id'), '{"ledgerId":');
     await expect(proven(site)).rejects.toThrow(/what .* knows of its ledger cannot be read: .*ledger-id/);
+    const show = ['--config', site.configPath, 'account', 'show', 'acct_ada'];
+    expect(await runHere(...show)).toMatchObject({ exitCode: 4, stderr: expect.stringContaining('ledger-id') });
+    expect(await runHere(...show, '--as', 'ada@example.com')).toEqual({
+      ...{ exitCode: 4, stdout: '', stderr: `gateway: ${UNRELIABLE}\n` },
+    });
   });
 });
 

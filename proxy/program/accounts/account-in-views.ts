@@ -11,7 +11,14 @@ import type { AccountViews } from '../../../projections/account-views.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { wasClosedWhole } from '../../../projections/was-closed-whole.ts';
-import { actorOf, type CommandContext, CommandError, EXIT, type ProvenLedger } from '../command-context.ts';
+import {
+  actorOf,
+  type CommandContext,
+  CommandError,
+  EXIT,
+  type ProvenLedger,
+  warnOperator,
+} from '../command-context.ts';
 import { sayAside } from '../command-error.ts';
 import { describeDamage } from '../ledger/proven-ledger.ts';
 import { isServed } from '../projections/beside-live-views.ts';
@@ -35,13 +42,14 @@ export function accountInViews(
     isServed(configuration) || wasClosedWhole(path) ? accountInFile(path, id) : null,
   );
   if (looked.damage === null) return looked.read;
-  context.warn(`warning: ${describeDamage(configuration.data, looked.damage)}\n`);
+  warnOperator(context, describeDamage(configuration.data, looked.damage));
   return null;
 }
 
 /**
- * An account as the views have it that `withViews` gives, for a reading by whoever gives this command line, in the words that these may be told. Of one that is set aside they
- * have a part: the ledger says whether that may be told. @throws CommandError; AccountUnreadableError; HiddenStreamError
+ * An account as the views have it that `withViews` gives, for a reading by whoever gives this command line, in the words that these may
+ * be told. Of one that is set aside they have a part: the ledger says whether that may be told.
+ * @throws CommandError; AccountUnreadableError; HiddenStreamError
  */
 export async function readInViews(
   context: CommandContext,

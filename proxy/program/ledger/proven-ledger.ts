@@ -7,14 +7,15 @@ import { compareLedger, whyElsewhere } from '../../../ledger/identity/compare-le
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { UnreadableFileError } from '../../../ledger/unreadable-file.ts';
 import { untilLogAnswers } from '../../../ledger/until-log-answers.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { type FolderKnowledge, readFolder } from '../../../projections/read-folder.ts';
-import { CommandError, EXIT, type ProvenLedger } from '../command-context.ts';
+import type { ProvenLedger } from '../command-context.ts';
 
 /**
  * Whether a command may write into the ledger: compared with all that the data folder knows, as a gateway does at its
- * start, and without a gateway's lock on the folder. @throws EventLogError; CommandError when a file of the folder cannot be read
+ * start, and without a gateway's lock on the folder. @throws EventLogError; UnreadableFileError when a file of the folder cannot be read
  */
 export async function proveLedger(
   log: EventLog,
@@ -60,6 +61,6 @@ function knownIn(dataFolder: string, nowMs: number): FolderKnowledge {
     return readFolder(dataFolder, existsSync(journal) ? readBesideGateway(journal) : [], nowMs);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`what ${dataFolder} knows of its ledger cannot be read: ${reason}`, EXIT.unavailable);
+    throw new UnreadableFileError(`what ${dataFolder} knows of its ledger cannot be read: ${reason}`);
   }
 }

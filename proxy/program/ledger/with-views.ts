@@ -6,7 +6,7 @@ import { DamagedViewsError } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { Projections } from '../../../projections/projections.ts';
 import type { ProjectionsOptions } from '../../../projections/projections-options.ts';
-import { type CommandContext, withReadLog } from '../command-context.ts';
+import { type CommandContext, warnOperator, withReadLog } from '../command-context.ts';
 import { sayAside } from '../command-error.ts';
 import { describeDamage } from './proven-ledger.ts';
 
@@ -19,7 +19,7 @@ type ViewsWork<T> = (accounts: AccountViews, log: EventLog) => Promise<T>;
  */
 export async function withViews<T>(context: CommandContext, command: Command, work: ViewsWork<T>): Promise<T> {
   return withReadLog(context, command, async (log, { data }, { isWhole }) => {
-    const onDamaged = (why: string): void => context.warn(`warning: ${describeDamage(data, why)}\n`);
+    const onDamaged = (why: string): void => warnOperator(context, describeDamage(data, why));
     const options = { log, persist: false, onDamaged };
     const fromNothing = (): Promise<T> => onViews({ ...options, path: null }, context, work);
     if (!isWhole) return fromNothing();
@@ -40,7 +40,7 @@ async function onViews<T>(options: ProjectionsOptions, context: CommandContext, 
     await projections.whenCaughtUp();
     const done = await work(accounts, options.log);
     accounts.setAside.onChanged((accountId, why) => {
-      if (why !== null) context.warn(`warning: ${sayAside(accountId, why)}\n`);
+      if (why !== null) warnOperator(context, sayAside(accountId, why));
     });
     return done;
   } finally {
