@@ -63,7 +63,7 @@ export async function startMetricsServer({
   };
   const connections = new Connections();
   const times = { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS };
-  const server = createServer({ ...times, joinDuplicateHeaders: true }, (request, response) => {
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
     if (takesBody(request, posts)) request.once('end', () => connections.isRead(socket));
     else {
@@ -75,7 +75,10 @@ export async function startMetricsServer({
       () => connections.isAnswered(socket),
       (error: unknown) => response.destroy(error as Error),
     );
-  });
+  };
+  const server = createServer({ ...times, joinDuplicateHeaders: true }, take);
+  // What else somebody expects is left aside, as by the gateway itself: Node's own answer leaves the connection open for seconds.
+  server.on('checkExpectation', take);
   server.maxConnections = CONNECTIONS_TAKEN_MAX;
   server.maxRequestsPerSocket = REQUESTS_OF_CONNECTION_MAX;
   server.on('connection', (socket) => connections.add(socket));

@@ -124,7 +124,9 @@ export function bodyOf(request: FastifyRequest): ReadBody {
   return body;
 }
 
-const asksToContinue = ({ headers }: FastifyRequest): boolean => /^100-continue$/i.test(headers.expect ?? '');
+/** By itself, or among others: what is said twice, too, stands in one line. */
+const asksToContinue = ({ headers }: FastifyRequest): boolean =>
+  /(?:^|,)[ \t]*100-continue[ \t]*(?:,|$)/i.test(headers.expect ?? '');
 
 function announcedBytes({ headers }: FastifyRequest): number | null {
   const length = headers['content-length'];

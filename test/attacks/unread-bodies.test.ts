@@ -67,12 +67,14 @@ describe('a body that is not read', () => {
   });
 
   it('is not asked for, where its sender asks before sending it', async () => {
-    const ask = async (path: string, key: string): Promise<string> => {
-      const [answer, socket] = await answerToBeginning('POST', path, `x-api-key: ${key}`, long, 'expect: 100-continue');
+    const expects = 'expect: 100-continue';
+    const ask = async (path: string, key: string, ...others: string[]): Promise<string> => {
+      const [answer, socket] = await answerToBeginning('POST', path, `x-api-key: ${key}`, long, expects, ...others);
       socket.destroy();
       return statusesOf(answer)[0] ?? '';
     };
     expect(await ask('/v1/messages', gateway.key)).toBe('100');
+    for (const again of [expects, 'expect: 200-ok']) expect(await ask('/v1/messages', gateway.key, again)).toBe('100');
     expect(await ask('/v1/messages', 'sk-svc-wrong')).toBe('401');
     expect(await ask('/nowhere', gateway.key)).toBe('404');
   });
