@@ -8,7 +8,7 @@ import { grantOfPayment, isOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { creditsOf, disputedOf, paidBy, refundedOf, wentBack } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
-import { disputeNamed, idFor, isTaken, refundNamed } from './told-returns.ts';
+import { disputeNamed, idFor, isTaken, refundNamed, wasRevokedFor } from './told-returns.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
@@ -23,6 +23,7 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   if (known !== undefined && reason !== null) return withdrawnBefore(refundId);
   if (known !== undefined && isOtherwise(command, known.refundId)) return toldMeanwhile(refundId);
   if (reason !== null && isTaken(state.billing, refundId)) return idTaken(refundId);
+  if (wasRevokedFor(state, paymentId, refundId)) return revokedByHand(refundId);
   const id = idFor(state, refundId);
   const refunded = refundedOf(state.billing, attempt);
   const tooMuch = boundedBy(attempt, command, attempt.price - refunded);
@@ -76,6 +77,7 @@ export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAc
   if (known !== undefined && !isOther) return sameAmount(known.amount, amount, disputeId);
   if (known !== undefined && isOtherwise(command, known.disputeId)) return toldMeanwhile(disputeId);
   if (reason !== null && isTaken(state.billing, disputeId)) return idTaken(disputeId);
+  if (wasRevokedFor(state, paymentId, disputeId)) return revokedByHand(disputeId);
   const id = idFor(state, disputeId);
   const tooMuch = boundedBy(attempt, command, attempt.price);
   if (tooMuch !== null) return tooMuch;
@@ -174,6 +176,12 @@ const idTaken = (id: string): CommandRefusal =>
   commandRefused(
     'id_reused',
     `id: ${id} is that of another refund, dispute, revocation or restoration of this account`,
+  );
+
+const revokedByHand = (id: string): CommandRefusal =>
+  commandRefused(
+    'id_reused',
+    `id: the credits of ${id} were revoked by hand: once \`credits restore\` has given them back, it is written down as it is told`,
   );
 
 export const unpaid = (paymentId: string): CommandRefusal =>

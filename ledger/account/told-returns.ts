@@ -1,8 +1,10 @@
+import type { PaymentId } from '../../contracts/ids.ts';
 import { nameToldAgain, toldAgainId } from '../../contracts/lost-again.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { BillingState } from './billing-state.ts';
 import type { CommandOf } from './commands.ts';
 import { firstFree } from './first-free.ts';
+import { isOfPayment } from './grant-id.ts';
 import { isOfReturn, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 
@@ -61,3 +63,17 @@ export const idFor = ({ billing }: OpenAccount, name: string): string =>
 /** By money of whatever kind or payment that went back, or by credits that were revoked without any; also where that is undone. */
 export const isTaken = ({ payments, revocations }: Billing, id: string): boolean =>
   revocations.some(({ revocationId }) => revocationId === id) || isOfReturn(payments, id);
+
+/**
+ * Whether the credits of what a provider calls so were revoked by hand for just that, as was done before money that goes back was written
+ * down, and are not back: they would be taken twice.
+ */
+export const wasRevokedFor = (state: OpenAccount, paid: PaymentId, name: string): boolean =>
+  !isOfReturn(state.billing.payments, name) &&
+  state.billing.revocations.some(
+    ({ revocationId, grantId, cause, amount, restored }) =>
+      revocationId === name &&
+      (cause === 'refund' || cause === 'dispute') &&
+      restored < amount &&
+      isOfPayment(state, grantId, paid),
+  );

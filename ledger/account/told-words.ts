@@ -31,20 +31,24 @@ const isTold = (to: ToldTo, code: string): boolean => to === 'operator' || !NOT_
 
 const declineWord = (to: ToldTo, code: string): string => (isTold(to, code) ? code : 'card_declined');
 
+/** For who asks for no more of an account than its plan: of its attempts there may be any number. */
+export function planAsTold(to: ToldTo, plan: OpenAccount['billing']['plan']): OpenAccount['billing']['plan'] {
+  const due = plan?.due ?? null;
+  const declined = due?.declined ?? null;
+  return plan === null || due === null || declined === null
+    ? plan
+    : { ...plan, due: { ...due, declined: declineWord(to, declined) } };
+}
+
 /** As the account is to be told it: the same, but for these words. */
 export function accountAsTold<T extends Pick<OpenAccount, 'billing'>>(to: ToldTo, account: T): T {
   const { plan, payments } = account.billing;
-  const due = plan?.due ?? null;
-  const declined = due?.declined ?? null;
   const paused = payments.reload?.paused ?? null;
   return {
     ...account,
     billing: {
       ...account.billing,
-      plan:
-        plan === null || due === null || declined === null
-          ? plan
-          : { ...plan, due: { ...due, declined: declineWord(to, declined) } },
+      plan: planAsTold(to, plan),
       payments: {
         ...(to === 'operator' ? payments : withoutForGood(payments)),
         reload:

@@ -9,7 +9,7 @@ import { memberKey, memberKeyOf } from '../../ledger/account/members.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { overdraftOf } from '../../ledger/account/plans.ts';
 import { memberLimitOf } from '../../ledger/account/spend-limits.ts';
-import { accountAsTold } from '../../ledger/account/told-words.ts';
+import { planAsTold } from '../../ledger/account/told-words.ts';
 import { unpaidPlan, wasInForce, wasPaidInTime } from '../../ledger/account/unpaid-plan.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
 import type { SpendAgainstLimit } from '../../projections/spend-limits.ts';
@@ -121,13 +121,17 @@ function roomOf(of: keyof typeof LIMIT_REACHED, against: SpendAgainstLimit | nul
   return [{ of, limit, left: microUsd(limit - spent - held), held, spent }];
 }
 
+function unpaidPlanOf({ account: { billing }, nowMs }: MoneyRequest): ReturnType<typeof unpaidPlan> {
+  return unpaidPlan({ billing: { ...billing, plan: planAsTold('account', billing.plan) } }, nowMs);
+}
+
 function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): Refusal {
   // Only what is held for other requests is in the way, of this room and of every other.
   const isOnlyHeld = rooms.every(({ left, held }) => request.worst.hold <= left + held);
   const least = rooms.reduce((least, { left }) => (left < least ? left : least), short.left);
   const why = figures(request, short, { isOnlyHeld, least });
   const retryAfterS = isOnlyHeld ? HOLDS_RETRY_S : undefined;
-  const unpaid = short.limit === null ? unpaidPlan(accountAsTold('account', request.account), request.nowMs) : null;
+  const unpaid = short.limit === null ? unpaidPlanOf(request) : null;
   const over = short.limit === null ? whatIsOver(request.account, request.nowMs) : null;
   if (over !== null && unpaid === null) return refusal(over.code, `${over.told}: buy credits or choose a plan; ${why}`);
   if (short.limit === null || short.of === 'balance')

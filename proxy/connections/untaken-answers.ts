@@ -8,7 +8,8 @@ interface WithAnswer {
 }
 
 /**
- * Answers that are ended, and that their clients have not taken yet. To Node their connections are idle from the end on, whatever of
+ * Answers of messages that are ended, and that their clients have not taken yet; not what anybody may ask for, who would hold each stop for
+ * as long as it waits. To Node their connections are idle from the end on, whatever of
  * an answer waits: a server that is closed would destroy them, and cut what was sent, and billed, as complete.
  */
 export class UntakenAnswers {
@@ -44,7 +45,10 @@ export class UntakenAnswers {
   #answers(): ServerResponse[] {
     return [...this.#connections].flatMap((connection) => {
       const answer = (connection as WithAnswer)._httpMessage ?? null;
-      return answer?.writableEnded === true && !answer.writableFinished && !answer.destroyed ? [answer] : [];
+      return answer !== null && isUntaken(answer) ? [answer] : [];
     });
   }
 }
+
+const isUntaken = ({ req, statusCode, writableEnded, writableFinished, destroyed }: ServerResponse): boolean =>
+  writableEnded && !writableFinished && !destroyed && req.method === 'POST' && statusCode === 200;

@@ -278,3 +278,16 @@ test('the audit tells of what a provider tells again while it stands', () => {
   const byHand = lived(paid, refund(5, BY_HAND), refund(4, { refundId: 'named', ...BY_HAND }));
   expect(named(byHand, 're_5_again')).toEqual([]);
 });
+
+test.each(['refund', 'dispute'] as const)(
+  'a %s whose credits were revoked by hand for it, as was done once, takes them no second time: they are restored first',
+  (cause) => {
+    const byHand = lived(paid, revoke('re_5', 5)).map((event) =>
+      event.type === 'GrantRevoked' ? { ...event, data: { ...event.data, cause, paymentId: PAYMENT } } : event,
+    );
+    const told = cause === 'refund' ? refund(5) : dispute(5, { disputeId: 're_5' });
+    given(...byHand).refuses(told, 'id_reused', /revoked by hand/);
+    const then = lived(byHand, restore('re_5', 5), told);
+    expect(stands(then)).toEqual({ balance: 15n, owed: 0n, money: 15n });
+  },
+);

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { UntakenAnswers } from '../../../proxy/connections/untaken-answers.ts';
 
@@ -15,10 +15,12 @@ beforeEach(async () => {
   asked = Promise.withResolvers();
   app = Fastify();
   untaken = new UntakenAnswers(app.server);
-  app.get('/', (_request, reply) => {
+  const hold = (_request: FastifyRequest, reply: FastifyReply): void => {
     reply.hijack();
     asked.resolve(reply.raw);
-  });
+  };
+  app.get('/', hold);
+  app.post('/', hold);
   app.get('/short', (_request, reply) => reply.send('short'));
   await app.listen({ host: '127.0.0.1', port: 0 });
 });
@@ -29,12 +31,12 @@ afterEach(async () => {
 });
 
 /** A client that takes no byte until it is resumed. */
-async function ask(path: string): Promise<Socket> {
+async function ask(method: string, path = '/'): Promise<Socket> {
   const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
   clients.push(client);
   client.pause();
   await once(client, 'connect');
-  client.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  client.write(`${method} ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n`);
   return client;
 }
 
@@ -48,10 +50,10 @@ async function ended(response: ServerResponse): Promise<void> {
 }
 
 it('a server that is closed closes connections that are idle, and none whose answer its client has yet to take', async () => {
-  const idle = await ask('/short');
+  const idle = await ask('GET', '/short');
   idle.resume();
   await once(idle, 'data');
-  const client = await ask('/');
+  const client = await ask('POST');
   await ended(await asked.promise);
   expect(untaken.count).toBe(1);
   const closed = app.close();
@@ -66,10 +68,25 @@ it('a server that is closed closes connections that are idle, and none whose ans
 });
 
 it('an answer whose client has left is waited for no longer', async () => {
-  const client = await ask('/');
+  const client = await ask('POST');
   await ended(await asked.promise);
   const taken = untaken.whenTaken();
   client.destroy();
   await taken;
   expect(untaken.count).toBe(0);
+});
+
+it.each([
+  ['what anybody may ask for', 'GET', 200],
+  ['a refusal', 'POST', 401],
+])('%s is waited for by nobody, and goes with its idle connection', async (_what, method, status) => {
+  const client = await ask(method);
+  const answer = await asked.promise;
+  answer.statusCode = status;
+  await ended(answer);
+  expect(untaken.count).toBe(0);
+  await untaken.whenTaken();
+  const closed = app.close();
+  expect(await text(client)).not.toContain('the end');
+  await closed;
 });
