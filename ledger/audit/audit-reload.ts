@@ -112,14 +112,19 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   // Programs of before counted what nobody has answered among the failures, and have begun no other by that.
   const inVain = reload === null ? (renewals?.attempts ?? 0) - 1 : reload.declines + reload.unanswered;
   const isAsBefore = nextAttemptAt === null && inVain > 2;
-  const noes = renewals?.noes.filter((its) => !isOfBefore(its)).length;
+  // What was paid after all is none.
+  const isNo = (id: string): boolean => {
+    const { method = '', paidBy = null } = books.attempts.get(id) ?? {};
+    return paidBy === null && !isOfBefore(method);
+  };
+  const noes = renewals?.noes.filter(isNo).length;
   // Programs of before went on with a method however often it was declined.
   const isTooOften = (): boolean => nextAttemptAt === null && isDeclinedOften(books, attempt?.method ?? '', failedAt);
   const isLast = isTerminal || isAsBefore || (reload?.declines ?? noes ?? 3) > 2 || isTooOften();
   const waits = reload === null ? RENEWAL_WAITS_MS[Math.min(inVain, 2)] : waitOf(reload);
   const waitMs = isLast ? undefined : waits;
   if (due !== null) due.isDeclined = true;
-  due?.noes.push(attempt?.method ?? '');
+  due?.noes.push(attemptId);
   const next = waitMs === undefined ? 'never' : new Date(instantMs(failedAt) + waitMs).toISOString();
   compare(books, `${attemptId}: when another may be begun`, nextAttemptAt ?? 'never', next);
   if (reload === null) return;
@@ -155,7 +160,7 @@ export function takeGivenUp(books: AccountBooks, given: GivenUpData, { metadata 
   // Who takes money by hand, too.
   const isByOperator = provider === 'manual' || endedBy !== null;
   if (due !== null && kind === 'renewal' && due.from === period?.from && isByOperator) {
-    due.noes.push(method);
+    due.noes.push(attemptId);
     due.isDeclined = true;
   }
   if (startedAt === undefined || kind !== 'reload') return;

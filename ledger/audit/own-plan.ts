@@ -32,7 +32,7 @@ interface OwnDuePeriod {
   readonly plan: string;
   readonly graceUntil: string;
   readonly attempts: number;
-  /** Of those of them that were declined, or ended by an operator, with which method each was begun; '' of none. */
+  /** Those of them that were declined, or ended by an operator. */
   readonly noes: string[];
   readonly attemptId: string;
   readonly provider: string;
