@@ -8,7 +8,7 @@ interface WithAnswer {
 }
 
 /**
- * Answers of messages that are ended, and that their clients have not taken yet; not what anybody may ask for, who would hold each stop for
+ * Answers that are ended, and that their clients have not taken yet, of what a known caller alone has: anybody else would hold each stop for
  * as long as it waits. To Node their connections are idle from the end on, whatever of
  * an answer waits: a server that is closed would destroy them, and cut what was sent, and billed, as complete.
  */
