@@ -1,15 +1,16 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { NO_TOKENS, type TokenCounts } from '../../../contracts/usage.ts';
+import { NO_TOKENS, type TokenClass, type TokenCounts } from '../../../contracts/usage.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { endingOf } from '../../../proxy/forwarding/ending.ts';
 import { AnswerMeter } from '../../../proxy/meter/answer-meter.ts';
 import { StreamMeter } from '../../../proxy/meter/stream-meter.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
 import { usageOf } from '../../fixtures/ledger/example-account.ts';
-import { PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
+import { PRICE, PRICE_CARD } from '../../fixtures/ledger/random-life.ts';
 import { event, STOP_EVENT, startEvent, usageEvent } from '../../proxy/meter/streams.ts';
 import { type Commands, histories, lived } from '../model/histories.ts';
+import { eachEvent, inAnyHistory } from './in-any-history.ts';
 
 const count = fc.nat({ max: 5_000 });
 const said = fc.record({
@@ -101,4 +102,26 @@ it('invariant 12: tokens: what was thought in an answer that its client left is 
       expect(left(ofOutput)).toEqual(left({}));
     }),
   );
+});
+
+/** Of the input's price, but for the output, which has its own. */
+const PERCENT: Readonly<Record<TokenClass, bigint>> = {
+  ...{ input: 100n, output: 100n, cacheRead: 10n, cacheWrite5m: 125n, cacheWrite1h: 200n },
+};
+
+it('invariant 13: multipliers: in any history each line of a debit is at its exact part of the price, twice in the fast lane, and once', () => {
+  const seen = new Set<string>();
+  inAnyHistory(150, (account) => {
+    for (const { event } of eachEvent(account)) {
+      if (event.type !== 'CreditsDebited') continue;
+      const { lane, lines } = event.data;
+      for (const { tokenClass, tokens, rate, cost } of lines) {
+        const price = tokenClass === 'output' ? PRICE.output : PRICE.input;
+        expect(rate * 100n).toBe(price * PERCENT[tokenClass] * (lane === 'fast' ? 2n : 1n));
+        expect(cost).toBe(BigInt(tokens) * rate);
+        seen.add(`${lane} ${tokenClass}`);
+      }
+    }
+  });
+  expect(seen.size).toBe(2 * Object.keys(PERCENT).length);
 });
