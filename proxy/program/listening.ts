@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import { createServer, type Server } from 'node:net';
 
 /** Where something listens, and what says so. */
@@ -42,6 +43,13 @@ export function listenWith(server: Server, host: string, port: number): Promise<
     });
   });
 }
+
+/**
+ * The one address of a name that is listened at, as Node itself chooses it. Given the name `localhost` Fastify opens a server more for each
+ * further address of it, with none of the bounds and none of the answers that are set on the one it is known by.
+ * @throws Error with `code`, as `listen` does
+ */
+export const addressOf = async (host: string): Promise<string> => (await lookup(host)).address;
 
 /** Whether all can be listened at, together; leaves them free, and another may take one. @throws ListenError */
 export async function proveListenable(places: readonly Place[]): Promise<void> {

@@ -5,7 +5,7 @@ import type { GatewayOptions } from '../../gateway-options.ts';
 import type { PaymentFigures } from '../../metrics/payment-figures.ts';
 import type { PaymentWebhooks } from '../../payment-webhooks.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
-import { listenAt } from '../listening.ts';
+import { addressOf, listenAt } from '../listening.ts';
 import { type MetricsServer, type Post, startMetricsServer } from '../metrics-server.ts';
 import { UnusableError } from '../unusable-error.ts';
 import { assembleGateway, type GatewayProcess } from './assemble-gateway.ts';
@@ -78,8 +78,9 @@ export class Gateway {
     try {
       const { server } = gateway.process;
       const { listen } = options.configuration;
-      // A copy, because Fastify writes into what it is given.
-      await listenAt(servedPlace(options.configuration), () => server.listen({ ...listen }));
+      await listenAt(servedPlace(options.configuration), async () =>
+        server.listen({ ...listen, host: await addressOf(listen.host) }),
+      );
       await gateway.#serveMetrics();
       // What an operator asks is asked of views that have read their file.
       void gateway.process.projections.whenRestored().then(() => gateway.process.desk.start());
