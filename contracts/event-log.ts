@@ -86,6 +86,9 @@ export interface ProposedEvent {
   readonly metadata: string;
 }
 
+/** What a fold needs of a recorded event, which is all but its name. */
+export type UnnamedEvent = Omit<RecordedEvent, 'id'>;
+
 export interface RecordedEvent extends ProposedEvent {
   readonly stream: StreamName;
   readonly revision: Revision;

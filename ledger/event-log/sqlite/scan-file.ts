@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { RecordedEvent } from '../../../contracts/event-log.ts';
-import { eventId, position, revision, type StreamName } from '../../../contracts/ids.ts';
+import type { RecordedEvent, UnnamedEvent } from '../../../contracts/event-log.ts';
+import { type EventId, eventId, position, revision, type StreamName } from '../../../contracts/ids.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { asLogError, prepareArrays } from './open-database.ts';
 import { openOffline } from './open-offline.ts';
@@ -22,7 +22,14 @@ export interface ScanPart {
 /** Of the other parts' accounts, too, what is of these types is told, in log order among what is read. */
 interface OfOthers {
   readonly types: readonly string[];
-  readonly onEvent: (event: RecordedEvent) => void;
+  readonly onEvent: (event: UnnamedEvent) => void;
+}
+
+/** How a row is read. */
+interface Reading<T extends UnnamedEvent> {
+  /** SQL of its fourth column. */
+  readonly id: string;
+  readonly eventOf: (row: Row, names: ReadonlyMap<number, string>) => T;
 }
 
 type Row = [position: number, streamId: number, revision: number, id: string, type: string, data: string, meta: string];
@@ -33,10 +40,17 @@ type Row = [position: number, streamId: number, revision: number, id: string, ty
  *
  * @throws EventLogError `invalid` for what is no file of a ledger; `unavailable` when it cannot be read
  */
-export function* scanFile(
+export const scanFile = (part: ScanPart): Generator<RecordedEvent> => scan(part, NOTHING_OF_OTHERS, NAMED);
+
+/** The same for a fold, whose time is a thirtieth less where no names of events are made. @throws as `scanFile` */
+export const scanUnnamed = (part: ScanPart, ofOthers: OfOthers): Generator<UnnamedEvent> =>
+  scan(part, ofOthers, UNNAMED);
+
+function* scan<T extends UnnamedEvent>(
   { path, part, parts, upTo, after: from = 0 }: ScanPart,
-  ofOthers: OfOthers = NOTHING_OF_OTHERS,
-): Generator<RecordedEvent> {
+  ofOthers: OfOthers,
+  { id, eventOf }: Reading<T>,
+): Generator<T> {
   const file = openOffline(path);
   const { database } = file;
   try {
@@ -45,7 +59,7 @@ export function* scanFile(
     const types = ofOthers.types.map(() => '?').join();
     const rows = prepareArrays(
       database,
-      `SELECT position, stream_id, revision, lower(hex(id)), type, data, metadata FROM event
+      `SELECT position, stream_id, revision, ${id}, type, data, metadata FROM event
         WHERE position > ? AND position <= ?
           AND (abs(stream_id) % ? = ? OR stream_id IN (${others.join()})${part === 0 ? ` OR ${OF_NO_STREAM}` : ''}
             OR type IN (${types}))
@@ -117,8 +131,13 @@ export function missingPositions(path: string, limit: number): string[] {
 const streamNames = (database: DatabaseSync): ReadonlyMap<number, string> =>
   new Map(prepareArrays(database, 'SELECT id, name FROM stream').all() as unknown as [number, string][]);
 
-const eventOf = ([at, streamId, inStream, id, type, data, metadata]: Row, names: ReadonlyMap<number, string>) => ({
-  id: eventId(`${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`),
+const eventIdOf = (id: string): EventId =>
+  eventId(`${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`);
+
+const unnamedOf = (
+  [at, streamId, inStream, _id, type, data, metadata]: Row,
+  names: ReadonlyMap<number, string>,
+): UnnamedEvent => ({
   type,
   data,
   metadata,
@@ -127,3 +146,9 @@ const eventOf = ([at, streamId, inStream, id, type, data, metadata]: Row, names:
   revision: revision(inStream),
   position: position(at),
 });
+
+const UNNAMED: Reading<UnnamedEvent> = { id: "''", eventOf: unnamedOf };
+const NAMED: Reading<RecordedEvent> = {
+  id: 'lower(hex(id))',
+  eventOf: (row, names) => ({ id: eventIdOf(row[3]), ...unnamedOf(row, names) }),
+};
