@@ -11,10 +11,10 @@ import { runHereWith } from '../fixtures/processes/run-here.ts';
 import { PROGRAM } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
-type HeldAt = 'its log is opened' | 'its log is read';
+type HeldAt = 'its log is opened' | 'its log is read' | 'its log is closed';
 
-/** `gateway serve`, in this process, held until it is let go on in a part of its start, in which it is sent SIGTERM. */
-async function interruptedWhere(held: HeldAt) {
+/** `gateway serve`, in this process, held until it is let go on in a part of its start, in which it is sent SIGTERM, or in its stop, once it is ready. */
+async function interruptedWhere(held: HeldAt, beforeSignal = () => {}) {
   const others = process.listeners('SIGTERM');
   onTestFinished(() => {
     for (const name of ['SIGTERM', 'SIGINT'] as const)
@@ -42,16 +42,19 @@ async function interruptedWhere(held: HeldAt) {
           subscribeAll: log.subscribeAll.bind(log),
           headPosition: log.headPosition.bind(log),
           close: async () => {
+            if (held === 'its log is closed') await goOn.promise;
             isClosed = true;
             await log.close();
           },
         };
       },
       leave: (exitCode) => void left.push(exitCode),
+      ...(held === 'its log is closed' ? { write: () => reached.resolve() } : {}),
     },
     ...['serve', '--port', '0', '--data', data],
   );
   await reached.promise;
+  beforeSignal();
   process.emit('SIGTERM');
   return { ended, left, goOn: goOn.resolve, isClosed: () => isClosed, data };
 }
@@ -75,6 +78,18 @@ describe('a gateway that is sent SIGTERM in its start', () => {
     expect(left).toEqual([]);
     vi.advanceTimersByTime(1);
     expect(left).toEqual([0]);
+    goOn();
+    expect((await ended).exitCode).toBe(0);
+  });
+
+  it('is not cut off by the bound of a start once it is ready, however long its stop takes', async () => {
+    const { ended, left, goOn } = await interruptedWhere('its log is closed', () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      onTestFinished(() => void vi.useRealTimers());
+    });
+    vi.advanceTimersByTime(LIMITS.fatalEndMs * 10);
+    expect(left).toEqual([]);
+    vi.useRealTimers();
     goOn();
     expect((await ended).exitCode).toBe(0);
   });
