@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { composeFile, composePath } from './compose-file.ts';
@@ -32,8 +31,7 @@ const { groups }: { readonly groups: readonly { readonly name: string; readonly 
   composeFile('alerts.yaml'),
 );
 export const RULES: readonly Rule[] = groups.flatMap(({ rules }) => rules);
-export const rulesOf = (group: string): readonly Rule[] =>
-  groups.filter(({ name }) => name === group).flatMap(({ rules }) => rules);
+export const GROUPS: ReadonlyMap<string, readonly Rule[]> = new Map(groups.map(({ name, rules }) => [name, rules]));
 
 /** Longer than any alert waits, and than any looks back. */
 const MINUTES = 40;
@@ -66,15 +64,3 @@ export function tested({ scraped, growing, expressions }: Asked): Ended {
   writeFileSync(file, JSON.stringify(asked));
   return promtool('test', 'rules', file);
 }
-
-/** The alerts of a group that fire over what was scraped, for good. */
-export const firing = (group: string, alerts: readonly string[]) => ({
-  expr: `group by (alertname) (ALERTS{alertstate="firing",alertname=~"${rulesOf(group)
-    .map(({ alert }) => alert)
-    .join('|')}"})`,
-  samples: Object.fromEntries(alerts.map((alert) => [`{alertname="${alert}"}`, 1])),
-});
-
-/** Whether cases of a suite are left out, as by `-t`: what all of them do together cannot be told by the others. */
-export const isInPart = ({ suite }: TestContext['task']): boolean =>
-  suite?.tasks.some(({ result }) => result === undefined) ?? false;

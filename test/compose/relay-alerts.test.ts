@@ -4,7 +4,8 @@ import { newTopicName } from '../kafka/new-topic-name.ts';
 import { startBroker } from '../kafka/start-broker.ts';
 import { LedgerFile } from '../ledger/relay/ledger-file.ts';
 import { RelayProcess } from '../ledger/relay/relay-process.ts';
-import { firing, hasPromtool, tested } from './promtool.ts';
+import { AlertGroup } from './alert-group.ts';
+import { hasPromtool } from './promtool.ts';
 import { type Page, scrape } from './scrape.ts';
 
 const broker = hasPromtool ? await startBroker() : null;
@@ -13,15 +14,15 @@ afterAll(() => broker?.stop());
 const MINUTE_MS = 60_000;
 const page = async (relay: RelayProcess): Promise<Page> => scrape(await relay.metricsUrl());
 
-function expectFiring(alerts: readonly string[], before: Page, after: Page): void {
-  const scraped = [{ job: 'relay' as const, before, after }];
-  const { status, said } = tested({ scraped, expressions: [firing('relay', alerts)] });
-  // promtool says what it got instead.
-  if (status !== 0) expect.fail(said);
-}
+const group = new AlertGroup('relay');
+
+/** Where it goes on as it did between the two pages. */
+const expectFiring = (alerts: readonly string[], before: Page, after: Page): void =>
+  group.expectFiring(alerts, [{ job: 'relay', before, after }]);
 
 describe.skipIf(!hasPromtool)('alerts of compose.yaml about relays', () => {
-  it.skipIf(broker === null)('are silent over one that publishes, and tell where it is gone', async () => {
+  it('are silent over one that publishes, and tell where it is gone', async ({ skip }) => {
+    skip(broker === null, 'no broker can be started here');
     const ledger = await LedgerFile.open();
     const topic = newTopicName('ledger');
     await broker?.createTopic(topic);
@@ -43,5 +44,9 @@ describe.skipIf(!hasPromtool)('alerts of compose.yaml about relays', () => {
     await relay.says('Kafka does not answer');
     const after = await page(relay);
     expectFiring(['RelayBehind', 'NoActiveRelay', 'KafkaAway'], after, after);
+  });
+
+  it('have all fired here', (context) => {
+    expect(group.silentIn(context)).toEqual([]);
   });
 });
