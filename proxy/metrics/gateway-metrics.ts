@@ -22,6 +22,7 @@ import {
   type ModelFigures,
   OVERHEAD_BUCKETS_S,
   type RequestFigures,
+  type RequestTimes,
 } from '../observation/request-figures.ts';
 import type { Tracing } from '../observation/tracing.ts';
 import type { RateLimits } from '../rate-limits/rate-limits.ts';
@@ -140,32 +141,33 @@ function measureDisk(registry: Registry, folder: string): void {
 }
 
 function measureLatencies(registry: Registry, figures: MeasuredParts['figures']): void {
-  const labelNames = ['model', 'upstream'];
-  new ReadHistogram({
-    name: 'gateway_request_duration_seconds',
-    help: "From a request's head to its end, by how it ended: refused is one that no upstream has seen",
-    ...{ registry, labelNames: [...labelNames, 'outcome'], buckets: DURATION_BUCKETS_S },
-    *read() {
-      for (const of of figures.all())
-        for (const [outcome, buckets] of of.durations) yield [{ ...labelsOf(of), outcome }, buckets];
-    },
-  });
-  new ReadHistogram({
-    name: 'gateway_time_to_first_byte_seconds',
-    help: "From a request's head to the first byte of its answer's body",
-    ...{ registry, labelNames, buckets: FIRST_BYTE_BUCKETS_S },
-    *read() {
-      for (const of of figures.all()) yield [labelsOf(of), of.firstBytes];
-    },
-  });
-  new ReadHistogram({
-    name: 'gateway_overhead_seconds',
-    help: "What the gateway added to the time to the first byte: without the client's and the upstream's own",
-    ...{ registry, labelNames, buckets: OVERHEAD_BUCKETS_S },
-    *read() {
-      for (const of of figures.all()) yield [labelsOf(of), of.overheads];
-    },
-  });
+  const measured = (name: string, help: string, times: keyof RequestTimes, buckets: readonly number[]): void => {
+    new ReadHistogram({
+      ...{ name, help, registry, labelNames: ['model', 'upstream', 'outcome'], buckets },
+      *read() {
+        for (const of of figures.all())
+          for (const [outcome, taken] of of.times) yield [{ ...labelsOf(of), outcome }, taken[times]];
+      },
+    });
+  };
+  measured(
+    'gateway_request_duration_seconds',
+    "From a request's head to its end, by how it ended: refused is one that no upstream has seen",
+    'durations',
+    DURATION_BUCKETS_S,
+  );
+  measured(
+    'gateway_time_to_first_byte_seconds',
+    "From a request's head to the first byte of its answer's body",
+    'firstBytes',
+    FIRST_BYTE_BUCKETS_S,
+  );
+  measured(
+    'gateway_overhead_seconds',
+    "What the gateway added to the time to the first byte: without the client's and the upstream's own",
+    'overheads',
+    OVERHEAD_BUCKETS_S,
+  );
 }
 
 const labelsOf = ({ model, upstream }: ModelFigures) => ({ model, upstream });

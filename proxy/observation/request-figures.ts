@@ -14,15 +14,20 @@ export const OVERHEAD_BUCKETS_S = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.0
 export interface ModelFigures {
   readonly model: string;
   readonly upstream: string;
-  readonly durations: Map<FiguredOutcome, LatencyBuckets>;
-  readonly firstBytes: LatencyBuckets;
-  readonly overheads: LatencyBuckets;
+  readonly times: Map<FiguredOutcome, RequestTimes>;
   /** Of refusals, and of errors that answers were cut with. */
   readonly codes: Map<ErrorCode, number>;
   /** In the order of TOKEN_CLASSES. */
   readonly tokens: Float64Array;
   /** In pico-USD: exact. */
   cost: bigint;
+}
+
+/** Of the requests of an outcome: those to the first byte have only those that came to one. */
+export interface RequestTimes {
+  readonly durations: LatencyBuckets;
+  readonly firstBytes: LatencyBuckets;
+  readonly overheads: LatencyBuckets;
 }
 
 /** How a request went upstream has ended; `refused` is one that no upstream has seen. */
@@ -53,10 +58,11 @@ export class RequestFigures {
     const { arrivedMs, readMs, firstByteMs, overheadMs, code, ending, cost } = observed;
     if (readMs === 0) return;
     const figures = this.#of(observed.model ?? UNKNOWN, observed.upstream ?? NONE);
-    durationsOf(figures, ending?.outcome ?? 'refused').add((nowMs - arrivedMs) / 1_000);
+    const times = timesOf(figures, ending?.outcome ?? 'refused');
+    times.durations.add((nowMs - arrivedMs) / 1_000);
     if (overheadMs !== null) {
-      figures.firstBytes.add((firstByteMs - arrivedMs) / 1_000);
-      figures.overheads.add(overheadMs / 1_000);
+      times.firstBytes.add((firstByteMs - arrivedMs) / 1_000);
+      times.overheads.add(overheadMs / 1_000);
     }
     if (ending !== null)
       for (let at = 0; at < TOKEN_CLASSES.length; at++) {
@@ -73,10 +79,8 @@ export class RequestFigures {
     if (this.#count >= FIGURES_MAX && model !== OTHER) return this.#of(OTHER, OTHER);
     const made: ModelFigures = {
       ...{ model, upstream, cost: 0n },
-      durations: new Map(),
+      times: new Map(),
       codes: new Map(),
-      firstBytes: new LatencyBuckets(FIRST_BYTE_BUCKETS_S),
-      overheads: new LatencyBuckets(OVERHEAD_BUCKETS_S),
       tokens: new Float64Array(TOKEN_CLASSES.length),
     };
     this.#count++;
@@ -86,10 +90,14 @@ export class RequestFigures {
   }
 }
 
-function durationsOf({ durations }: ModelFigures, outcome: FiguredOutcome): LatencyBuckets {
-  const found = durations.get(outcome);
+function timesOf({ times }: ModelFigures, outcome: FiguredOutcome): RequestTimes {
+  const found = times.get(outcome);
   if (found !== undefined) return found;
-  const made = new LatencyBuckets(DURATION_BUCKETS_S);
-  durations.set(outcome, made);
+  const made = {
+    durations: new LatencyBuckets(DURATION_BUCKETS_S),
+    firstBytes: new LatencyBuckets(FIRST_BYTE_BUCKETS_S),
+    overheads: new LatencyBuckets(OVERHEAD_BUCKETS_S),
+  };
+  times.set(outcome, made);
   return made;
 }

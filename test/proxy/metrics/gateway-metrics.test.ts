@@ -194,11 +194,13 @@ it('tell by model, upstream and outcome what requests took, used and cost, to th
     [`gateway_refusals_total{${medium},code="upstream_failed"}`, 1],
     ['gateway_refusals_total{model="unknown",upstream="none",code="model_not_found"}', 1],
   ]);
-  const bytes = ['0.025', '0.05', '+Inf'].map((le) => of('time_to_first_byte_seconds_bucket', `${medium},le="${le}"`));
+  const bytes = ['0.025', '0.05', '+Inf'].map((le) =>
+    of('time_to_first_byte_seconds_bucket', `${medium},outcome="completed",le="${le}"`),
+  );
   expect(bytes).toEqual([0, 1, 1]);
   // The clock stood still but while the upstream was waited for.
-  expect(of('overhead_seconds_count', medium)).toBe(1);
-  expect(of('overhead_seconds_sum', medium)).toBe(0);
+  expect(of('overhead_seconds_count', `${medium},outcome="completed"`)).toBe(1);
+  expect(of('overhead_seconds_sum', `${medium},outcome="completed"`)).toBe(0);
   for (const [name, count] of Object.entries(tokens))
     expect(of('tokens_total', `${medium},class="${name}"`)).toBe(count);
   expect(debit?.amount).toBeGreaterThan(0n);
