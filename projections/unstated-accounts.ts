@@ -2,8 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { balanceField, microUsdField } from '../contracts/event-fields.ts';
 import type { ClosedStatement } from '../ledger/account/billing-state.ts';
-import { firstEndOf } from '../ledger/account/grants.ts';
-import { endOfMonthMs } from '../ledger/account/month.ts';
+import { firstEndOf, someEndBy } from '../ledger/account/grants.ts';
 import { balancePages } from './known-views.ts';
 import { isBehind } from './unclosed-accounts.ts';
 
@@ -41,9 +40,8 @@ export async function* unstatedAccountsIn(path: string, month: string): AsyncGen
       const last = billing?.statement ?? null;
       if (last !== null && last.month >= month) continue;
       const months = Object.keys(spend?.months ?? {});
-      const endMs = firstEndOf(grants);
-      const hasEnded = endMs !== null && endMs < endOfMonthMs(month);
-      if (last === null || hasEnded || isBehind(last, { balance, revision, months })) yield { accountId, last, endMs };
+      if (last === null || someEndBy(grants, month) || isBehind(last, { balance, revision, months }))
+        yield { accountId, last, endMs: firstEndOf(grants) };
     }
     await nextTurn();
   }

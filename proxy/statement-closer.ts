@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type EventLog, EventLogError } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
-import { firstEndOf } from '../ledger/account/grants.ts';
+import { someEndBy } from '../ledger/account/grants.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { endOfMonthMs, lastMonthOver } from '../ledger/account/month.ts';
 import { NowAndThen } from '../ledger/now-and-then.ts';
@@ -116,8 +116,7 @@ export class StatementCloser {
     const { unclosed } = this.#options.accounts;
     const { state } = snapshot;
     const grants = state.type === 'open' ? state.grants : [];
-    const hasEnded = (firstEndOf(grants) ?? Number.POSITIVE_INFINITY) < endOfMonthMs(month);
-    const isIdle = !hasEnded && !hasUncounted(snapshot);
+    const isIdle = !someEndBy(grants, month) && !hasUncounted(snapshot);
     const isClosed = state.type === 'open' && (state.billing.statement?.month ?? '') >= month;
     if (isIdle) unclosed.forget(accountId, grants);
     else if (isClosed) unclosed.looked(accountId, month);

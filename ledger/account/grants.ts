@@ -1,6 +1,7 @@
 import type { GrantId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { Grant } from './account-state.ts';
+import { monthOf } from './month.ts';
 import { type GrantShare, SharesRoom } from './shares-room.ts';
 
 /** A request's own instants, as its usage has them. */
@@ -97,6 +98,12 @@ export function firstEndOf(grants: readonly Pick<Grant, 'remaining' | 'expiresAt
   for (const { remaining, expiresAtMs } of grants)
     if (remaining > 0n && expiresAtMs !== null && (firstMs === null || expiresAtMs < firstMs)) firstMs = expiresAtMs;
   return firstMs;
+}
+
+/** Whether some of the credits that are left have ended when a month has. */
+export function someEndBy(grants: Parameters<typeof firstEndOf>[0], month: string): boolean {
+  const endMs = firstEndOf(grants);
+  return endMs !== null && monthOf(endMs) <= month;
 }
 
 /** What usable grants hold at an instant, computed from the clock and never from a sweeper's having run. */

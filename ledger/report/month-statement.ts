@@ -10,7 +10,7 @@ import { firstEndOf } from '../account/grants.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
 import { eventAsTold } from '../account/told-words.ts';
 import { GrantsBought, type PaymentMade } from '../postings/grants-bought.ts';
-import { isCountedBy, netOf, noSums, openMonthsOf, type StatementSums } from '../statement/open-months.ts';
+import { isCountedBy, monthOfEnd, netOf, noSums, openMonthsOf, type StatementSums } from '../statement/open-months.ts';
 import { PlansHad } from '../statement/plans-had.ts';
 import { periodInWords, sentenceOf } from '../statement/sentences.ts';
 import { isInStatements, isNoted, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
@@ -54,8 +54,10 @@ export interface MonthStatement {
   readonly opening: bigint;
   readonly sums: StatementSums;
   readonly closing: bigint;
-  /** Of credits that have ended in the month, what is not written down as expired yet: `closing` still has it. */
+  /** Of credits that have ended by the end of an open month, what is not written down as expired yet: `closing` still has it. */
   readonly ended: bigint;
+  /** What of that has ended before the month, and `opening` has, too. */
+  readonly endedBefore: bigint;
   /** Debited, by day of the request's start (UTC). */
   readonly days: readonly bigint[];
   readonly models: readonly { readonly model: string; readonly lane: Lane; readonly debited: bigint }[];
@@ -110,19 +112,26 @@ export async function monthStatement(
   }
   const { status, statement } = place;
   const { sums } = contents;
-  const ended = status === 'open' ? endedIn(month, over) : 0n;
   return {
-    ...{ month, status, closed: statement, openedIn, opening, closing: opening + netOf(sums), ended },
+    ...{ month, status, closed: statement, openedIn, opening, closing: opening + netOf(sums) },
+    ...endedBy(month, status === 'open' ? over : [], last?.month ?? null),
     ...contents.result(),
   };
 }
 
-const endedIn = (month: string, over: readonly Grant[]): bigint =>
-  over.reduce(
-    (sum, { remaining, expiresAtMs }) =>
-      expiresAtMs !== null && monthOf(expiresAtMs) === month ? sum + remaining : sum,
-    0n,
-  );
+function endedBy(
+  month: string,
+  over: readonly Grant[],
+  lastClosed: string | null,
+): Pick<MonthStatement, 'ended' | 'endedBefore'> {
+  let [ended, endedBefore] = [0n, 0n];
+  for (const { remaining, expiresAtMs } of over) {
+    const end = expiresAtMs === null ? null : monthOfEnd(expiresAtMs, lastClosed);
+    if (end !== null && end <= month) ended += remaining;
+    if (end !== null && end < month) endedBefore += remaining;
+  }
+  return { ended, endedBefore };
+}
 
 interface Place {
   readonly status: MonthStatement['status'];

@@ -30,21 +30,26 @@ export const CARRIED = 'carried on to later debits';
 
 /** Whether the month can change yet, in a sentence. */
 export function statusSentence(
-  { status, closed, month, openedIn, sums, ended }: MonthStatement,
+  { status, closed, month, openedIn, sums, ...over }: MonthStatement,
   { madeAt, dueAt }: Pick<StatementOf, 'madeAt' | 'dueAt'>,
 ): string {
   if (closed !== null)
     return `Closed at ${closed.closedAt}, from revisions ${closed.firstRevision} to ${closed.lastRevision}: it does not change any more.`;
   if (month < openedIn) return `Nothing is of ${month}: the account was opened in ${openedIn}.`;
   if (status === 'none') return `Nothing moved in ${month}: it was closed with the next statement.`;
-  const over =
-    ended === 0n
-      ? ''
-      : ` ${groupedUsd(ended)} USD of credits have ended in it, and are not written down as expired yet.`;
-  const open = `${month} is not closed yet: these are its figures until now.${over}`;
-  const isMoved = ended > 0n || Object.values(sums).some((sum) => sum !== 0n);
+  const ended = endedSentence(over);
+  const open = `${month} is not closed yet: these are its figures until now.${ended}`;
+  const isMoved = over.ended > over.endedBefore || Object.values(sums).some((sum) => sum !== 0n);
   if (!isMoved) return `${open} With nothing moved in it, it is closed with the next statement.`;
   return Date.parse(madeAt) > Date.parse(dueAt) + LIMITS.statementLateMs
-    ? `${month} is not closed, and should have been from ${dueAt} on: these are its figures until now.${over}`
+    ? `${month} is not closed, and should have been from ${dueAt} on: these are its figures until now.${ended}`
     : `${open} A gateway that runs closes it from ${dueAt} on.`;
+}
+
+function endedSentence({ ended, endedBefore }: Pick<MonthStatement, 'ended' | 'endedBefore'>): string {
+  if (ended === 0n) return '';
+  const all = endedBefore === 0n ? 'in it' : 'before it';
+  const when =
+    endedBefore > 0n && endedBefore < ended ? `by its end, ${groupedUsd(endedBefore)} of them before it` : all;
+  return ` ${groupedUsd(ended)} USD of credits have ended ${when}, and are not written down as expired yet.`;
 }

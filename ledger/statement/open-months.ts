@@ -64,7 +64,7 @@ export class OpenMonths {
    */
   firstUpTo(month: string, endMs: number | null): string | null {
     const labels = [...this.#months.values()].map(({ label }) => label);
-    if (endMs !== null) labels.push(openMonth(monthOf(endMs), this.lastClosed));
+    if (endMs !== null) labels.push(monthOfEnd(endMs, this.lastClosed));
     return labels.filter((label) => label <= month).sort()[0] ?? null;
   }
 
@@ -112,6 +112,9 @@ export async function openMonthsOf(
 function openMonth(month: string, closed: string | null): string {
   return closed !== null && month <= closed ? monthAfter(closed) : month;
 }
+
+/** Whose statement says that credits have ended. */
+export const monthOfEnd = (endMs: number, closed: string | null): string => openMonth(monthOf(endMs), closed);
 
 /** Whether a statement, or one before it, has counted an event. */
 export const isCountedBy = (

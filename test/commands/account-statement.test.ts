@@ -285,6 +285,39 @@ describe('gateway account statement', () => {
     );
   });
 
+  it('has of a month that is not closed what has ended before it, too, while that is not written down, in each form', async () => {
+    const own = endedLater(await programInProcess());
+    own.clock = () => ms('2026-10-20T10:00:00.000Z');
+    await own.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '5');
+    await own.run('credits', 'grant', 'acct_ada', '--usd', '3', '--expires', '2026-12-01T00:00:00Z');
+    await own.run('credits', 'grant', 'acct_ada', '--usd', '1', '--expires', '2026-12-25T00:00:00Z');
+    own.clock = () => ms('2026-12-02T10:00:00.000Z');
+    const of = (format: string, month = '2026-12') =>
+      own.run('account', 'statement', 'acct_ada', '--month', month, '--format', format);
+    const figures = { status: 'open', opening: '9000000', closing: '9000000' };
+    expect(JSON.parse(await of('json'))).toMatchObject({ ...figures, ended: '8000000', endedBefore: '5000000' });
+    expect(JSON.parse(await of('json', '2026-11'))).toMatchObject({ ...figures, ended: '5000000', endedBefore: '0' });
+    expect(JSON.parse(await of('json', '2026-10'))).toMatchObject({ ended: '0', endedBefore: '0' });
+    const over = 'USD of credits have ended';
+    for (const form of ['table', 'html']) {
+      expect(await of(form)).toContain(
+        `8.000000 ${over} by its end, 5.000000 of them before it, and are not written down as expired yet. A gateway`,
+      );
+      expect(await of(form, '2026-11')).toContain(`5.000000 ${over} in it, and`);
+    }
+    expect((await of('csv')).match(/^acct_ada,2026-12,open,balance,,ended.*/gm)).toEqual([
+      'acct_ada,2026-12,open,balance,,ended,,,,8.000000000000',
+      'acct_ada,2026-12,open,balance,,endedBefore,,,,5.000000000000',
+    ]);
+    const trial = endedLater(await programInProcess());
+    trial.clock = () => ms('2026-10-20T10:00:00.000Z');
+    await trial.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '5');
+    trial.clock = own.clock;
+    expect(await trial.run('account', 'statement', 'acct_ada', '--month', '2026-12')).toContain(
+      `5.000000 ${over} before it, and are not written down as expired yet. With nothing moved in it`,
+    );
+  });
+
   it('has every line in CSV and JSON, and in the table and the page as many as those hold, with how many more there are', async () => {
     const log = new MemoryEventLog();
     const recording = { commandId: commandId('019a5b3c-1111-7000-8000-000000000000'), actor: 'operator' };

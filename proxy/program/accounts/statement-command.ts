@@ -79,7 +79,7 @@ const jsonText = (statement: MonthStatement, of: StatementOf): string =>
 
 /** One table, all USD with twelve decimals: each line says whose it is, of which month, whether that can change yet, and what of it. */
 function csvOf(
-  { month, status, opening, closing, ended, sums, items, carried, movements }: MonthStatement,
+  { month, status, opening, closing, ended, endedBefore, sums, items, carried, movements }: MonthStatement,
   { accountId }: StatementOf,
 ): string {
   const usd = (amount: bigint): string => usdOfPico(amount * PICO_PER_MICRO);
@@ -89,6 +89,7 @@ function csvOf(
     ...DECREASES.map((figure) => ['balance', '', figure, '', '', '', usd(-sums[figure])]),
     ['balance', '', 'closing', '', '', '', usd(closing)],
     ...(ended === 0n ? [] : [['balance', '', 'ended', '', '', '', usd(ended)]]),
+    ...(endedBefore === 0n ? [] : [['balance', '', 'endedBefore', '', '', '', usd(endedBefore)]]),
     ...items.map(({ model, lane, item, count, cost }) => [
       ...['usage', '', item, model, lane, String(count), usdOfPico(cost)],
     ]),

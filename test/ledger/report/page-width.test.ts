@@ -26,6 +26,7 @@ const STATEMENT: MonthStatement = {
     opening: LARGE,
     closing: -LARGE,
     ended: 0n,
+    endedBefore: 0n,
   },
   sums: { ...noSums(), granted: microUsd(LARGE), debited: microUsd(LARGE) },
   days: Array.from({ length: 30 }, (_, day) => LARGE / BigInt(day + 1)),

@@ -46,6 +46,7 @@ const statement: MonthStatement = {
     opening: LARGE,
     closing: -LARGE,
     ended: 0n,
+    endedBefore: 0n,
   },
   sums: { ...noSums(), granted: microUsd(LARGE), debited: microUsd(LARGE) },
   days: DAYS,

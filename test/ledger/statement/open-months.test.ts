@@ -5,11 +5,12 @@ import type { ReadStreamOptions, RecordedEvent } from '../../../contracts/event-
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
 import { attemptId, paymentId, revision, type StreamName } from '../../../contracts/ids.ts';
 import { PICO_PER_MICRO } from '../../../contracts/money.ts';
-import type { AccountState } from '../../../ledger/account/account-state.ts';
+import type { AccountState, Grant } from '../../../ledger/account/account-state.ts';
 import type { ClosedStatement } from '../../../ledger/account/billing-state.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
+import { isExpired } from '../../../ledger/account/grants.ts';
 import { lastMonthOver } from '../../../ledger/account/month.ts';
 import { monthStatement } from '../../../ledger/report/month-statement.ts';
 import { OpenMonths } from '../../../ledger/statement/open-months.ts';
@@ -123,14 +124,14 @@ describe('invariants 16 and 17: months: the statements of any life', () => {
   });
 });
 
-const shown = (life: readonly Timed[], month: string) => {
+const shown = (life: readonly Timed[], month: string, over: readonly Grant[] = []) => {
   const recorded = recordedLife(life);
   const log = {
     async *readStream(_: StreamName, { from = revision(0) }: ReadStreamOptions = {}) {
       yield* recorded.slice(from);
     },
   };
-  return monthStatement(log, ACCOUNT, month);
+  return monthStatement(log, ACCOUNT, month, over);
 };
 
 describe('what is shown of a month until it is closed', () => {
@@ -175,6 +176,44 @@ describe('what is shown of a month until it is closed', () => {
     expect(await shown(open, '2027-02')).toMatchObject({ status: 'open', opening: closing, closing });
     const before = { opening: 1_000n, closing: 1_000n };
     if (month !== '2026-12') expect(await shown(open, '2026-12')).toMatchObject({ status: 'open', ...before });
+  });
+});
+
+describe('credits that have ended, and are not written down as expired', () => {
+  const [endMs, lateMs] = [ms('2026-11-20T12:00:00.000Z'), ms('2026-12-02T12:00:00.000Z')];
+  const ofDay = (id: string, amount: number, day: string, atMs: number, change: object = {}): Timed => ({
+    event: granted(id, amount, { effectiveAt: `${day}T12:00:00.000Z`, ...change }),
+    atMs,
+  });
+  const ending = { expiresAt: new Date(endMs).toISOString() };
+  const begun = [
+    { event: opened, atMs: ms('2026-10-05T12:00:00.000Z') },
+    ofDay('g', 1_000, '2026-10-06', ms('2026-10-06T12:00:00.000Z'), ending),
+  ];
+  const closed = closedLife([...begun, { event: keyIssued(), atMs: ms('2026-11-04T12:00:00.000Z') }], [2]).slice(0, 4);
+  const late = ofDay('late', 7, '2026-10-30', lateMs);
+  const overIn = (life: readonly Timed[]): readonly Grant[] => {
+    const state = fold(life.map(({ event }) => event));
+    return state.type === 'unopened' ? [] : state.grants.filter((grant) => isExpired(grant, lateMs));
+  };
+
+  it('make a month of which nothing else is the next statement: what comes late for a closed one is shown in it', async () => {
+    const life = [...closed, late];
+    const over = overIn(life);
+    expect(statementsOf(life)).toMatchObject([{ month: '2026-10', closing: 1_000n }]);
+    const sums = { opening: 1_000n, closing: 1_007n, ended: 1_000n, endedBefore: 0n };
+    expect(await shown(life, '2026-11', over)).toMatchObject(sums);
+    const next = { opening: 1_007n, closing: 1_007n, ended: 1_000n, endedBefore: 1_000n };
+    expect(await shown(life, '2026-12', over)).toMatchObject(next);
+  });
+
+  it('in a month that is closed are of the one after it', async () => {
+    const months = new OpenMonths({ month: '2026-11', closing: usd(5), firstRevision: 0, lastRevision: 4 });
+    expect([months.firstUpTo('2026-11', endMs), months.firstUpTo('2027-01', endMs)]).toEqual([null, '2026-12']);
+    const ended = ofDay('ended', 3, '2026-10-07', lateMs, { expiresAt: '2026-10-25T12:00:00.000Z' });
+    const life = [...closed, ended];
+    const sums = { opening: 1_000n, closing: 1_003n, ended: 1_003n, endedBefore: 0n };
+    expect(await shown(life, '2026-11', overIn(life))).toMatchObject(sums);
   });
 });
 
