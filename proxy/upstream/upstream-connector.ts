@@ -8,20 +8,23 @@ const PROCESSING = 102;
 const HEADER_PART_BYTES = 16;
 
 /**
- * Connects as undici does by itself, but for two things of which it has no option. Where its parser is not found under these
- * names any more, undici's way stands.
+ * Connects as undici does by itself, but for three things of which it has no option. Where its parser is not found under these
+ * names any more, undici's way stands for the first two.
  *
  * - A `100 Continue` that nobody asked for is an informational answer like any other (RFC 9110, section 15.2: a client reads
  *   past it); undici takes it for a broken connection, so its parser is told of another status.
  * - Headers are bounded by their bytes, of which an empty one has none, and each that comes behind the bound is an error of its
  *   own: a packet of them keeps everybody waiting. Each counts some bytes more, and none counts when the connection is gone.
+ * - Of an answer that is paused undici puts back what it has read of the connection and not passed on, and goes on by reading all
+ *   that is there, upon which Node reads as much again: with each pause 64 KiB more were kept, and copied.
  */
 export function upstreamConnector(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options);
   return (target, callback) =>
     connect(target, (...result) => {
-      callback(...result);
       const [failed, socket] = result;
+      if (socket !== null) boundReads(socket);
+      callback(...result);
       // By now the connection has its parser, and has read nothing. Of one that failed there is no socket at all.
       if (failed !== null || socket === null) return;
       const parser = parserOf(socket);
@@ -46,6 +49,15 @@ function boundHeaders(parser: AnswerParser, socket: Socket): void {
   const { trackHeader } = parser;
   parser.trackHeader = (bytes) => {
     if (!socket.destroyed) trackHeader.call(parser, bytes + HEADER_PART_BYTES);
+  };
+}
+
+/** No more at once than what a connection keeps before Node reads no further of it. */
+function boundReads(socket: Socket): void {
+  const { read } = socket;
+  socket.read = (bytes?: number) => {
+    const { readableLength, readableHighWaterMark } = socket;
+    return read.call(socket, bytes ?? (readableLength > readableHighWaterMark ? readableHighWaterMark : undefined));
   };
 }
 

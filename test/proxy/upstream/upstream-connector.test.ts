@@ -1,8 +1,12 @@
-import { Agent, request } from 'undici';
+import type { Socket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { Agent, type Dispatcher, request } from 'undici';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { upstreamConnector } from '../../../proxy/upstream/upstream-connector.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
 import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
+import { startRawUpstream } from '../../fuzz/raw-upstream.ts';
 import { type Answer, head, json, raw, silence, write } from '../../upstream/answer.ts';
 import { message } from '../../upstream/message.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
@@ -13,6 +17,8 @@ const { upstream, gateway } = await startOnUpstream(afterAll, { provider: { conn
 const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 const whole = JSON.stringify(message({ tokens }));
 const events = streamEvents({ tokens });
+/** What Node reads of a connection at once. */
+const READ_BYTES = 64 * 1024;
 const goOn = 'HTTP/1.1 100 Continue\r\n\r\n';
 const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n';
 const final = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${whole.length}\r\n\r\n${whole}`;
@@ -56,6 +62,62 @@ describe('headers of an answer', () => {
     expect(counted).toBeLessThan(1_100);
   });
 });
+
+it.each([
+  ['of a byte', '1\r\nx\r\n', 200_000, 410],
+  ['as long as a decoder gives out at once', `4000\r\n${'x'.repeat(16_384)}\r\n`, 100, 1],
+])(
+  'an answer that is paused again and again keeps no more of its connection each time: pieces %s',
+  async (_what, piece, pieces, piecesOfPause) => {
+    const answer = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${piece.repeat(pieces)}0\r\n\r\n`;
+    const { url } = endedLater(await startRawUpstream(Buffer.from(answer)));
+    const { taken, kept } = await pausedEach(piecesOfPause, url);
+    expect(taken).toBe((piece.match(/x/g)?.length ?? 0) * pieces);
+    expect(Math.max(...kept)).toBeGreaterThan(0);
+    expect(Math.max(...kept)).toBeLessThan(3 * READ_BYTES);
+  },
+);
+
+/** Takes an answer with a pause behind so many pieces. Returns its bytes, and what its connection kept at each pause. */
+async function pausedEach(pieces: number, url: string): Promise<{ taken: number; kept: readonly number[] }> {
+  const connect = upstreamConnector({});
+  const sockets: Socket[] = [];
+  const dispatcher = new Agent({
+    connect: (target, callback) =>
+      connect(target, (...result) => {
+        if (result[1] !== null) sockets.push(result[1]);
+        callback(...result);
+      }),
+  });
+  onTestFinished(() => dispatcher.destroy());
+  let taken = 0;
+  let left = pieces;
+  const kept: number[] = [];
+  const pauseFor = async (controller: Dispatcher.DispatchController): Promise<void> => {
+    controller.pause();
+    left = pieces;
+    await setImmediate();
+    kept.push(...sockets.map(({ readableLength }) => readableLength));
+    controller.resume();
+  };
+  await new Promise<void>((onResponseEnd, fail) => {
+    dispatcher.dispatch(
+      { origin: url, path: '/', method: 'GET' },
+      {
+        onRequestStart: () => undefined,
+        onResponseStart: () => undefined,
+        onResponseData: (controller, { length }) => {
+          taken += length;
+          left--;
+          if (left === 0) void pauseFor(controller);
+        },
+        onResponseEnd: () => onResponseEnd(),
+        onResponseError: (_controller, error) => fail(error),
+      },
+    );
+  });
+  return { taken, kept };
+}
 
 /** An answer, and how many parts of headers undici's parser has counted of it. */
 async function asked(url: string): Promise<{ answer: string; counted: number }> {
