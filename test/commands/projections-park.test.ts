@@ -17,6 +17,7 @@ import { doctor } from './doctored.ts';
 
 const REASON = ['--reason', 'its balance looks wrong'];
 const WAITS = 'what has waited is not read yet';
+const TWICE = 'grant_first is granted twice';
 const WHY = 'parked by an operator: its balance looks wrong';
 
 async function answerTo(gateway: TestGateway, key = gateway.key): Promise<string> {
@@ -121,7 +122,7 @@ it('an event that says what cannot be sets its account aside alone, and what wai
   expect(await answerTo(metered)).toBe('200');
   await expect.poll(() => answerTo(metered, key)).toBe('200');
   const at = await grantTwice(metered);
-  const said = `account-acct_test revision ${at} (CreditsGranted): it cannot follow what stands before it: grant_first is granted twice`;
+  const said = `account-acct_test revision ${at} (CreditsGranted): it cannot follow what stands before it: ${TWICE}`;
   await expect.poll(() => answerTo(metered)).toMatch(/^529 /);
   expect(await answerTo(metered)).toContain(`the account is set aside: ${said}`);
   expect(await answerTo(metered, key)).toBe('200');
@@ -159,6 +160,37 @@ it('an event that says what cannot be sets its account aside alone, and what wai
   await again.gateway.process.projections.whenWritten();
   expect(await status()).toEqual([]);
   await again.stop();
+});
+
+it('an account that an event has set aside is parked as any other, also over a restart, and unparked still refused for that event', async () => {
+  const first = await startTestGateway();
+  const { data } = first;
+  const status = async () => (await runHereForJson('projections', 'status', '--data', data)).setAside;
+  const at = await grantTwice(first);
+  const ofEvent = { accountId: 'acct_test', cause: 'unreadable', revision: at, why: expect.stringContaining(TWICE) };
+  await expect.poll(() => answerTo(first)).toContain(TWICE);
+  await runHereForJson('projections', 'park', 'acct_test', ...REASON, '--data', data);
+  const expectParked = async (gateway: TestGateway): Promise<void> => {
+    expect(await answerTo(gateway)).toMatch(new RegExp(`^529 .*the account is set aside: ${WHY}`));
+    await gateway.gateway.process.projections.whenWritten();
+    expect(await status()).toEqual([{ ...ofEvent, cause: 'parked', why: REASON[1] }]);
+  };
+  await expectParked(first);
+  await first.stop();
+  const second = await startTestGateway({ data });
+  await expectParked(second);
+  expect(await runHere('projections', 'unpark', 'acct_test', '--data', data)).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining('`gateway projections status` says whether an event of it sets it aside'),
+  });
+  expect(await answerTo(second)).toMatch(new RegExp(`^529 .*${TWICE}`));
+  await second.gateway.process.projections.whenWritten();
+  expect(await status()).toEqual([ofEvent]);
+  expect(await runHere('projections', 'unpark', 'acct_test', '--data', data)).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringContaining(TWICE),
+  });
+  await second.stop();
 });
 
 it('an account is parked and unparked, and what the folder knows is shown, while the log does not answer', async () => {
