@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -77,6 +77,22 @@ it('one command at a time makes views anew', async () => {
     expect(await runHere('projections', ...command, '--data', data)).toMatchObject({
       ...{ exitCode: 3, stderr: expect.stringContaining('another command rebuilds') },
     });
+});
+
+it('views from a topic are neither made anew beside the live ones nor gone back to, with what to do instead', async () => {
+  const { data, files } = folder();
+  cpSync(files.live, files.previous);
+  const config = join(data, 'gateway.json');
+  const kafka = { brokers: ['127.0.0.1:1'], topic: 'ledger', partitions: 1 };
+  writeFileSync(config, JSON.stringify({ data, kafka, projections: { source: 'kafka' } }));
+  const before = readFileSync(files.live);
+  for (const command of [['rebuild', '--all'], ['rebuild', 'monthly'], ['rebuild', '--all', '--dry-run'], ['rollback']])
+    expect(await runHere('--config', config, 'projections', ...command)).toMatchObject({
+      ...{ exitCode: 3, stdout: '' },
+      stderr: expect.stringMatching(/fed from a topic: .* move views\.db away .*`gateway projections diff` compares/),
+    });
+  expect(readFileSync(files.live).equals(before)).toBe(true);
+  expect([existsSync(files.rebuild), existsSync(files.previous)]).toEqual([false, true]);
 });
 
 it.each([
