@@ -31,8 +31,9 @@ export class UnsettledFactsError extends Error {
 }
 
 /**
- * One answer to write down and one that says that it is still so, and three more: whoever waits for it waits for them all. At a provider it changes
- * within days, so each further one is another process that has written meanwhile, and these are few.
+ * One answer that was asked for before it was known here what it replaces, one to write down, one that says that it is still so, and two more:
+ * whoever waits for it waits for them all. At a provider it changes within days, so each further one is another process that has written
+ * meanwhile, and these are few.
  */
 const TIMES_MAX = 5;
 
@@ -124,7 +125,8 @@ function commandsOf(
       const told = billing && toldDispute(billing, fact);
       const opened: AccountCommand = { type: 'RecordDispute', ...dispute, stood: told?.disputeId ?? null, ...said };
       if (outcome === null) return [opened];
-      const stood = told?.outcome ?? null;
+      // In the place of one with another amount it stands as open.
+      const stood = told?.amount === dispute.amount ? told.outcome : null;
       return [opened, { type: 'CloseDispute', paymentId, disputeId, outcome, stood, closedAtMs: nowMs, ...said }];
     }
     case 'method': {
