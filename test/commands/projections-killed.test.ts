@@ -41,6 +41,15 @@ function spoiled(): string {
   return data;
 }
 
+/** And those of before it are right; neither have read the last event. */
+async function spoiledSince(): Promise<string> {
+  const data = spoiled();
+  cpSync(join(whole, 'views.db'), viewFilesOf(data).previous);
+  await runHereForJson('credits', 'grant', 'acct_test', '--usd', '1', '--data', data);
+  return data;
+}
+const [WRONG, RIGHT] = [1_000_007n, 1_001_000_000n];
+
 /** A Node program that is killed at a call of its own. */
 const killedAt = (instant: string, ...args: string[]) => {
   const stderrFd = openSync(join(temporaryFolder(), 'stderr'), 'w');
@@ -115,6 +124,39 @@ describe('kill -9', () => {
     expect(await balanceServed(data)).toBe(7n);
     expect(balanceIn(join(data, 'views.previous.db'))).toBe('1000000000');
   });
+
+  it.each([
+    ['before exec COMMIT', WRONG],
+    ['before link views.previous.db.new', WRONG],
+    ['before rename views.db', WRONG],
+    ['after rename views.db', RIGHT],
+    ['after rename views.previous.db', RIGHT],
+  ])(
+    '%s of a command that goes back where no gateway runs: the next start serves the one views or the other with all that has come, and the others are there to go to',
+    async (instant, served) => {
+      const data = await spoiledSince();
+      expect(await killedAt(instant, PROGRAM, 'projections', 'rollback', '--data', data).ended).toBe(null);
+      expect(await balanceServed(data)).toBe(served);
+      const again = await runHereForJson('projections', 'rollback', '--data', data);
+      expect(again).toMatchObject({ switched: 'in the folder' });
+      expect(await balanceServed(data)).toBe(served === WRONG ? RIGHT : WRONG);
+    },
+  );
+
+  it.each(['before exec COMMIT', 'before rename operator-request-*.json'])(
+    '%s of a command that goes back beside a gateway changes nothing of what that serves, and it is done again',
+    async (instant) => {
+      const data = await spoiledSince();
+      const { gateway, accountId, stop } = await startTestGateway({ data });
+      const balance = () => gateway.process.projections.accounts.read(accountId).state;
+      expect(await killedAt(instant, PROGRAM, 'projections', 'rollback', '--data', data).ended).toBe(null);
+      expect(balance()).toMatchObject({ balance: WRONG });
+      const again = await runHereForJson('projections', 'rollback', '--data', data);
+      expect(again).toMatchObject({ switched: 'in the gateway' });
+      expect(balance()).toMatchObject({ balance: RIGHT });
+      await stop();
+    },
+  );
 
   it('of a command in the middle of its verification leaves the live views as they were, and nobody takes for verified what it has made', async () => {
     const data = spoiled();
