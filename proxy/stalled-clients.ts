@@ -1,15 +1,14 @@
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { PassingMap } from '../contracts/passing-map.ts';
+import { openConnections } from './connections/open-connections.ts';
 
 /** As often is a connection looked at before it is cut: a gateway that itself stood still has looked once meanwhile. */
 const LOOKS = 4;
 
 interface SeenProgress {
-  readonly connection: Socket;
-  taken: string;
+  readonly taken: string;
   /** Looks in a row at which it had taken nothing since the one before. */
-  idleLooks: number;
+  readonly idleLooks: number;
 }
 
 /**
@@ -20,26 +19,23 @@ interface SeenProgress {
  * @param stallMs after which it is cut, and at the latest a half more
  */
 export function cutStalledClients(app: FastifyInstance, stallMs: number): void {
-  const connections = new PassingMap<number, SeenProgress>();
-  let came = 0;
-  app.server.on('connection', (connection: Socket) => {
-    const number = ++came;
-    connections.set(number, { connection, taken: '', idleLooks: 0 });
-    connection.once('close', () => connections.delete(number));
-  });
+  const connections = openConnections(app.server);
+  const seen = new WeakMap<Socket, SeenProgress>();
   const looks = setInterval(() => {
-    for (const seen of connections) if (hasStalled(seen)) seen.connection.destroy();
+    for (const connection of connections) {
+      const progress = progressOf(connection, seen.get(connection));
+      seen.set(connection, progress);
+      if (progress.idleLooks >= LOOKS) connection.destroy();
+    }
   }, stallMs / LOOKS);
   looks.unref();
   app.server.once('close', () => clearInterval(looks));
 }
 
-function hasStalled(seen: SeenProgress): boolean {
-  const { connection } = seen;
+function progressOf(connection: Socket, before?: SeenProgress): SeenProgress {
   const taken = takenOf(connection);
-  seen.idleLooks = connection.writableLength > 0 && taken === seen.taken ? seen.idleLooks + 1 : 0;
-  seen.taken = taken;
-  return seen.idleLooks >= LOOKS;
+  if (before === undefined || connection.writableLength === 0 || taken !== before.taken) return { taken, idleLooks: 0 };
+  return { taken, idleLooks: before.idleLooks + 1 };
 }
 
 interface WithHandle {

@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { PassingMap } from '../../contracts/passing-map.ts';
+import { openConnections } from './open-connections.ts';
 
 interface WithAnswer {
   /** The answer whose turn it is on the connection. Node shows it to nobody, though it closes idle connections by it. */
@@ -13,15 +13,10 @@ interface WithAnswer {
  * an answer waits: a server that is closed would destroy them, and cut what was sent, and billed, as complete.
  */
 export class UntakenAnswers {
-  readonly #connections = new PassingMap<number, Socket>();
-  #came = 0;
+  readonly #connections: Iterable<Socket>;
 
   constructor(server: Server) {
-    server.on('connection', (connection: Socket) => {
-      const number = ++this.#came;
-      this.#connections.set(number, connection);
-      connection.once('close', () => this.#connections.delete(number));
-    });
+    this.#connections = openConnections(server);
     const closeIdleConnections = server.closeIdleConnections.bind(server);
     // Also that of a server that is closed.
     server.closeIdleConnections = () => {
