@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -12,8 +12,10 @@ import { endedLater } from '../fixtures/ended-later.ts';
 import { opened } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { runHereWith } from '../fixtures/processes/run-here.ts';
 import { PROGRAM } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { copySite, open } from './copy-site.ts';
 
 const ACCOUNTS = 5_000;
 const MINUTE_MS = 60_000;
@@ -45,6 +47,25 @@ it('a rebuild of the views tells it, too', async () => {
 
 it('export tells nothing between the lines that it writes to a terminal', async () => {
   expect(await toldBeside(['ledger', 'export', '--format', 'csv'], { columns: 80 })).toBeNull();
+});
+
+it('backup, restore, also of what the backup lacks, and copy tell it, too', async () => {
+  const { inFile, data, store } = await copySite();
+  const ledger = join(data, 'ledger.db');
+  mkdirSync(data);
+  // More than are copied at once.
+  await fillLedger(ledger, { accounts: 3, events: 8_000 });
+  const told = (...words: readonly string[]) => toldBesideHere('--config', inFile, 'ledger', ...words);
+  const backup = join(temporaryFolder(), 'backup');
+  expect(await told('backup', backup)).toMatch(/^\d+% of [\d,]+ pages, [\d,]+\/s, \d+ (?:s|min \d+ s) left\n/);
+  expect(await open(inFile, 'late')).toMatchObject({ exitCode: 0 });
+  const restored = join(temporaryFolder(), 'restored');
+  expect(await told('restore', backup, '--data', restored, '--from-copy', ledger)).toMatch(
+    /^\d+% of [\d,]+ bytes, [\d,]+\/s, [^\n]+ left\n(?:.+ bytes, .+\n)*\d+% of 8,\d{3} events, [\d,]+\/s, [^\n]+ left\n/,
+  );
+  expect(await told('copy', '--to', store.connectionString, '--copy-only')).toMatch(
+    /^\d+% of 8,\d{3} events, [\d,]+\/s, \d+ (?:s|min \d+ s) left\n/,
+  );
 });
 
 describe('a process of its own', () => {
@@ -85,15 +106,26 @@ async function toldBeside(
   terminal: Pick<CommandContext, 'columns'> = {},
 ): Promise<string | null> {
   const program = endedLater(await programInProcess(log));
+  const { told, ...hasty } = hastily();
+  await runGatewayProgram({ ...program.context, ...terminal, ...hasty }, ['--config', program.file, ...words]);
+  return told();
+}
+
+/** The same of a command on files. */
+async function toldBesideHere(...words: readonly string[]): Promise<string | null> {
+  const { told, ...hasty } = hastily();
+  expect(await runHereWith(hasty, ...words)).toMatchObject({ exitCode: 0 });
+  return told();
+}
+
+function hastily() {
   const progressStream = Object.assign(new PassThrough({ encoding: 'utf8' }), {
     isTTY: false,
   }) as unknown as NodeJS.WriteStream;
   let nowMs = Date.UTC(2026, 10, 5);
-  const clock = (): number => (nowMs += MINUTE_MS);
-  await runGatewayProgram({ ...program.context, ...terminal, clock, progressStream }, [
-    '--config',
-    program.file,
-    ...words,
-  ]);
-  return progressStream.read() as unknown as string | null;
+  return {
+    progressStream,
+    clock: (): number => (nowMs += MINUTE_MS),
+    told: () => progressStream.read() as unknown as string | null,
+  };
 }
