@@ -53,18 +53,18 @@ const intent = z.object({
 });
 export type Intent = z.output<typeof intent>;
 
+const method = z.object({
+  id,
+  customer: z.union([id, z.object({ id }).transform((customer) => customer.id)]).nullish(),
+  card: z.object({ brand: word, last4: z.string() }).nullish(),
+});
+
 const setup = z.object({
   ...{ id, metadata: names, created: ms },
   status: z.enum([
     ...['canceled', 'processing', 'requires_action', 'requires_confirmation', 'requires_payment_method', 'succeeded'],
   ] as const),
-  payment_method: z
-    .object({
-      id,
-      customer: z.union([id, z.object({ id }).transform((customer) => customer.id)]).nullish(),
-      card: z.object({ brand: word, last4: z.string() }).nullish(),
-    })
-    .nullish(),
+  payment_method: method.nullish(),
   latest_attempt: z.object({ created: ms }).nullish(),
 });
 export type Setup = z.output<typeof setup>;
@@ -106,6 +106,7 @@ const page = z.object({ data: z.array(z.unknown()), has_more: z.boolean() });
 const ANSWERS = {
   payment_intent: intent,
   setup_intent: setup,
+  method,
   'checkout.session': session,
   refund,
   dispute,

@@ -87,8 +87,11 @@ export class StripeApi {
     return fetched('setup_intent', id, this.#stripe.setupIntents.retrieve(id, { expand: OF_SETUP }));
   }
 
+  /** Stripe refuses to detach what is detached. */
   async forget(paymentMethodId: string): Promise<void> {
-    await answerOf(this.#stripe.paymentMethods.detach(paymentMethodId));
+    const method = read('method', await answerOf(this.#stripe.paymentMethods.retrieve(paymentMethodId)));
+    assertSame('method', paymentMethodId, method);
+    if (method.customer) await answerOf(this.#stripe.paymentMethods.detach(paymentMethodId));
   }
 
   /** The payment that a charge, a refund or a dispute is of; null where it is of none. */

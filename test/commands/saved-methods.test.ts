@@ -52,14 +52,22 @@ it('what was agreed to before the card was removed, or another was saved, is tol
   await isOver();
 });
 
-it('a card is removed although Stripe is away, which is told', async () => {
+it('a card is removed although Stripe is away, which is told, and forgotten there once it is said again', async () => {
   const { server, program } = await stripeProgram();
   await program.run('payment', 'save-method', 'acct_ada');
   server.consent('cs_1');
   await program.run('payment', 'save-method', 'acct_ada', '--id', 'cs_1');
   server.isAway = true;
   expect(await program.run('payment', 'remove-method', 'acct_ada')).toMatch(/written at/);
-  expect(program.warned).toMatch(/pm_saved is still kept at stripe, to be removed there: Stripe could not be asked/);
+  expect(program.warned).toMatch(
+    /pm_saved is still kept at stripe, to be removed there, or by .*: Stripe could not be/,
+  );
+  server.isAway = false;
+  for (const _ of [1, 2])
+    expect(await program.run('payment', 'remove-method', 'acct_ada')).toMatch(/nothing was written/);
+  expect(server.get('pm_saved').customer).toBeNull();
+  expect(server.made('/v1/payment_methods/pm_saved/detach').length).toBe(1);
+  expect(program.warned.match(/still kept/g)?.length).toBe(1);
 });
 
 it('that a plan has ended unpaid is told beside why it is not begun anew for who asks for it', async () => {

@@ -1,6 +1,9 @@
 import type { Command } from 'commander';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import type { EventData } from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
+import { readAccountEvents } from '../../../ledger/account/load-account.ts';
 import type { PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { isTelling, type TellingProvider } from '../../../ledger/payments/payment-provider.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
@@ -101,23 +104,34 @@ const notAgreed = (accountId: AccountId, page: string): CommandError =>
 
 async function remove(call: Call): Promise<void> {
   const { id, log, context, configuration } = call;
-  const method = await methodNow(call, 'RemovePaymentMethod');
+  await methodNow(call, 'RemovePaymentMethod');
   const by = recordingOf(context).actor;
   const { recordedAt } = await runAccountCommand(context, log, id, {
     type: 'RemovePaymentMethod',
     by,
     nowMs: context.clock(),
   });
-  // It is charged no more from here on, whatever becomes of it elsewhere.
+  // It is charged no more from here on, whatever becomes of it elsewhere; said again, it is forgotten there if it was not.
+  const method = await lastRemoved(log, id);
   if (method !== null && method.provider !== MANUAL) {
     const provider = await configuredProvider(context, { log, configuration });
     if (isTelling(provider) && provider.name === method.provider)
       await provider.forgetMethod(method).catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error);
-        context.warn(`${method.paymentMethodId} is still kept at ${provider.name}, to be removed there: ${why}\n`);
+        context.warn(
+          `${method.paymentMethodId} is still kept at ${provider.name}, to be removed there, or by this again: ${why}\n`,
+        );
       });
   }
   written(call, recordedAt, 'nothing may be charged by itself');
+}
+
+/** Null where none ever was. */
+async function lastRemoved(log: EventLog, id: AccountId): Promise<EventData<'PaymentMethodRemoved'> | null> {
+  let last: EventData<'PaymentMethodRemoved'> | null = null;
+  for await (const { event } of readAccountEvents(log, id))
+    if (event.type === 'PaymentMethodRemoved') last = event.data;
+  return last;
 }
 
 /** @throws CommandError for who may not change it */

@@ -14,8 +14,8 @@ const EXAMPLE = new URL('../../../contracts/example-catalog.yaml', import.meta.u
 const SAID = { consentedAtMs: Date.now(), by: 'owner@example.com' };
 
 /** What an account of 1 USD buys by itself, of a card that is saved. */
-export const RELOAD: readonly AccountCommand[] = [
-  { type: 'SavePaymentMethod', ...cardOf('pm_ok'), ...SAID },
+export const reloadOf = (card: string): readonly AccountCommand[] => [
+  { type: 'SavePaymentMethod', ...cardOf(card), ...SAID },
   {
     ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000) },
     ...{ monthlyCap: usd(60_000_000), ...SAID },
@@ -61,9 +61,15 @@ export async function sellingSite(before: readonly SiteTask[], sinceMs = 0): Pro
 
 /** The same with a card that its owner has agreed may be charged. */
 export async function cardSite(sinceDays = 0): Promise<KilledSite> {
-  const made = await sellingSite([toRun(...SAVE)], sinceDays * DAY_MS);
-  const page = made.server.all('checkout.session').at(-1)?.id ?? '';
-  made.server.consent(page);
-  await made.done(toRun(...SAVE, '--id', page));
+  const made = await sellingSite([], sinceDays * DAY_MS);
+  await saveCard(made, 'pm_saved');
   return made;
+}
+
+/** In the place of one that was saved before. */
+export async function saveCard({ server, done }: KilledSite, card: string): Promise<void> {
+  await done(toRun(...SAVE));
+  const page = server.all('checkout.session').at(-1)?.id ?? '';
+  server.consent(page, card);
+  await done(toRun(...SAVE, '--id', page));
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ACCOUNT } from '../../fixtures/ledger/example-account.ts';
-import { cardSite, sellingSite } from './begun-sites.ts';
+import { cardSite, saveCard, sellingSite } from './begun-sites.ts';
 import { ANSWERING, countsOf, LOOK, openOf, toRun } from './killed-site.ts';
 import type { SiteTask } from './stripe-site.ts';
 
@@ -11,6 +11,9 @@ const SAVE = ['payment', 'save-method', ACCOUNT] as const;
 const DECLINE = ['payment', 'decline', ACCOUNT, '--reason', 'typed wrong'] as const;
 const AS_OWNER = ['--as', 'ada@example.com'] as const;
 const PURCHASE = toRun('credits', 'purchase', ACCOUNT, '--usd', '20', '--id', 'p1', ...AS_OWNER);
+
+/** What stands in the log of an attempt that is ended. */
+const ENDED = ['PaymentSucceeded', 'PaymentAbandoned'] as const;
 
 const site = (...before: readonly SiteTask[]) => sellingSite(before);
 
@@ -32,6 +35,78 @@ it.each(['before PlanChanged', 'after PlanChanged', ANSWERING, 'before PaymentSu
     expect(await done(TEAM)).toContain('nothing was written');
     expect(account.balance).toBeGreaterThan(25_000_000n);
     expect((await read()).account.balance).toBe(account.balance);
+  },
+);
+
+it.each([
+  'before PlanChanged',
+  'after PlanChanged',
+  `${ANSWERING} payment_intents`,
+  'before PaymentSucceeded',
+  'after PaymentSucceeded',
+])('kill -9 %s as a first plan is asked for leaves its first period charged once and granted once', async (instant) => {
+  const { server, killed, done, read } = await cardSite();
+  await killed(instant, STARTER);
+  if (instant === 'before PlanChanged') await done(STARTER);
+  for (let times = 0; times < 2; times++) await done(LOOK);
+  expect(await done(STARTER)).toContain('nothing was written');
+  const { account, events } = await read();
+  expect([account.plan, openOf(account), account.balance]).toEqual(['starter', [], 25_000_000n]);
+  expect(server.all('charge').length).toBe(1);
+  expect(countsOf(events, ['PlanChanged', 'RenewalStarted', 'PaymentSucceeded', 'CreditsGranted'])).toEqual([
+    ...[1, 1, 1, 1],
+  ]);
+});
+
+it.each([
+  ['before PlanChanged', 'paid'],
+  ['after PlanChanged', 'paid'],
+  ['before PlanChanged', 'waiting for a card'],
+  ['after PlanChanged', 'waiting for a card'],
+  [`${ANSWERING} payment_intents`, 'waiting for a card'],
+  [`${ANSWERING} cancel`, 'waiting for a card'],
+  ['before PaymentAbandoned', 'waiting for a card'],
+  ['after PaymentAbandoned', 'waiting for a card'],
+])(
+  'kill -9 %s as a plan that is %s is ended at once leaves it ended once, and charged no more',
+  async (instant, what) => {
+    const isPaid = what === 'paid';
+    const made = await (isPaid ? cardSite() : site());
+    const { server, killed, done, move, read } = made;
+    await done(STARTER);
+    const end = toRun('account', 'plan', ACCOUNT, 'none', '--now');
+    await killed(instant, end);
+    if (instant === 'before PlanChanged') await done(end);
+    else await expect(done(end)).rejects.toThrow(/the account has none/);
+    if (!isPaid) await saveCard(made, 'pm_saved');
+    // What Stripe was not told to end yet is ended once its key is forgotten.
+    move(DAY_MS + 3_600_000);
+    for (let times = 0; times < 2; times++) await done(LOOK);
+    const { account, events } = await read();
+    expect([account.billing.plan, openOf(account), server.all('charge').length]).toEqual([null, [], isPaid ? 1 : 0]);
+    expect(account.balance).toBe(isPaid ? 25_000_000n : 0n);
+    expect(countsOf(events, ['RenewalStarted', 'PlanChanged', 'PlanEnded', ...ENDED])).toEqual([
+      ...[1, 2, 1],
+      ...(isPaid ? [1, 0] : [0, 1]),
+    ]);
+  },
+);
+
+it.each(['before PaymentMethodRemoved', 'after PaymentMethodRemoved', `${ANSWERING} detach`])(
+  'kill -9 %s as an owner removes a card leaves it removed once, there and at Stripe, when it is said again',
+  async (instant) => {
+    const { server, told, killed, done, read } = await cardSite();
+    const remove = toRun('payment', 'remove-method', ACCOUNT, ...AS_OWNER);
+    await killed(instant, remove);
+    for (let times = 0; times < 2; times++) await done(remove);
+    expect(await done(remove)).toContain('nothing was written');
+    expect(server.get('pm_saved').customer).toBeNull();
+    expect(server.made('/v1/payment_methods/pm_saved/detach').length).toBe(1);
+    expect(await done(told('setup_intent.succeeded'))).toBe(200);
+    expect(await done(STARTER)).toContain('waits for a card');
+    const { account, events } = await read();
+    expect([account.billing.payments.method, server.all('charge')]).toEqual([null, []]);
+    expect(countsOf(events, ['PaymentMethodSaved', 'PaymentMethodRemoved'])).toEqual([1, 1]);
   },
 );
 
@@ -69,9 +144,6 @@ it.each(['before PaymentMethodSaved', 'after PaymentMethodSaved'])(
     expect(countsOf(events, ['PaymentMethodSaved', 'PaymentSucceeded'])).toEqual([1, 1]);
   },
 );
-
-/** What stands in the log of an attempt that is ended. */
-const ENDED = ['PaymentSucceeded', 'PaymentAbandoned'] as const;
 
 it.each([
   [`${ANSWERING} payment_intents`, 'the operator'],

@@ -9,6 +9,7 @@ import { accountStream, NO_STREAM } from '../../../contracts/ids.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { readAccountEvents } from '../../../ledger/account/load-account.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
+import type { StoredEvent } from '../../../ledger/audit/stored-event.ts';
 import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
@@ -78,9 +79,16 @@ export async function killedSite(begun: readonly AccountEvent[] = [], sinceMs = 
     },
     read: async () => {
       const reading = await openSqliteEventLog({ path });
-      const events = await Array.fromAsync(readAccountEvents(reading, ACCOUNT), ({ event }) => event);
+      const read = await Array.fromAsync(readAccountEvents(reading, ACCOUNT));
       await reading.close();
-      expect(faultsOf(events)).toEqual([]);
+      const events = read.map(({ event }) => event);
+      // When each was written down is what the auditor goes by.
+      const recordedAt = read.map(({ recorded }) => String(JSON.parse(recorded.metadata).recordedAt));
+      const asRecorded = (event: StoredEvent): StoredEvent => ({
+        ...event,
+        metadata: { ...event.metadata, recordedAt: recordedAt[event.revision] ?? '' },
+      });
+      expect(faultsOf(events, asRecorded)).toEqual([]);
       return { account: openAccount(events), events };
     },
   };

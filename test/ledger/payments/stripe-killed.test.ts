@@ -1,17 +1,83 @@
 import { expect, it } from 'vitest';
 import { ACCOUNT } from '../../fixtures/ledger/example-account.ts';
-import { buyingSite, cardSite, PURCHASE, RELOAD } from './begun-sites.ts';
+import { buyingSite, cardSite, PURCHASE, reloadOf, saveCard } from './begun-sites.ts';
 import { ANSWERING, countsOf, LOOK, openOf, toRun } from './killed-site.ts';
 
-it.each(['after AutoReloadStarted', ANSWERING, 'before PaymentSucceeded', 'after PaymentSucceeded'])(
+const DAY_MS = 24 * 3_600_000;
+
+it.each([
+  'before AutoReloadStarted',
+  'after AutoReloadStarted',
+  ANSWERING,
+  'before PaymentSucceeded',
+  'after PaymentSucceeded',
+])(
   'kill -9 %s of a reload leaves it charged once by Stripe and granted once, when somebody has looked again',
   async (instant) => {
-    const { killed, done, balance } = await buyingSite(RELOAD);
+    const { killed, done, balance } = await buyingSite(reloadOf('pm_ok'));
     await killed(instant, LOOK);
     await done(LOOK);
     expect(await balance()).toBe(20_000_000n);
   },
 );
+
+it.each([
+  ['before AutoReloadStarted', 'pm_lost'],
+  ['after AutoReloadStarted', 'pm_lost'],
+  [ANSWERING, 'pm_lost'],
+  ['before PaymentFailed', 'pm_lost'],
+  ['after PaymentFailed', 'pm_lost'],
+  ['before PaymentFailed', 'pm_declined'],
+  ['after PaymentFailed', 'pm_declined'],
+])('kill -9 %s of a reload by %s leaves it declined once, and paused where it is for good', async (instant, card) => {
+  const { server, killed, done, read } = await buyingSite(reloadOf(card));
+  await killed(instant, LOOK);
+  for (let times = 0; times < 2; times++) await done(LOOK);
+  const { account, events } = await read();
+  expect([openOf(account), account.balance]).toEqual([[], 1_000_000n]);
+  expect([server.all('payment_intent').length, server.all('charge').length]).toEqual([1, 0]);
+  const isForGood = card === 'pm_lost';
+  expect(countsOf(events, ['AutoReloadStarted', 'PaymentFailed', 'AutoReloadPaused', 'AutoReloadSkipped'])).toEqual([
+    ...[1, 1, isForGood ? 1 : 0, 1],
+  ]);
+  expect(account.billing.payments.reload?.paused).toBe(isForGood ? 'lost_card' : null);
+});
+
+it.each(['before AutoReloadSkipped', 'after AutoReloadSkipped'])(
+  'kill -9 %s of a reload that is not begun leaves it told once why',
+  async (instant) => {
+    const { killed, done, read } = await buyingSite(reloadOf('pm_lost'));
+    await done(LOOK);
+    await killed(instant, LOOK);
+    for (let times = 0; times < 2; times++) await done(LOOK);
+    const { events } = await read();
+    expect(countsOf(events, ['AutoReloadStarted', 'AutoReloadPaused', 'AutoReloadSkipped'])).toEqual([1, 1, 1]);
+  },
+);
+
+it.each([
+  ['before PaymentActionRequired', 'told'],
+  ['after PaymentActionRequired', 'told'],
+  ['before PaymentActionRequired', 'asked'],
+  ['after PaymentActionRequired', 'asked'],
+])('kill -9 %s of a reload that its owner has to confirm leaves it %s of once, and paid once', async (instant, how) => {
+  const { server, told, killed, done, balance, read } = await buyingSite(reloadOf('pm_slow'));
+  await done(LOOK);
+  const intent = server.all('payment_intent')[0]?.id ?? '';
+  server.change(intent, { status: 'requires_action' }, 'payment_intent.requires_action');
+  const message = told('payment_intent.requires_action');
+  await killed(instant, how === 'told' ? message : LOOK);
+  for (let times = 0; times < 2; times++) {
+    expect(await done(message)).toBe(200);
+    await done(LOOK);
+  }
+  const { account, events } = await read();
+  expect(openOf(account).length).toBe(1);
+  expect(countsOf(events, ['AutoReloadStarted', 'PaymentActionRequired', 'PaymentFailed'])).toEqual([1, 1, 0]);
+  server.settle(intent);
+  await done(LOOK);
+  expect(await balance()).toBe(20_000_000n);
+});
 
 it.each([ANSWERING, 'before PaymentSucceeded'])(
   'kill -9 %s of a purchase leaves one page, paid once and granted once',
@@ -151,5 +217,43 @@ it.each([
     expect(server.all('charge').length).toBe(2);
     expect(countsOf(events, ['RenewalStarted', 'PaymentSucceeded', 'CreditsGranted'])).toEqual([2, 2, 2]);
     expect(account.billing.plan?.period?.endMs).toBeGreaterThan(Date.now());
+  },
+);
+
+it.each(['before PaymentFailed', 'after PaymentFailed', 'before PlanEnded', 'after PlanEnded'])(
+  'kill -9 %s of a plan that is not paid in time leaves it declined once and ended once, and what was paid before',
+  async (instant) => {
+    const site = await cardSite(60);
+    const { server, killed, done, move, read } = site;
+    await done(toRun('account', 'plan', ACCOUNT, 'starter'));
+    await saveCard(site, 'pm_lost');
+    move(-28 * DAY_MS);
+    if (instant.endsWith('PlanEnded')) await done(LOOK);
+    move(0);
+    await killed(instant, LOOK);
+    await done(LOOK);
+    // Of a period that was begun in the killed process the grace is over now, too.
+    move(8 * DAY_MS);
+    for (let times = 0; times < 2; times++) await done(LOOK);
+    const { account, events } = await read();
+    expect([account.billing.plan, openOf(account), account.balance]).toEqual([null, [], 25_000_000n]);
+    expect([server.all('payment_intent').length, server.all('charge').length]).toEqual([2, 1]);
+    expect(countsOf(events, ['RenewalStarted', 'PaymentFailed', 'PlanEnded'])).toEqual([2, 1, 1]);
+    expect(events.find(({ type }) => type === 'PlanEnded')).toMatchObject({ data: { reason: 'unpaid' } });
+  },
+);
+
+it.each(['before PlanEnded', 'after PlanEnded'])(
+  'kill -9 %s of a plan whose end was asked for leaves it ended once, and renewed no more',
+  async (instant) => {
+    const { server, killed, done, move, read } = await cardSite(40);
+    for (const plan of ['starter', 'none']) await done(toRun('account', 'plan', ACCOUNT, plan));
+    move(0);
+    await killed(instant, LOOK);
+    for (let times = 0; times < 2; times++) await done(LOOK);
+    const { account, events } = await read();
+    expect([account.billing.plan, openOf(account), server.all('charge').length]).toEqual([null, [], 1]);
+    expect(countsOf(events, ['RenewalStarted', 'PlanChanged', 'PlanEnded'])).toEqual([1, 2, 1]);
+    expect(events.find(({ type }) => type === 'PlanEnded')).toMatchObject({ data: { reason: 'cancelled' } });
   },
 );

@@ -1,12 +1,12 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { buyingSite, PURCHASE, RELOAD } from './begun-sites.ts';
+import { buyingSite, PURCHASE, reloadOf } from './begun-sites.ts';
 import { countsOf, LOOK, openOf } from './killed-site.ts';
 
 /** Of a request to Stripe, to the last byte of its answer. */
 const REQUEST_MS = 20_000;
 
 it.each([
-  ['charge', RELOAD, '/v1/payment_intents'],
+  ['charge', reloadOf('pm_ok'), '/v1/payment_intents'],
   ['page', PURCHASE, '/v1/checkout/sessions'],
 ] as const)(
   'a %s that Stripe makes, and does not answer within the time of its request, is asked of again under its key, and paid and granted once',
