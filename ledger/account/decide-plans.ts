@@ -1,7 +1,6 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type AttemptId, attemptId, grantId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { MANUAL } from '../../contracts/payments-configuration.ts';
 import { type CatalogPlan, LEAST_CHARGE, NO_PLAN } from '../../contracts/plan.ts';
 import { newestPlan, planIn, plansOnSale } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
@@ -16,7 +15,8 @@ import { refuseWithoutRoom } from './grant-room.ts';
 import { isWithdrawn } from './method-for.ts';
 import { attemptOf, openAttempts } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
-import { DAY_MS, type Period, periodAt } from './plan-periods.ts';
+import { graceOf } from './plan-grace.ts';
+import { type Period, periodAt } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
 import { restOfPeriod } from './proration.ts';
 import type { ToldTo } from './told-words.ts';
@@ -144,9 +144,7 @@ export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAcco
   const period: Period = again ?? periodAt(anchorMs, nowMs);
   const id = unused(state, `renewal_${instant(period.startMs)}`);
   if (refuseWithoutRoom(state, { grantId: LONGEST_GRANT_OF_PAYMENT, amount: plan.credits }) !== null) return notBegun;
-  // What an operator takes is not asked of anybody again: begun past its grace it has one of its own.
-  const isByHandAnew = isGraceOver && command.provider === MANUAL;
-  const graceUntilMs = again === null || isByHandAnew ? nowMs + plan.graceDays * DAY_MS : again.graceUntilMs;
+  const graceUntilMs = graceOf(state.billing, { plan, provider: command.provider, nowMs, again });
   const { price, credits } = plan;
   const { startMs, endMs } = period;
   return claimed(command, { kind: 'renewal', id, plan, version, startMs, endMs, price, credits, graceUntilMs });

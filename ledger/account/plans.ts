@@ -89,6 +89,10 @@ export function isAwaited(
 export const duePlan = ({ plan, due, next }: PlanState): string =>
   due !== null && next !== null && next.effectiveAtMs <= due.startMs ? next.plan : plan;
 
+/** Whether the period that is to be paid was begun for another plan alone than was asked for since: what may be paid for that is withdrawn. */
+export const isBegunForAnother = ({ plan, payments }: Pick<BillingState, 'plan' | 'payments'>): boolean =>
+  plan !== null && plan.due !== null && newestRenewal(payments, plan.due.startMs)?.period?.plan !== duePlan(plan);
+
 /** Of a period: its attempts. */
 export const renewalsOf = ({ attempts }: PaymentsState, startMs: number): PaymentAttempt[] =>
   valuesOf(attempts)

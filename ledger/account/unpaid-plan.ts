@@ -3,7 +3,7 @@ import { grantsOfPaid } from './grant-id.ts';
 import { allAttempts } from './payments.ts';
 import { DAY_MS } from './plan-periods.ts';
 import type { PaidPeriod } from './plan-state.ts';
-import { duePlan, newestRenewal, renewalsOf } from './plans.ts';
+import { duePlan, isBegunForAnother, newestRenewal, renewalsOf } from './plans.ts';
 import { isAnswered } from './reload.ts';
 
 /** In words, of a plan whose period, or first one, is to be paid. */
@@ -21,6 +21,8 @@ export function unpaidPlan(
   if (plan === null || plan.due === null) return null;
   const { declined, graceUntilMs, nextAttemptAtMs, startMs } = plan.due;
   const what = `the ${plan.period === null ? 'first payment' : 'renewal'} of the plan ${duePlan(plan)}`;
+  if (isBegunForAnother({ plan, payments }))
+    return { says: `${what} is due, and not begun yet`, next: 'ask for the plan again, or buy credits' };
   const grace =
     nowMs < graceUntilMs
       ? `the plan ${plan.period === null ? 'is given up' : 'ends'} unless it is paid by ${instant(graceUntilMs)}`

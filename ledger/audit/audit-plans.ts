@@ -1,7 +1,15 @@
 import { takeAttempt } from './audit-payments.ts';
 import { isOfMethodBefore } from './audit-reload.ts';
 import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
-import { beginsIn, monthsAfter, type OwnPaidPeriod, type OwnPlanState, takePeriod, wantedFrom } from './own-plan.ts';
+import {
+  beginsIn,
+  monthsAfter,
+  type OwnListedPlan,
+  type OwnPaidPeriod,
+  type OwnPlanState,
+  takePeriod,
+  wantedFrom,
+} from './own-plan.ts';
 import type { PlanChangedData, PlanEndedData, RenewalData, StoredEvent } from './stored-event.ts';
 
 /*
@@ -116,17 +124,34 @@ function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData)
     compareAmount(books, `${attemptId}: its credits`, claim.credits, BigInt(listed.credits));
   }
   const again = own.due?.from === periodStart ? own.due : null;
-  // By hand, and past the grace of those before it, it has one of its own; programs of before gave it none.
-  const isAnew = again === null || (provider === 'manual' && startedAt >= again.graceUntil);
-  if (again !== null && (!isAnew || graceUntil === again.graceUntil))
-    compare(books, `${attemptId}: the end of its grace`, graceUntil, again.graceUntil);
-  else if (listed !== null) {
-    const grace = new Date(Date.parse(startedAt) + listed.graceDays * DAY_MS).toISOString();
-    compare(books, `${attemptId}: the end of its grace`, graceUntil, grace);
-  }
+  const begins = new Map(again?.begins);
+  if (!begins.has(plan)) begins.set(plan, startedAt);
+  if (listed !== null) auditGrace(books, claim, listed, { again, first: begins.get(plan) ?? startedAt });
   const { attempts, noes } = again ?? { attempts: 0, noes: [] };
   const counts = { attempts: attempts + 1, noes };
-  own.due = { from: periodStart, plan, graceUntil, ...counts, attemptId, provider, isDeclined: false };
+  own.due = { from: periodStart, plan, graceUntil, begins, ...counts, attemptId, provider, isDeclined: false };
+}
+
+/** From the plan's own first attempt of the period on; behind another plan's, no longer than until the end of it. */
+function auditGrace(
+  books: AccountBooks,
+  { attemptId, provider, plan, periodEnd, graceUntil, startedAt }: RenewalData,
+  { graceDays }: OwnListedPlan,
+  { again, first }: { readonly again: OwnPlanState['due']; readonly first: string },
+): void {
+  const after = (instant: string): string => new Date(Date.parse(instant) + graceDays * DAY_MS).toISOString();
+  const isLate = (until: string): boolean => provider === 'manual' && startedAt >= until;
+  const isSame = again?.plan === plan;
+  const before = again !== null && isSame ? again.graceUntil : after(first);
+  // By hand, and past the grace of those before it, it has one of its own.
+  const until = isLate(before) ? after(startedAt) : before;
+  const should = again === null || isSame || until < periodEnd ? until : periodEnd;
+  // Programs of before gave it none, and another plan what was left of the one before.
+  const isOfBefore =
+    again !== null &&
+    (isLate(again.graceUntil) || !isSame) &&
+    (graceUntil === again.graceUntil || (isLate(again.graceUntil) && graceUntil === after(startedAt)));
+  if (!isOfBefore) compare(books, `${attemptId}: the end of its grace`, graceUntil, should);
 }
 
 /** By what the plan costs and gives a day more, for each day until the end of the period. */

@@ -31,6 +31,8 @@ interface OwnDuePeriod {
   /** As the newest attempt has it. */
   readonly plan: string;
   readonly graceUntil: string;
+  /** When the first attempt of each plan was begun. */
+  readonly begins: ReadonlyMap<string, string>;
   readonly attempts: number;
   /** Those of them that were declined, or ended by an operator. */
   readonly noes: string[];

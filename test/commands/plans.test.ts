@@ -68,7 +68,7 @@ it.each([{ now: [] }, { now: ['--now'] }])(
       /^acct_ada: renewal_\S+ of plan starter is open: .*, and this ends it: gateway account plan acct_ada none$/,
     );
     expect(await program.run(...plan, 'none', ...now)).toMatch(
-      /starter never began, given up \S+: it was cancelled\nrenewal_\S+: nothing was paid: it is not wanted any more\nwritten at/,
+      /starter never began, given up \S+: it was cancelled\nrenewal_\S+ of the plan starter: nothing was paid: it is not wanted any more\nwritten at/,
     );
     expect(await program.json('payment', 'list')).toEqual([]);
     const [{ attemptId }] = (await program.json('payment', 'list', 'acct_ada')) as never as [{ attemptId: string }];
@@ -97,7 +97,9 @@ it('what is open for a plan that there is, operators are told to decline, and ow
   await expect(plan('third', ...owner)).rejects.toThrow(
     /this ends it: gateway account plan acct_ada starter, or ask an operator$/,
   );
-  expect(await plan('starter', ...owner)).toMatch(/upgrade_\S+: nothing was paid: it is not wanted any more/);
+  expect(await plan('starter', ...owner)).toMatch(
+    /upgrade_\S+ of the plan team: nothing was paid: it is not wanted any more/,
+  );
   await plan('third', ...owner);
   await plan('starter', ...owner);
   at += 40 * 86_400_000;
@@ -212,13 +214,35 @@ it('who asks for a plan whose renewal was not paid in time, which no gateway has
   expect(await program.run(...plan)).toMatch(/renewal_2026-12-05T10:00:00.000Z: waits to be paid/);
   at += 14 * DAY;
   expect(await program.run(...plan)).toMatch(
-    /^acct_ada: none; starter ended 2026-12-20T10:00:00.000Z: it was not paid in time\nrenewal_2026-12-05T10:00:00.000Z: nothing was paid: it is not wanted any more\nacct_ada: none; starter once it is paid; the first payment .*: pay for it, or buy credits\nrenewal_2026-12-20T10:00:00.000Z: waits to be paid\n/,
+    /^acct_ada: none; starter ended 2026-12-20T10:00:00.000Z: it was not paid in time\nrenewal_2026-12-05T10:00:00.000Z of the plan starter: nothing was paid: it is not wanted any more\nacct_ada: none; starter once it is paid; the first payment .*: pay for it, or buy credits\nrenewal_2026-12-20T10:00:00.000Z: waits to be paid\n/,
   );
   await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 2');
   expect(await program.run('account', 'show', 'acct_ada')).toMatch(
     /plan +starter, 2026-12-20T10:00:00.000Z to 2027-01-20T10:00:00.000Z, then renewed\n/,
   );
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
+});
+
+it('who goes back to the plan while the renewal of another is open has that withdrawn and the plan’s own begun, in one command', async () => {
+  let at = Date.parse('2026-03-10T10:00:00.000Z');
+  program.clock = () => at;
+  await program.run('catalog', 'publish', fileOf(STARTER, TEAM));
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  const plan = (id: string) => program.run('account', 'plan', 'acct_ada', id, '--as', 'ada@example.com');
+  await plan('team');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 1');
+  await plan('starter');
+  at = Date.parse('2026-04-11T10:00:00.000Z');
+  expect(await plan('starter')).toMatch(/renewal of the plan starter is not paid yet, .* by 2026-04-18T10:00/);
+  at = Date.parse('2026-04-16T10:00:00.000Z');
+  expect(await plan('team')).toMatch(
+    /^renewal_2026-04-10T10:00:00.000Z of the plan starter: nothing was paid: it is not wanted any more\nacct_ada: team, .*, then renewed; the renewal of the plan team is not paid yet, the plan ends unless it is paid by 2026-04-30T10:00:00.000Z: pay for it, or buy credits\nrenewal_2026-04-10T10:00:00.000Z_2: waits to be paid/,
+  );
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 2');
+  expect(await program.run('account', 'show', 'acct_ada')).toMatch(
+    /plan +team, 2026-04-10T10:00:00.000Z to 2026-05-10T/,
+  );
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
 });
 
 it('account show keeps the end of the plan that was had beside one that was asked for since and never was', async () => {

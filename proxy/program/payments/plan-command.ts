@@ -2,10 +2,12 @@ import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { NO_PLAN } from '../../../contracts/plan.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { isWithdrawn } from '../../../ledger/account/method-for.ts';
 import { claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
-import { planSaid } from '../../../ledger/account/plans.ts';
+import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
+import { isBegunForAnother, planSaid } from '../../../ledger/account/plans.ts';
 import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
 import { toldTo } from '../../../ledger/account/told-words.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
@@ -62,13 +64,13 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
   const to = toldTo(actorOf(context));
   const asked = { type: 'ChangePlan', plan, catalog, provider, reason, by, to, nowMs } as const;
   const done = await carriedOut(id, asked, provider, call);
-  if (plan === NO_PLAN || done.hasPlan) return tell(call, done);
-  // It was not paid in time, and has ended by that alone: it begins anew for who asks for it.
+  if (plan === NO_PLAN || (done.hasPlan && !done.isToBegin)) return tell(call, done);
+  // It was not paid in time, and has ended by that alone, or another's renewal was open: it begins anew for who asks for it.
   const again = await carriedOut(id, asked, provider, call).catch((error: unknown) => {
     context.warn(`${done.text}\nwritten at ${done.recordedAt}\n`);
     throw error;
   });
-  tell(call, { ...again, text: `${done.text}\n${again.text}` });
+  tell(call, { ...again, text: `${done.isToBegin ? done.given : done.text}\n${again.text}` });
 }
 
 type Changing = Extract<AccountCommand, { readonly type: 'ChangePlan' | 'EndPlan' }>;
@@ -94,12 +96,15 @@ async function carriedOut(id: AccountId, asked: Changing, provider: string, call
   const given: string[] = [];
   for (const attempt of openAttempts(billing.payments))
     if (isWithdrawn(billing, attempt) && [MANUAL, provider].includes(attempt.provider))
-      given.push(`\n${attempt.attemptId}: ${sayOutcome(context, id, await ask(attempt.attemptId))}`);
+      given.push(`${nameOf(attempt)}: ${sayOutcome(context, id, await ask(attempt.attemptId))}`);
   // With what the provider has answered.
   const { state, planEnds } = await readAccount(context, log, id, 'ChangePlan');
   return {
     recordedAt,
     hasPlan: billing.plan !== null,
+    /** What was open for another plan is not any more, and nothing is for this one. */
+    isToBegin: given.length > 0 && state.suspended === null && isBegunForAnother(state.billing) && !hasOpen(state),
+    given: given.join('\n'),
     json: {
       accountId: id,
       plan: planSaid(state),
@@ -107,6 +112,12 @@ async function carriedOut(id: AccountId, asked: Changing, provider: string, call
       attemptId,
       outcome: paid?.outcome ?? null,
     },
-    text: `${id}: ${planInWords(state, planEnds, asked.nowMs)}${given.join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
+    text: `${id}: ${planInWords(state, planEnds, asked.nowMs)}${given.map((line) => `\n${line}`).join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
   };
 }
+
+const nameOf = ({ attemptId, period }: PaymentAttempt): string =>
+  period === null ? attemptId : `${attemptId} of the plan ${period.plan}`;
+
+const hasOpen = ({ billing }: OpenAccount): boolean =>
+  openAttempts(billing.payments).some(({ kind }) => kind === 'renewal');

@@ -4,6 +4,7 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { isWithdrawn } from '../../../ledger/account/method-for.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
 import { unpaidPlan } from '../../../ledger/account/unpaid-plan.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { ms } from '../../fixtures/ledger/example-account.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 import { AT, asks, DAY, END, type Life, life, looks, online, onStarter } from './plan-life.ts';
@@ -31,11 +32,16 @@ describe('back to the plan while the renewal of another is open', () => {
       const says = () => unpaidPlan(one.state, ms(END))?.says;
       expect(says()).toContain('the renewal of the plan starter is not paid yet');
       one.does(asks('team', LATER));
-      expect(says()).toContain('the renewal of the plan team is not paid yet');
+      expect(says()).toBe('the renewal of the plan team is due, and not begun yet');
       expect(withdrawn(one)).toEqual([true]);
       one.does(looked(ms(LATER)));
       expect(one.claims.length).toBe(2);
-      one.givenUp(ms(LATER)).does(looked(ms(LATER)));
+      one.givenUp(ms(LATER), { endedBy: 'operator' });
+      expect(unpaidPlan(one.state, ms(LATER))).toEqual({
+        says: 'the renewal of the plan team is due, and not begun yet',
+        next: 'ask for the plan again, or buy credits',
+      });
+      one.does(looked(ms(LATER)));
       expect(one.claims.at(-1)).toMatchObject({ plan: 'team', price: 200_000_000n, periodStart: END });
       expect(withdrawn(one)).toEqual([false]);
       one.pays(LATER, 'again');
@@ -104,6 +110,85 @@ describe('back to the plan while the renewal of another is open', () => {
   it('another one than the plan’s own is asked for only once it is over', () => {
     const one = onTeamAwaiting('starter').does(asks('team', LATER));
     expect(() => one.does(asks('big', LATER))).toThrow(/is open: another plan .*gateway payment ask/);
+  });
+});
+
+describe('the grace of a plan that is asked for after another', () => {
+  const on = (day: number): string => new Date(ms(END) + day * DAY).toISOString();
+  const backTo = (one: Life, plan: string, day: number): Life =>
+    one
+      .does(asks(plan, on(day)))
+      .givenUp(ms(on(day)))
+      .does(asks(plan, on(day)));
+  /** On team, with starter's renewal begun as the period ended, by hand or at Stripe. */
+  const withStarter = (looked: (at: number) => AccountCommand): Life =>
+    life()
+      .does(asks('team'))
+      .pays(AT)
+      .does(asks('starter', MID), looked(ms(END)));
+
+  it('is its own, from its own first attempt of the period on, which no further one lengthens', () => {
+    const one = withStarter(looks);
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', graceUntil: on(7) });
+    backTo(one, 'team', 6);
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'team', graceUntil: on(20) });
+    one.givenUp(ms(on(7)), { endedBy: 'operator' }).does(asks('team', on(8)));
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'team', graceUntil: on(20) });
+    given(...one.events).decides(looks(ms(on(20)) - 1));
+    one.does(looks(on(20)));
+    expect(one.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team', reason: 'unpaid' } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('is what is left of its own where it was begun before, also a shorter one, and is over where that is', () => {
+    const one = withStarter(online)
+      .declined(ms(END) + 1)
+      .does(asks('team', on(3)));
+    const asksOnline = (plan: string, day: number): Life =>
+      one.does({ ...asks(plan, on(day)), provider: 'stripe' } as AccountCommand);
+    const again = (plan: string, day: number): Life => {
+      one.declined(ms(on(day)) - 1);
+      return asksOnline(plan, day);
+    };
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'team', graceUntil: on(17) });
+    one.givenUp(ms(on(4)), { endedBy: 'operator' });
+    asksOnline('starter', 4);
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', graceUntil: on(7) });
+    again('team', 6);
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'team', graceUntil: on(17) });
+    again('starter', 16);
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', graceUntil: on(7) });
+    one.declined(ms(on(16))).does(online(ms(on(16)) + 1));
+    expect(one.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { reason: 'unpaid' } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('is over with the period, in whatever turns plans are asked for: none goes on into the next unpaid', () => {
+    const one = withStarter(looks);
+    for (const [day, plan, until] of [
+      [6, 'team', 20],
+      [19, 'starter', 26],
+      [25, 'team', 31],
+      [30, 'starter', 31],
+    ] as const) {
+      one.givenUp(ms(on(day)), { endedBy: 'operator' }).does(asks(plan, on(day)));
+      expect(one.claims.at(-1)).toMatchObject({ plan, periodStart: END, graceUntil: on(until) });
+    }
+    one.does(looks(on(31)));
+    expect(one.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { reason: 'unpaid' } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('the auditor takes as programs of before had it, of the plan before, and no other', () => {
+    const one = backTo(withStarter(looks), 'team', 6);
+    const faultsWith = (graceUntil: string): string[] => {
+      const claim = one.events.at(-1);
+      if (claim?.type !== 'RenewalStarted') throw new Error('nothing is begun');
+      return faultsOf([...one.events.slice(0, -1), { ...claim, data: { ...claim.data, graceUntil } }]);
+    };
+    expect([faultsWith(on(7)), faultsWith(on(20))]).toEqual([[], []]);
+    for (const other of [on(14), on(21), on(31)])
+      expect(faultsWith(other)).toEqual([expect.stringMatching(/: the end of its grace is .* should be 2027-01-19/)]);
   });
 });
 

@@ -204,13 +204,23 @@ export class PlainPlans {
       this.#give({ id: this.#idOf('renewal', fromMs), amount: wanted.credits, untilMs: toMs });
       return 'done';
     }
-    const isLateByHand = again !== null && nowMs >= again.graceMs && provider === 'manual';
-    const graceMs = again === null || isLateByHand ? nowMs + wanted.graceDays * DAY_MS : again.graceMs;
+    const graceMs = this.#graceOf(again, wanted, nowMs, provider === 'manual');
     const tries = bill?.fromMs === fromMs ? bill.tries + 1 : 1;
     this.#has = { ...has, bill: { fromMs, toMs, graceMs, tries, notBeforeMs: NEVER } };
     const { price, credits } = wanted;
     this.#claim({ kind: 'renewal', provider, nowMs, price, credits, period });
     return 'done';
+  }
+
+  /** A plan that others were tried before has what is its own, from its own first try on, and none beyond the month. */
+  #graceOf(bill: PlainBill | null, { id, graceDays }: CatalogPlan, nowMs: number, isByHand: boolean): number {
+    const fullMs = nowMs + graceDays * DAY_MS;
+    if (bill === null) return fullMs;
+    const isNewest = this.#newest(bill.fromMs)?.period?.plan === id;
+    const first = this.#triesOf(bill).find(({ period }) => period?.plan === id);
+    const ownMs = isNewest ? bill.graceMs : (first?.startedMs ?? nowMs) + graceDays * DAY_MS;
+    const graceMs = isByHand && nowMs >= ownMs ? fullMs : ownMs;
+    return isNewest || graceMs < bill.toMs ? graceMs : bill.toMs;
   }
 
   /** Nobody has said what became of the newest try: for ever while it is open, and until the next where it was given up. */
