@@ -153,6 +153,50 @@ describe.each([
     expect(october.total).toMatchObject({ requests: 1 });
     expect((await loadCatalog(program.log)).revision).toBe(before);
   });
+
+  it('the history has each catalog with its time, its actor and what it changed, and prices as they were', async () => {
+    const program = await open();
+    onTestFinished(() => program.close());
+    await scene(program);
+    const history = (await program.json('catalog', 'history')) as unknown as Record<string, unknown>[];
+    const { hash } = await loadCatalog(program.log);
+    expect(history).toMatchObject([
+      { version: 1, publishedAt: '2026-11-01T00:00:00.000Z', actor: 'operator' },
+      { version: 2, publishedAt: '2026-11-15T00:00:00.000Z', actor: 'operator', hash },
+    ]);
+    expect(
+      history.map(({ changes }) =>
+        (changes as { model: string; change: string }[]).map((one) => [one.model, one.change]),
+      ),
+    ).toEqual([
+      [
+        ['opal-gone', 'added'],
+        ['opal-medium', 'added'],
+      ],
+      [
+        ['opal-fast', 'added'],
+        ['opal-medium', 'changed'],
+      ],
+    ]);
+    expect(await program.json('catalog', 'history', 'opal-fast')).toMatchObject([
+      { version: 2, changes: [{ model: 'opal-fast' }] },
+    ]);
+    const at = (time: string) => program.json('catalog', 'history', 'opal-medium', '--at', time);
+    const price = async (time: string) => {
+      const { version, models } = (await at(time)) as unknown as {
+        version: number;
+        models: { rateCard: { rates: { input: string } } }[];
+      };
+      return [version, models.map(({ rateCard }) => rateCard.rates.input)];
+    };
+    expect(await price('2026-11-14T23:59:59.999Z')).toEqual([1, ['2000000']]);
+    expect(await price('2026-11-15')).toEqual([2, ['3000000']]);
+    await expect(at('2026-10-31')).rejects.toThrow('no catalog was published by 2026-10-31T00:00:00.000Z');
+    await expect(program.run('catalog', 'history', 'opal-mediun')).rejects.toThrow('(is opal-medium meant?)');
+    expect(await program.run('catalog', 'history')).toMatch(
+      /^version 2 \([0-9a-f]{12}\), 2026-11-15T00:00:00\.000Z, operator$/m,
+    );
+  });
 });
 
 it('what changes of a model is told field by field, with prices side by side, for people and for programs', async () => {
@@ -186,49 +230,6 @@ it('what changes of a model is told field by field, with prices side by side, fo
   expect(text).toMatch(/^all +5 +1 +0\.000000 +0\.019600000000 /m);
   const same = await program.json('catalog', 'diff', fileOf(IN_FORCE));
   expect(same).toEqual({ version: 2, nextVersion: null, changes: [] });
-});
-
-it('the history has each catalog with its time, its actor and what it changed, and prices as they were', async () => {
-  const program = endedLater(await programInProcess());
-  await scene(program);
-  const history = (await program.json('catalog', 'history')) as unknown as Record<string, unknown>[];
-  const { hash } = await loadCatalog(program.log);
-  expect(history).toMatchObject([
-    { version: 1, publishedAt: '2026-11-01T00:00:00.000Z', actor: 'operator' },
-    { version: 2, publishedAt: '2026-11-15T00:00:00.000Z', actor: 'operator', hash },
-  ]);
-  expect(
-    history.map(({ changes }) =>
-      (changes as { model: string; change: string }[]).map((one) => [one.model, one.change]),
-    ),
-  ).toEqual([
-    [
-      ['opal-gone', 'added'],
-      ['opal-medium', 'added'],
-    ],
-    [
-      ['opal-fast', 'added'],
-      ['opal-medium', 'changed'],
-    ],
-  ]);
-  expect(await program.json('catalog', 'history', 'opal-fast')).toMatchObject([
-    { version: 2, changes: [{ model: 'opal-fast' }] },
-  ]);
-  const at = (time: string) => program.json('catalog', 'history', 'opal-medium', '--at', time);
-  const price = async (time: string) => {
-    const { version, models } = (await at(time)) as unknown as {
-      version: number;
-      models: { rateCard: { rates: { input: string } } }[];
-    };
-    return [version, models.map(({ rateCard }) => rateCard.rates.input)];
-  };
-  expect(await price('2026-11-14T23:59:59.999Z')).toEqual([1, ['2000000']]);
-  expect(await price('2026-11-15')).toEqual([2, ['3000000']]);
-  await expect(at('2026-10-31')).rejects.toThrow('no catalog was published by 2026-10-31T00:00:00.000Z');
-  await expect(program.run('catalog', 'history', 'opal-mediun')).rejects.toThrow('(is opal-medium meant?)');
-  expect(await program.run('catalog', 'history')).toMatch(
-    /^version 2 \([0-9a-f]{12}\), 2026-11-15T00:00:00\.000Z, operator$/m,
-  );
 });
 
 it('usage that names a card that the catalog never had ends it: no sum is shown that leaves something out', async () => {

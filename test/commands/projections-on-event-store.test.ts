@@ -1,14 +1,16 @@
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
-import { get } from '../fixtures/gateway/call.ts';
+import { asking, get, post } from '../fixtures/gateway/call.ts';
 import { inOwnProcess } from '../fixtures/gateway/own-process.ts';
-import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { BALANCE_TABLE } from '../fixtures/ledger/balance-table.ts';
 import { stopInOrder } from '../fixtures/processes/child-process.ts';
+import { runHereForJson } from '../fixtures/processes/run-here.ts';
 import { runForJson, runProgram } from '../fixtures/processes/run-program.ts';
 import { traffic } from './billed-traffic.ts';
 
@@ -60,4 +62,38 @@ it('beside a gateway on an event store that serves, views are rebuilt, switched 
   const { stdout } = await runProgram('--json', 'ledger', 'events', accountId, ...config);
   expect(answered.length).toBeGreaterThan(0);
   expect(stdout.match(/"UsageRecorded"/g)).toHaveLength(answered.length);
+});
+
+it('an account of an event store is parked and read again by command, beside a gateway and without one', async () => {
+  const { connectionString } = endedLater(await startFakeEventStore());
+  const log = endedLater(await openEventStoreDbEventLog({ connectionString }));
+  const settings = { eventLog: { kind: 'eventstoredb', connectionString } } as const;
+  const begun = await startTestGateway({ log, settings });
+  const { accountId, data } = begun;
+  const config = ['--config', join(data, 'gateway.json')];
+  const json = (...args: string[]) => runHereForJson(...args, ...config);
+  const reason = ['--reason', 'its balance looks wrong'];
+  const statusOf = async (gateway: TestGateway) => (await post(gateway, '/v1/messages', asking('svc-mock'))).status;
+  const setAside = async () => (await json('projections', 'status')).setAside;
+
+  expect(await json('projections', 'park', accountId, ...reason)).toMatchObject({ parked: 'in the gateway' });
+  expect(await statusOf(begun)).toBe(529);
+  await json('credits', 'grant', accountId, '--usd', '1');
+  expect(await setAside()).toMatchObject([{ accountId, cause: 'parked', why: reason[1] }]);
+  expect(await json('projections', 'unpark', accountId)).toMatchObject({ unparked: 'in the gateway' });
+  expect(await statusOf(begun)).toBe(200);
+  expect((await get(begun, '/me')).body).toMatchObject({ available_credits: 1_001_000_000 });
+  await begun.stop();
+
+  await json('projections', 'park', accountId, ...reason);
+  await json('credits', 'grant', accountId, '--usd', '1');
+  const parked = await startTestGateway({ log, data, settings });
+  expect(await statusOf(parked)).toBe(529);
+  await parked.stop();
+  await json('projections', 'unpark', accountId);
+  expect(await setAside()).toMatchObject([{ accountId, cause: 'unparked' }]);
+  const again = endedLater(await startTestGateway({ log, data, settings }));
+  expect(await statusOf(again)).toBe(200);
+  expect((await get(again, '/me')).body).toMatchObject({ available_credits: 1_002_000_000 });
+  expect(await setAside()).toEqual([]);
 });
