@@ -6,6 +6,7 @@ import { decide } from './decide.ts';
 import { keyNotFound } from './decide-keys.ts';
 import { entryOf } from './keyed-tree.ts';
 import { isSameMember, keysAsIssued, memberOfKey, ownerOf, roleOf } from './members.ts';
+import { toldTo } from './told-words.ts';
 
 /** What is asked of an account: a command, or a reading of it. */
 export type Asked = AccountCommand | { readonly type: Reading };
@@ -40,7 +41,7 @@ export function authorizeAction(actor: Actor, action: Action, state: AccountStat
 
 /** `authorize`, then `decide`. */
 export const decideAs = (actor: Actor, command: AccountCommand, state: AccountState): AccountEvent[] | CommandRefusal =>
-  authorize(actor, command, state) ?? decide(command, state);
+  authorize(actor, command, state) ?? decide(command, state, toldTo(actor));
 
 /** The keys that an actor may see, of an account that it may list the keys of; in the order in which they were issued. */
 export function keysFor(actor: Actor, state: OpenAccount): ApiKey[] {

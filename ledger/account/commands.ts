@@ -15,7 +15,6 @@ import type { RateCard } from '../../contracts/rate-card.ts';
 import type { StatementFigure } from '../../contracts/statement-events.ts';
 import type { KnownPlans } from '../catalog/known-plans.ts';
 import type { ReturnCommand } from './return-commands.ts';
-import type { ToldTo } from './told-words.ts';
 
 /** What can be asked of an account. Times and ids are arguments: the decider reads no clock and no randomness. */
 export type AccountCommand =
@@ -232,8 +231,6 @@ export type AccountCommand =
       readonly plan: string;
       readonly reason: string;
       readonly by: string;
-      /** Who is told of a refusal; operators, where nobody is named. */
-      readonly to?: ToldTo;
     } & Renewing)
   /** Begins the payment of a period where it is time, or ends a plan. */
   | ({ readonly type: 'StartRenewal' } & Renewing)

@@ -22,8 +22,12 @@ import { restOfPeriod } from './proration.ts';
 import type { ToldTo } from './told-words.ts';
 
 /** What is charged to a method that is as good as none is not begun for who asks for it. */
-export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount): AccountEvent[] | CommandRefusal {
-  const decided = planChange(command, state);
+export function changePlan(
+  command: CommandOf<'ChangePlan'>,
+  state: OpenAccount,
+  to: ToldTo,
+): AccountEvent[] | CommandRefusal {
+  const decided = planChange(command, state, to);
   if ('type' in decided) return decided;
   const isCharged = ({ type, data }: AccountEvent): boolean =>
     type === 'RenewalStarted' && data.price > 0n && data.provider === state.billing.payments.method?.provider;
@@ -34,7 +38,7 @@ export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount)
  * A dearer plan that gives more begins once what it costs more for the rest of the period is paid; any other change, and the end, as
  * the period that is paid is over. A first plan begins with its first payment, and the day of the month on which it was asked for.
  */
-function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount): AccountEvent[] | CommandRefusal {
+function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount, to: ToldTo): AccountEvent[] | CommandRefusal {
   const { plan: id, catalog, nowMs } = command;
   const current = state.billing.plan;
   if (id === NO_PLAN) return current === null ? withoutPlan() : ending(command, current);
@@ -53,7 +57,7 @@ function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount): Accou
   if (open !== undefined && current?.plan !== id)
     return commandRefused(
       'attempt_open',
-      `${open.attemptId} of plan ${open.period?.plan} is open: another plan may be asked for once it is paid or over, and this ends it: ${wayOut(state, open, command.to)}`,
+      `${open.attemptId} of plan ${open.period?.plan} is open: another plan may be asked for once it is paid or over, and this ends it: ${wayOut(state, open, to)}`,
     );
   const period = current?.period ?? null;
   if (current === null || period === null) {
@@ -76,7 +80,7 @@ function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount): Accou
 }
 
 /** Which command ends an attempt, of those that whoever is told may give. */
-function wayOut({ accountId, billing }: OpenAccount, attempt: PaymentAttempt, to: ToldTo = 'operator'): string {
+function wayOut({ accountId, billing }: OpenAccount, attempt: PaymentAttempt, to: ToldTo): string {
   const { plan } = billing;
   if (isWithdrawn(billing, attempt)) return `gateway payment ask ${accountId} ${attempt.attemptId}`;
   if (plan === null || plan.period === null) return `gateway account plan ${accountId} ${NO_PLAN}`;

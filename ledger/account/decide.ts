@@ -36,14 +36,18 @@ import { closeStatement } from './decide-statements.ts';
 import { refuseGrantId } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { recordUsage } from './record-usage.ts';
+import type { ToldTo } from './told-words.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
 /** Trial credits burn before all others. */
 const TRIAL_PRIORITY = 0;
 
-/** Events (none: already so) or a refusal. Pure. A retry is known by its id (account, grant, key). */
-export function decide(command: AccountCommand, state: AccountState): Decision {
+/**
+ * Events (none: already so) or a refusal. Pure. A retry is known by its id (account, grant, key).
+ * @param to who is told of a refusal
+ */
+export function decide(command: AccountCommand, state: AccountState, to: ToldTo = 'account'): Decision {
   if (command.type === 'OpenAccount') return openAccount(command, state);
   if (state.type === 'unopened') return accountNotFound();
   switch (command.type) {
@@ -114,7 +118,7 @@ export function decide(command: AccountCommand, state: AccountState): Decision {
     case 'ConfigureAutoReload':
       return configureAutoReload(command, state);
     case 'ChangePlan':
-      return changePlan(command, state);
+      return changePlan(command, state, to);
     case 'StartRenewal':
       return startRenewal(command, state);
     case 'EndPlan':

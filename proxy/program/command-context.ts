@@ -4,6 +4,7 @@ import type { Configuration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import { type Actor, nameOfActor, SYSTEM } from '../../contracts/permissions.ts';
+import { type ToldTo, toldTo } from '../../ledger/account/told-words.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
 import { whyElsewhere } from '../../ledger/identity/compare-ledger.ts';
 import type { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
@@ -32,8 +33,8 @@ export interface CommandContext {
   readonly user?: string;
   /** Who gives this command line's commands, where that is said; else it is the system's user. */
   readonly actor?: () => Actor | null;
-  /** Whether a member of an account gives this command line (`--as`), whoever does what it asks for. Absent: an operator. */
-  readonly isToMember?: () => boolean;
+  /** Who is told what this command line says, where another one does what it asks for. Absent: who does it. */
+  readonly toldTo?: () => ToldTo;
   readonly write: (text: string) => void;
   /**
    * Writes text as it is, with colours: what others have written stands in it only as `plainTable` has made it printable.
@@ -266,13 +267,16 @@ async function aroundLog<T>(
 const UNRELIABLE = 'the ledger cannot be relied on now: an operator has to look';
 
 /** What is wrong with the ledger, or with what is kept of it: its words may be of any account, and a member learns that it is so alone. */
-export const toldOfLedger = ({ isToMember }: Pick<CommandContext, 'isToMember'>, words: string): string =>
-  isToMember?.() === true ? UNRELIABLE : words;
+export const toldOfLedger = (context: CommandContext, words: string): string =>
+  readerOf(context) === 'operator' ? words : UNRELIABLE;
 
 /** The same where the answer is right all the same: a member is told nothing. */
-export function warnOperator({ isToMember, warn }: CommandContext, words: string): void {
-  if (isToMember?.() !== true) warn(`warning: ${words}\n`);
+export function warnOperator(context: CommandContext, words: string): void {
+  if (readerOf(context) === 'operator') context.warn(`warning: ${words}\n`);
 }
+
+/** Who reads what this command line says. */
+export const readerOf = (context: CommandContext): ToldTo => context.toldTo?.() ?? toldTo(actorOf(context));
 
 /** Who reads needs no name. */
 export const actorOf = (context: CommandContext): Actor =>
@@ -291,8 +295,12 @@ function assertActorKnown(context: CommandContext): void {
   recordingOf(context);
 }
 
-/** What the gateway writes by itself, whoever has asked: what a provider has said. */
-export const bySystem = (context: CommandContext): CommandContext => ({ ...context, actor: () => SYSTEM });
+/** What the gateway writes by itself, whoever has asked, and is told of it: what a provider has said. */
+export const bySystem = (context: CommandContext): CommandContext => ({
+  ...context,
+  actor: () => SYSTEM,
+  toldTo: () => readerOf(context),
+});
 
 /** Null where nobody is named and the system's user has no name. */
 const knownActor = ({ actor, user }: CommandContext): Actor | null =>

@@ -134,11 +134,7 @@ const GROUPS: readonly Group[] = [
  */
 export async function gatewayProgram(given: CommandContext, args?: readonly string[]): Promise<Command> {
   const program = new Command('gateway');
-  const context = {
-    ...given,
-    actor: () => givenActor(program.opts()) ?? given.actor?.() ?? null,
-    isToMember: () => isToMember(program),
-  };
+  const context = withActor(given, () => program);
   program
     .description('a model gateway that bills to the token and can prove it')
     .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)', pathArgument)
@@ -181,7 +177,11 @@ interface ActorOptions {
   readonly as?: string;
 }
 
-export const isToMember = (program: Command): boolean => program.opts<ActorOptions>().as !== undefined;
+/** Who gives a command line's commands is who its options name. @param program undefined until it is made */
+export const withActor = (given: CommandContext, program: () => Command | undefined): CommandContext => ({
+  ...given,
+  actor: () => givenActor(program()?.opts() ?? {}) ?? given.actor?.() ?? null,
+});
 
 function givenActor({ actor, as }: ActorOptions): Actor | null {
   if (as !== undefined) return { type: 'member', email: as };

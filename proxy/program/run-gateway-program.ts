@@ -17,14 +17,14 @@ import { makeRoom, wantOfDiskOf } from '../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { type CommandContext, CommandError, EXIT, toldOfLedger } from './command-context.ts';
 import { sayAside } from './command-error.ts';
-import { gatewayProgram, isToMember } from './gateway-program.ts';
+import { gatewayProgram, withActor } from './gateway-program.ts';
 import { ListenError } from './listening.ts';
 import { UnusableError } from './unusable-error.ts';
 
 /** Carries out one command line, without the program's name, and says on `warn` why it fails. Returns the exit code. */
 export async function runGatewayProgram(given: CommandContext, args: readonly string[]): Promise<number> {
   let program: Command | undefined;
-  const context = { ...printing(given), isToMember: () => program !== undefined && isToMember(program) };
+  const context = withActor(printing(given), () => program);
   let end: NodeJS.Timeout | undefined;
   // What cannot go on closes what it has open, each thing by a bound of its own, and together they may take longer than a
   // supervisor should wait: a log that answers nobody, a client that reads its stream to the end. When its time is over it

@@ -5,18 +5,18 @@ import type { AccountId } from '../../../contracts/ids.ts';
 import type { Action } from '../../../contracts/permissions.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { accountNotFound } from '../../../ledger/account/commands.ts';
-import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
+import { accountAsTold } from '../../../ledger/account/told-words.ts';
 import { type AccountInFile, accountInFile } from '../../../projections/account-in-file.ts';
 import type { AccountViews } from '../../../projections/account-views.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { wasClosedWhole } from '../../../projections/was-closed-whole.ts';
 import {
-  actorOf,
   type CommandContext,
   CommandError,
   EXIT,
   type ProvenLedger,
+  readerOf,
   warnOperator,
 } from '../command-context.ts';
 import { sayAside } from '../command-error.ts';
@@ -66,5 +66,5 @@ export async function readInViews(
   const { state } = balance.read(id);
   assertMay(context, id, action, state);
   if (state.type === 'unopened') throw refusedAs(id, accountNotFound());
-  return accountAsTold(toldTo(actorOf(context)), state);
+  return accountAsTold(readerOf(context), state);
 }

@@ -11,10 +11,10 @@ import { evolve } from '../../../ledger/account/evolve.ts';
 import { type CommandResult, executeCommand } from '../../../ledger/account/execute-command.ts';
 import { LastUses, type UsedKey } from '../../../ledger/account/last-uses.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
-import { accountAsTold, toldTo } from '../../../ledger/account/told-words.ts';
+import { accountAsTold } from '../../../ledger/account/told-words.ts';
 import { type PlanEnd, PlansHad } from '../../../ledger/statement/plans-had.ts';
 import type { AccountInFile } from '../../../projections/account-in-file.ts';
-import { actorOf, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
+import { actorOf, type CommandContext, CommandError, EXIT, readerOf, recordingOf } from '../command-context.ts';
 
 /** By which option each value of an account's command is given, wherever it is. */
 const OPTIONS: ReadonlyMap<string, string> = new Map([
@@ -140,7 +140,7 @@ export async function readAccountFrom(
   assertMay(context, accountId, action, state);
   if (state.type === 'unopened') throw refusedAs(accountId, accountNotFound());
   return {
-    state: accountAsTold(toldTo(actorOf(context)), state),
+    state: accountAsTold(readerOf(context), state),
     revision,
     keys: keysFor(actorOf(context), state).map((key) => lastUses.of(key)),
   };
@@ -167,7 +167,7 @@ async function hiddenFrom<T>(context: CommandContext, accountId: AccountId, work
   try {
     return await work();
   } catch (error) {
-    if (isAsideReason(error) && actorOf(context).type === 'member') throw refusedAs(accountId, accountNotFound());
+    if (isAsideReason(error) && readerOf(context) !== 'operator') throw refusedAs(accountId, accountNotFound());
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import { loadAccount } from '../../../ledger/account/load-account.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import { isOpen, type PaymentAttempt, type PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
-import { declineAsTold, toldTo } from '../../../ledger/account/told-words.ts';
+import { declineAsTold } from '../../../ledger/account/told-words.ts';
 import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
 import {
@@ -21,7 +21,7 @@ import {
 } from '../../../ledger/payments/payment-provider.ts';
 import { recordFacts, recordTold, UnsettledFactsError } from '../../../ledger/payments/record-facts.ts';
 import { tryAccountCommand } from '../accounts/run-account-command.ts';
-import { actorOf, bySystem, type CommandContext, CommandError, EXIT, recordingOf } from '../command-context.ts';
+import { bySystem, type CommandContext, CommandError, EXIT, readerOf, recordingOf } from '../command-context.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
 
@@ -239,7 +239,7 @@ export const movedAsJson = (moved: readonly CreditsMoved[]): Readonly<Record<str
 
 /** In the words that whoever gives this command line may be told. */
 export const outcomeAsTold = (context: CommandContext, outcome: PaymentOutcome): PaymentOutcome =>
-  outcome.type === 'failed' ? declineAsTold(toldTo(actorOf(context)), outcome) : outcome;
+  outcome.type === 'failed' ? declineAsTold(readerOf(context), outcome) : outcome;
 
 /** In words, with what to do next. */
 export function sayOutcome(
@@ -260,9 +260,9 @@ export function sayOutcome(
     case 'waits':
       if (outcome.url !== null) return `to be paid at ${outcome.url}`;
       if (attempt.provider === MANUAL)
-        return actorOf(context).type === 'member'
-          ? 'waits to be paid, and counts once an operator has confirmed that it was'
-          : `waits to be paid\n\nnext, when it is: gateway payment confirm ${accountId} ${attempt.attemptId}`;
+        return readerOf(context) === 'operator'
+          ? `waits to be paid\n\nnext, when it is: gateway payment confirm ${accountId} ${attempt.attemptId}`
+          : 'waits to be paid, and counts once an operator has confirmed that it was';
       return `is not decided yet${attempt.kind === 'purchase' ? '' : `; where no card is saved: ${saveMethodLine(accountId, attempt.provider)}`}`;
     default:
       return outcome satisfies never;

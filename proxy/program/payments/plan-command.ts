@@ -9,12 +9,11 @@ import { claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isBegunForAnother, planSaid } from '../../../ledger/account/plans.ts';
 import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
-import { toldTo } from '../../../ledger/account/told-words.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { planInWords } from '../accounts/plan-in-words.ts';
 import { accountAfter, readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
-import { actorOf, type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
 import { askProvider, configuredProvider, sayOutcome } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -61,8 +60,7 @@ async function changePlan(id: AccountId, plan: string, { reason, now }: PlanOpti
   // Before anything is claimed: its secrets may be missing.
   const { name: provider } = await configuredProvider(context, { log, configuration });
   if (now === true) return tell(call, await carriedOut(id, { type: 'EndPlan', reason, by, nowMs }, provider, call));
-  const to = toldTo(actorOf(context));
-  const asked = { type: 'ChangePlan', plan, catalog, provider, reason, by, to, nowMs } as const;
+  const asked = { type: 'ChangePlan', plan, catalog, provider, reason, by, nowMs } as const;
   const done = await carriedOut(id, asked, provider, call);
   if (plan === NO_PLAN || (done.hasPlan && !done.isToBegin)) return tell(call, done);
   // It was not paid in time, and has ended by that alone, or another's renewal was open: it begins anew for who asks for it.
