@@ -6,7 +6,7 @@ import { decide } from './decide.ts';
 import { keyNotFound } from './decide-keys.ts';
 import { entryOf } from './keyed-tree.ts';
 import { isSameMember, keysAsIssued, memberOfKey, ownerOf, roleOf } from './members.ts';
-import { toldTo } from './told-words.ts';
+import { toldTo } from './words-for-accounts.ts';
 
 /** What is asked of an account: a command, or a reading of it. */
 export type Asked = AccountCommand | { readonly type: Reading };

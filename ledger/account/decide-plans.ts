@@ -19,7 +19,7 @@ import { graceOf } from './plan-grace.ts';
 import { type Period, periodAt } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
 import { restOfPeriod } from './proration.ts';
-import type { ToldTo } from './told-words.ts';
+import type { ToldTo } from './words-for-accounts.ts';
 
 /** What is charged to a method that is as good as none is not begun for who asks for it. */
 export function changePlan(

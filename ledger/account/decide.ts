@@ -36,7 +36,7 @@ import { closeStatement } from './decide-statements.ts';
 import { refuseGrantId } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { recordUsage } from './record-usage.ts';
-import type { ToldTo } from './told-words.ts';
+import type { ToldTo } from './words-for-accounts.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 

@@ -8,7 +8,7 @@ import type { Lane } from '../../contracts/usage.ts';
 import type { Grant } from '../account/account-state.ts';
 import { firstEndOf } from '../account/grants.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
-import { eventAsTold } from '../account/told-words.ts';
+import { eventAsTold } from '../account/words-for-accounts.ts';
 import { GrantsBought, type PaymentMade } from '../postings/grants-bought.ts';
 import { isCountedBy, monthOfEnd, netOf, noSums, openMonthsOf, type StatementSums } from '../statement/open-months.ts';
 import { PlansHad } from '../statement/plans-had.ts';

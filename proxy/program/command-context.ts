@@ -4,7 +4,7 @@ import type { Configuration } from '../../contracts/configuration.ts';
 import type { Recording } from '../../contracts/event-codec.ts';
 import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import { type Actor, nameOfActor, SYSTEM } from '../../contracts/permissions.ts';
-import { type ToldTo, toldTo } from '../../ledger/account/told-words.ts';
+import { type ToldTo, toldTo } from '../../ledger/account/words-for-accounts.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
 import { whyElsewhere } from '../../ledger/identity/compare-ledger.ts';
 import type { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';

@@ -5,7 +5,7 @@ import type { AccountId } from '../../../contracts/ids.ts';
 import type { Action } from '../../../contracts/permissions.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { accountNotFound } from '../../../ledger/account/commands.ts';
-import { accountAsTold } from '../../../ledger/account/told-words.ts';
+import { accountAsTold } from '../../../ledger/account/words-for-accounts.ts';
 import { type AccountInFile, accountInFile } from '../../../projections/account-in-file.ts';
 import type { AccountViews } from '../../../projections/account-views.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';

@@ -11,7 +11,7 @@ import { evolve } from '../../../ledger/account/evolve.ts';
 import { type CommandResult, executeCommand } from '../../../ledger/account/execute-command.ts';
 import { LastUses, type UsedKey } from '../../../ledger/account/last-uses.ts';
 import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
-import { accountAsTold } from '../../../ledger/account/told-words.ts';
+import { accountAsTold } from '../../../ledger/account/words-for-accounts.ts';
 import { type PlanEnd, PlansHad } from '../../../ledger/statement/plans-had.ts';
 import type { AccountInFile } from '../../../projections/account-in-file.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, readerOf, recordingOf } from '../command-context.ts';

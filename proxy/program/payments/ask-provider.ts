@@ -9,7 +9,7 @@ import { loadAccount } from '../../../ledger/account/load-account.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import { isOpen, type PaymentAttempt, type PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
-import { declineAsTold } from '../../../ledger/account/told-words.ts';
+import { declineAsTold } from '../../../ledger/account/words-for-accounts.ts';
 import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
 import {
