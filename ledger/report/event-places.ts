@@ -2,7 +2,7 @@ import type { DomainEvent, EventType } from '../../contracts/events.ts';
 
 /**
  * Where each type of event is taken: in the books of the account of its stream, or in those of the month. Null is nowhere, for
- * it moves no money, says not whose an account is, and has no note: it is not even decoded.
+ * it moves no money, says not whose an account is, and has no note: it is not even decoded. The README says where each is seen instead.
  */
 const PLACES = {
   AccountOpened: 'account',
