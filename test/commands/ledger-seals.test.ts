@@ -1,9 +1,10 @@
-import { statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { revision, type StreamName } from '../../contracts/ids.ts';
 import { logOf, newTestKey, type Row, sealed, sealOf, signedSealRow } from '../fixtures/ledger/sealed-rows.ts';
+import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
@@ -110,6 +111,23 @@ describe('gateway ledger verify --seals', () => {
       `the folder ${join(folder, 'no')} is not there: make it first`,
     );
   });
+
+  test.runIf(canMount)(
+    'tells of leaf hashes that its disk does not take with the disk, and keeps none of them',
+    async () => {
+      const disk = smallDisk(2_048);
+      mkdirSync(disk.folder);
+      disk.leaveFree(0);
+      const kept = join(disk.folder, 'leaves');
+      await expect(run(rows, 'verify', '--seals', '--keep-leaves', kept)).rejects.toMatchObject({
+        exitCode: 4,
+        message: expect.stringMatching(
+          `^${kept}: cannot be written: ENOSPC: .*: make room on the disk of ${disk.folder}, which has 0 MiB free$`,
+        ),
+      });
+      expect(existsSync(kept)).toBe(false);
+    },
+  );
 
   test.each([
     [['--anchor', anchor], 'go with --seals'],

@@ -93,7 +93,7 @@ async function verify(log: ReadableLog, options: VerifySealsOptions): Promise<Se
     if (options.keepLeaves !== undefined) rmSync(options.keepLeaves, { force: true });
   };
   try {
-    const onLeaves = kept === null ? {} : { onLeaves: kept.append.bind(kept) };
+    const onLeaves = kept === null ? {} : { onLeaves: keeping(kept, options.keepLeaves ?? '') };
     const verdict = await discardedOnSignal(discard, () => verifySeals(log, { keys, anchors, leaves, ...onLeaves }));
     if (verdict.faults.length > 0) discard();
     return verdict;
@@ -116,6 +116,17 @@ function newLeafFile(path: string): LeafFileWriter {
     throw new CommandError(`${path}: ${why}`, EXIT.usage);
   }
 }
+
+/** @throws CommandError that names the disk, where it takes nothing more */
+const keeping =
+  (kept: LeafFileWriter, path: string): LeafFileWriter['append'] =>
+  (leaves) => {
+    try {
+      kept.append(leaves);
+    } catch (cause) {
+      throw outInWords(cause, path);
+    }
+  };
 
 export const parsed = <T>(file: string, parse: (text: string) => T): T =>
   opened(file, () => parse(textOfArgument(file)));
