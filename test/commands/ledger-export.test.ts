@@ -218,9 +218,9 @@ it('refuses what cannot be meant, and leaves nothing behind', async () => {
   await refused(/no such account/, EXIT.refused, '--format', 'csv', '--account', 'acct_none');
   const none = join(folder, 'none');
   const notThere = new RegExp(`: the folder ${none} is not there: make it first$`);
-  await refused(notThere, EXIT.unavailable, '--format', 'csv', '--out', join(none, 'x.csv'));
+  await refused(notThere, EXIT.usage, '--format', 'csv', '--out', join(none, 'x.csv'));
   await refused(/has to be named/, EXIT.usage, '--format', 'parquet', '--out', '-');
-  await refused(notThere, EXIT.unavailable, '--format', 'ndjson', '--out', join(none, 'x'));
+  await refused(notThere, EXIT.usage, '--format', 'ndjson', '--out', join(none, 'x'));
   expect(existsSync(join(folder, 'x'))).toBe(false);
   const out = join(folder, 'may.csv');
   await program.run('ledger', 'export', '--format', 'csv', '--from', '2020-05', '--to', '2020-05', '--out', out);

@@ -175,7 +175,7 @@ it('replaces nothing that is there, and leaves nothing beside it', async () => {
     await expect(reportTo(out)).rejects.toMatchObject({ exitCode: EXIT.usage, message: `${out}: is there already` });
   await expect(reportTo(join(folder, 'no', 'x'))).rejects.toMatchObject({
     ...{
-      exitCode: EXIT.unavailable,
+      exitCode: EXIT.usage,
       message: expect.stringMatching(/: the folder .*\/no is not there: make it first$/),
     },
   });

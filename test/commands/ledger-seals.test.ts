@@ -107,9 +107,10 @@ describe('gateway ledger verify --seals', () => {
     expect(answered.join('')).toContain('): it is not as it was sealed\n');
     expect(answered.join('')).toContain('verdict   damaged');
     await expect(run(rows, 'verify', '--seals', '--keep-leaves', kept)).rejects.toThrow('EEXIST');
-    await expect(run(rows, 'verify', '--seals', '--keep-leaves', join(folder, 'no', 'leaves'))).rejects.toThrow(
-      `the folder ${join(folder, 'no')} is not there: make it first`,
-    );
+    await expect(run(rows, 'verify', '--seals', '--keep-leaves', join(folder, 'no', 'leaves'))).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(`: the folder ${join(folder, 'no')} is not there: make it first$`),
+    });
   });
 
   test.runIf(canMount)(

@@ -120,7 +120,7 @@ it('a backup goes into a new folder alone, and beside what another has left half
     ...{ exitCode: 2, stderr: expect.stringContaining('-2.partial: is there already') },
   });
   expect(await runHere('--data', data, 'ledger', 'backup', join(to, 'none', 'monday'))).toMatchObject({
-    ...{ exitCode: 4, stderr: expect.stringContaining(`the folder ${join(to, 'none')} is not there: make it first`) },
+    ...{ exitCode: 2, stderr: expect.stringContaining(`the folder ${join(to, 'none')} is not there: make it first`) },
   });
 });
 

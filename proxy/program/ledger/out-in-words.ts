@@ -9,8 +9,7 @@ export function outInWords(error: unknown, out: string): unknown {
   if (error instanceof TakenPathError) return new CommandError(error.message, EXIT.usage);
   if (!(error instanceof Error) || !('syscall' in error)) return error;
   const folder = dirname(out);
-  const why = isMissing(folder)
-    ? `the folder ${folder} is not there: make it first`
-    : `cannot be written: ${wantOfDiskOf(error, out) ?? error.message}`;
-  return new CommandError(`${out}: ${why}`, EXIT.unavailable);
+  if (isMissing(folder))
+    return new CommandError(`${out}: the folder ${folder} is not there: make it first`, EXIT.usage);
+  return new CommandError(`${out}: cannot be written: ${wantOfDiskOf(error, out) ?? error.message}`, EXIT.unavailable);
 }
