@@ -1,5 +1,6 @@
 import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { openAttempts } from '../../../ledger/account/payments.ts';
 import type { PlanState } from '../../../ledger/account/plan-state.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
 import { unpaidPlan, wasPaidInTime } from '../../../ledger/account/unpaid-plan.ts';
@@ -22,7 +23,9 @@ export function planInWords(account: OpenAccount, ends: readonly PlanEnd[], nowM
   }
   const { period, next } = plan;
   const due = unpaidPlan({ billing }, nowMs);
-  const unpaid = due === null ? notBegun(account, plan, nowMs) : `; ${due.says}: ${due.next}`;
+  const isHeld = account.suspended !== null && openAttempts(billing.payments).every(({ kind }) => kind !== 'renewal');
+  const unpaid =
+    due === null ? notBegun(account, plan, nowMs) : `; ${due.says}${isHeld ? `, and ${HELD}` : `: ${due.next}`}`;
   if (period === null) return `${inForce}; ${plan.plan} once it is paid${unpaid}`;
   const then = next === null ? 'then renewed' : next.plan === NO_PLAN ? 'then it ends' : `then ${next.plan}`;
   return `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}, ${then}${unpaid}`;
@@ -30,13 +33,16 @@ export function planInWords(account: OpenAccount, ends: readonly PlanEnd[], nowM
 
 /** Where what the period is followed by is due, and nobody has looked at it yet: a gateway does, and who asks for the plan. */
 function notBegun({ suspended }: OpenAccount, { period, next, due }: PlanState, nowMs: number): string {
+  if (period === null && due === null && suspended !== null) return `; ${HELD}`;
   if (period === null || due !== null || nowMs < period.endMs) return '';
   if (next !== null && next.plan === NO_PLAN)
     return '; that is over: a gateway that runs writes down its end, as asking for none again does';
   return suspended === null
     ? '; that is over: the next is due, and a gateway that runs begins it, as asking for the plan again does'
-    : '; that is over: the next is due, and none begins while the account is suspended';
+    : `; that is over: the next is due, and ${HELD}`;
 }
+
+const HELD = 'no payment is begun while the account is suspended';
 
 function endInWords({ plan, reason, at, wasInForce }: PlanEnd, index: number, isPaid: boolean): string {
   const how = wasInForce ? 'ended' : 'never began, given up';

@@ -43,6 +43,33 @@ it('a plan whose renewal was declined is shown with why, when it is tried again,
   expect(shown(endMs)).toBe(`${why}, the time to pay it was over at 2026-11-03T00:00:00.000Z: ${next}`);
 });
 
+it('a plan of a suspended account is shown with that no payment of it is begun, not with what would begin one', () => {
+  const held = 'no payment is begun while the account is suspended';
+  const [nowMs, dueMs] = [ms('2026-09-20T00:00:00.000Z'), ms('2026-10-20T00:00:00.000Z')];
+  const suspendedFirst: AccountEvent[] = [opened, { type: 'AccountSuspended', data: { reason: 'fraud' } }];
+  const asked = {
+    type: 'ChangePlan',
+    plan: 'team',
+    provider: 'manual',
+    catalog: catalogOf(TEAM),
+    reason: 'x',
+  } as const;
+  const first = given(...suspendedFirst).decided({ ...asked, by: 'x', nowMs });
+  expect(planInWords(openAccount([...suspendedFirst, ...first]), [], nowMs)).toBe(
+    `trial; team once it is paid; ${held}`,
+  );
+  const life = [opened, ...subscribed('team', '2026-09-20T00:00:00.000Z')];
+  const does = (command: AccountCommand): void => void life.push(...given(...life).decided(command));
+  does({ type: 'StartRenewal', provider: 'stripe', catalog: catalogOf(TEAM), nowMs: dueMs });
+  const suspended = () => planInWords({ ...openAccount(life), suspended: 'fraud' }, [], dueMs);
+  expect(suspended()).toMatch(/is not paid yet, .*: pay for it, or buy credits$/);
+  const renewal = attemptId('renewal_2026-10-20T00:00:00.000Z');
+  does({ type: 'RecordPaymentFailure', attemptId: renewal, code: 'x', isTerminal: true, nowMs: dueMs });
+  expect(suspended()).toMatch(
+    new RegExp(`declined \\(x\\), the plan ends unless it is paid by [^:]*T[\\d:.]*Z, and ${held}$`),
+  );
+});
+
 it.each([
   ['before its end is one whose payment was told after it', -DAY_MS, 'it was paid, which was told only after its end'],
   ['after it was not paid in time', DAY_MS, 'it was not paid in time'],
