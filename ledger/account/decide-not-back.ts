@@ -3,8 +3,9 @@ import type { PaymentId } from '../../contracts/ids.ts';
 import { disputeLostAgain, lostAgainId, withdrawnId, wonId } from '../../contracts/lost-again.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
+import type { Revocation } from './billing-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
-import { restoreGrant, revocableOf } from './decide-corrections.ts';
+import { restoreGrant } from './decide-corrections.ts';
 import {
   because,
   boundedBy,
@@ -103,7 +104,8 @@ function withCreditsBack(state: OpenAccount, event: AccountEvent, of: NotBack): 
 
 /**
  * Of which revocations how much, once the money is here again: what that refund or dispute has taken, and what is kept of others that
- * were withdrawn or won, as far as the credits are still paid for: what went back otherwise, and found nothing to take, is kept.
+ * were withdrawn or won, as far as the credits are still paid for: what went back otherwise, and found nothing to take, is kept. What
+ * was revoked by hand is no money that went back, and keeps nothing for it: else the order in which all that is told would decide.
  */
 function comesBack(
   state: OpenAccount,
@@ -112,29 +114,40 @@ function comesBack(
   const { payments, revocations } = state.billing;
   const attempt = paidBy(payments, paymentId);
   if (attempt === undefined) return [];
-  const others = hereAgain(attempt).filter(({ id }) => id !== own);
   // An id alone does not say whose credits were taken.
   const grantId = grantOfPayment(state, paymentId);
-  const kept = revocations.filter((one) => one.grantId === grantId);
-  let most = attempt.credits - revocableOf(state, grantId) - creditsGone(state.billing, attempt);
-  return [{ id: own, cause: ownCause }, ...others].flatMap(({ id, cause }) =>
-    kept.flatMap(({ revocationId, cause: of, amount: all, restored }) => {
+  const ofGrant = revocations.filter((one) => one.grantId === grantId);
+  const takenBy = ({ id, cause }: Return): Revocation[] =>
+    ofGrant.filter(({ revocationId, cause: of }) => {
       const isLostAgain = disputeLostAgain(revocationId) === id && !isOfReturn(payments, revocationId);
-      if (of !== cause || (revocationId !== id && !isLostAgain)) return [];
+      return of === cause && (revocationId === id || isLostAgain);
+    });
+  const { isHere, isNot } = returnsOf(attempt);
+  const taken = [...isHere, ...isNot].flatMap(takenBy);
+  let most = taken.reduce((sum, { amount, restored }) => sum + amount - restored, 0n);
+  most -= creditsGone(state.billing, attempt);
+  const from = [{ id: own, cause: ownCause }, ...isHere.filter(({ id }) => id !== own)];
+  return [...from, ...isNot.filter(({ cause }) => cause === 'dispute')]
+    .flatMap(takenBy)
+    .flatMap(({ revocationId, amount: all, restored }) => {
       const left = all - restored;
       const amount = left < most ? left : most;
       if (amount <= 0n) return [];
       most -= amount;
       return [{ revocationId, amount: microUsd(amount) }];
-    }),
-  );
+    });
 }
 
-/** Disputes that were won, and refunds that were withdrawn. */
-const hereAgain = ({ disputes, refunds }: PaymentAttempt): Pick<NotBack, 'id' | 'cause'>[] => [
-  ...disputes.flatMap(({ disputeId: id, outcome }) => (outcome === 'won' ? [{ id, cause: 'dispute' as const }] : [])),
-  ...refunds.flatMap(({ refundId: id, amount }) => (amount === 0n ? [{ id, cause: 'refund' as const }] : [])),
-];
+type Return = Pick<NotBack, 'id' | 'cause'>;
+
+/** Disputes that were won, and refunds that were withdrawn; and the others. */
+function returnsOf({ disputes, refunds }: PaymentAttempt): Readonly<Record<'isHere' | 'isNot', Return[]>> {
+  const [isHere, isNot]: [Return[], Return[]] = [[], []];
+  for (const { disputeId: id, outcome } of disputes)
+    (outcome === 'won' ? isHere : isNot).push({ id, cause: 'dispute' });
+  for (const { refundId: id, amount } of refunds) (amount === 0n ? isHere : isNot).push({ id, cause: 'refund' });
+  return { isHere, isNot };
+}
 
 const isRestoration = ({ billing: { revocations } }: OpenAccount, id: string): boolean =>
   revocations.some(({ restorations }) => restorations.some(({ restorationId }) => restorationId === id));

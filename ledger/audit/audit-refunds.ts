@@ -1,5 +1,12 @@
 import { tellUnreasoned } from './audit-coming-back.ts';
-import { type AccountBooks, compareAmount, type OwnAttempt, type OwnFollowing, tell } from './own-account.ts';
+import {
+  type AccountBooks,
+  compareAmount,
+  type OwnAttempt,
+  type OwnFollowing,
+  type OwnRevocation,
+  tell,
+} from './own-account.ts';
 import type { DisputeClosedData, DisputedData, RefundedData, StoredEvent } from './stored-event.ts';
 
 /*
@@ -88,16 +95,31 @@ interface Here {
 
 /**
  * What it had taken, and what is kept of others that money is here of again, as far as there is money for it: each by an event of its
- * own.
+ * own. What operators have revoked is not there for money that went back; and a dispute that is lost after all may have taken anew what
+ * had been kept of it.
  */
 function expectRestored(books: AccountBooks, attempt: OwnAttempt, { id, cause, word, event }: Here): void {
-  const others = [...attempt.returned].filter(([other]) => other !== id);
+  const all = [...attempt.returned].map(([other, ended]) => ({
+    source: other,
+    of: attempt.disputed.has(other) ? 'dispute' : 'refund',
+    ended,
+  }));
+  const ofReturn = ({ source, of }: { readonly source: string; readonly of: string }): [string, OwnRevocation][] =>
+    [...books.revocations].filter(
+      ([revocationId, revocation]) =>
+        revocation.grantId === attempt.grantId &&
+        revocation.cause === of &&
+        (revocationId === source || isOfLostAgain(books, revocationId, source)),
+    );
+  const taken = all.flatMap(ofReturn).reduce((sum, [, one]) => sum + one.uncovered + one.taken, 0n);
+  const others = all.filter(({ source }) => source !== id);
   const sources = [
-    [id, cause],
-    ...others.flatMap(([other, ended]) => (ended === 'won' ? [[other, 'dispute']] : [])),
-    ...others.flatMap(([other, ended]) => (ended === 'withdrawn' ? [[other, 'refund']] : [])),
-  ] as const;
-  let most = (books.revoked.get(attempt.grantId) ?? 0n) - gone(books, attempt);
+    { source: id, of: cause },
+    ...others.filter(({ ended }) => ended === 'won'),
+    ...others.filter(({ ended }) => ended === 'withdrawn'),
+    ...others.filter(({ of, ended }) => of === 'dispute' && ended !== 'won'),
+  ];
+  let most = taken - gone(books, attempt);
   const what = {
     type: 'GrantRestored',
     name: id,
@@ -105,20 +127,17 @@ function expectRestored(books: AccountBooks, attempt: OwnAttempt, { id, cause, w
     commandId: event.metadata?.commandId,
   };
   const made = new Set(books.restorations);
-  const all: OwnFollowing[] = [];
-  for (const [source = '', of] of sources)
-    for (const [revocationId, revocation] of books.revocations) {
-      if (revocation.grantId !== attempt.grantId || revocation.cause !== of) continue;
-      if (revocationId !== source && !isOfLostAgain(books, revocationId, source)) continue;
-      const left = revocation.uncovered + revocation.taken;
-      const amount = left < most ? left : most;
-      if (amount <= 0n) continue;
-      most -= amount;
-      const restorationId = free(`${id}_${word}`, (one) => made.has(one));
-      made.add(restorationId);
-      all.push({ ...what, fields: { restorationId, revocationId, amount: String(amount) } });
-    }
-  books.following = all.reduceRight<OwnFollowing | null>((then, one) => ({ ...one, then }), null);
+  const following: OwnFollowing[] = [];
+  for (const [revocationId, revocation] of sources.flatMap(ofReturn)) {
+    const left = revocation.uncovered + revocation.taken;
+    const amount = left < most ? left : most;
+    if (amount <= 0n) continue;
+    most -= amount;
+    const restorationId = free(`${id}_${word}`, (one) => made.has(one));
+    made.add(restorationId);
+    following.push({ ...what, fields: { restorationId, revocationId, amount: String(amount) } });
+  }
+  books.following = following.reduceRight<OwnFollowing | null>((then, one) => ({ ...one, then }), null);
 }
 
 /** What is lost after it was won takes under the dispute's id with a word behind it, and a number from the second time on. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { attemptId, paymentId } from '../../../contracts/ids.ts';
+import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import type { RealAccount } from './real-account.ts';
@@ -208,6 +208,40 @@ export const paymentMoves = [
         };
         return { type: 'RecordRefund', ...what, refundedAtMs: account.nowMs, ...BY_HAND, nowMs: account.nowMs };
       });
+    },
+  ),
+  move(
+    2,
+    'revoke of what was paid, and have more go back than is left, of which some does not',
+    { which, revoked: fc.integer({ min: 1, max: 60 }), isRefund: fc.boolean() },
+    (of, account) => {
+      const attempt = oneOf(paidOf(account), of.which);
+      if (attempt?.paymentId == null) return [];
+      const { paymentId: paid, price, credits } = attempt;
+      const { nowMs } = account;
+      const [revocationId, refundId, other] = [account.next(), account.next(), account.next()].map((id) => `back${id}`);
+      const amount = microUsd((credits * BigInt(of.revoked)) / 100n);
+      const part = (percent: bigint) => microUsd((price * percent) / 100n);
+      const said = { ...ACTOR, nowMs };
+      const first = { paymentId: paid, refundId: `${refundId}`, ...said };
+      return [
+        {
+          ...{ type: 'RevokeGrant', revocationId: `${revocationId}`, grantId: grantId(`payment_${paid}`), amount },
+          ...{ cause: 'fraud', paymentId: null, ...BY_HAND, nowMs },
+        },
+        { type: 'RecordRefund', ...first, amount: part(70n), refundedAtMs: nowMs },
+        of.isRefund
+          ? { type: 'RecordRefund', ...first, refundId: `${other}`, amount: part(25n), refundedAtMs: nowMs }
+          : {
+              type: 'RecordDispute',
+              paymentId: paid,
+              disputeId: `${other}`,
+              ...said,
+              amount: part(40n),
+              openedAtMs: nowMs,
+            },
+        { type: 'WithdrawRefund', ...first },
+      ];
     },
   ),
   move(2, 'dispute', { which, isNew, isByHand, percent: fc.constantFrom(100, 100, 40, 130, 0) }, (of, account) => {

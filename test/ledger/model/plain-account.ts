@@ -5,7 +5,18 @@ import { type Of, PlainMoney } from './plain-money.ts';
 import { PlainPayments } from './plain-payments.ts';
 import { PlainPeople } from './plain-people.ts';
 import { PlainPlans } from './plain-plans.ts';
-import { goneOf, hereAgain, idOf, isUnsaid, lastOf, numbered, type PlainRevocation, toldAs } from './plain-returns.ts';
+import {
+  comesBackOf,
+  goneOf,
+  idOf,
+  isUnsaid,
+  lastOf,
+  numbered,
+  type PlainRevocation,
+  refundedOf,
+  revokedByHand,
+  toldAs,
+} from './plain-returns.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -254,7 +265,7 @@ export class PlainAccount extends PlainMoney {
     if (known !== undefined && (reason !== undefined || stood !== last)) return 'refused';
     const id = idOf(refundId, reason, (one) => this.#isKnown(one));
     if (id === null) return 'refused';
-    const before = this.#refunded(refunds);
+    const before = refundedOf(refunds, this.#revocations);
     const gone = reason === undefined ? before : goneOf(attempt);
     if (amount <= 0n || gone + amount > price) return 'refused';
     refunds[id] = amount;
@@ -349,9 +360,11 @@ export class PlainAccount extends PlainMoney {
     nowMs,
   }: Readonly<Record<'paymentId' | 'id' | 'word', string>> & { nowMs: number }) {
     let times = 0;
-    for (const of of new Set([own, ...hereAgain(this.payments.paidBy(paymentId))]))
+    const grant = `payment_${paymentId}`;
+    for (const of of new Set([own, ...comesBackOf(this.payments.paidBy(paymentId))]))
       for (const revocationId of [of, ...this.#lostAgain(of)]) {
-        const amount = least(this.#leftOf(revocationId), this.#stillPaid(`payment_${paymentId}`) ?? 0n);
+        const most = (this.#stillPaid(grant) ?? 0n) - revokedByHand(this.#revocations, grant);
+        const amount = least(this.#leftOf(revocationId), most);
         if (amount <= 0n) continue;
         times++;
         const restorationId = numbered(`${own}_${word}`, (id) => this.#restorations[id] !== undefined);
@@ -373,24 +386,13 @@ export class PlainAccount extends PlainMoney {
     return revocation === undefined ? 0n : revocation.owed + revocation.taken;
   }
 
-  /** The money that is gone: that of a refund whose credits came back has come back, too. */
-  #refunded(refunds: Readonly<Record<string, bigint>>): bigint {
-    let gone = 0n;
-    for (const [id, amount] of Object.entries(refunds)) {
-      const revocation = this.#revocations[id];
-      const back = revocation === undefined ? 0n : revocation.amount - revocation.owed - revocation.taken;
-      gone += revocation === undefined ? amount : amount - (amount * back) / revocation.amount;
-    }
-    return gone;
-  }
-
   /** Of what was revoked of a grant, that for which there is money still; null where nobody paid for it. */
   #stillPaid(grantId: string): bigint | null {
     const grant = this.find(grantId);
     const attempt = this.payments.paidBy(grantId.replace('payment_', ''));
     if (grant === undefined || attempt === undefined) return null;
     const { credits, price, refunds, disputes } = attempt;
-    let gone = (credits * this.#refunded(refunds)) / price;
+    let gone = (credits * refundedOf(refunds, this.#revocations)) / price;
     for (const one of Object.values(disputes)) if (one.outcome !== 'won') gone += (credits * one.amount) / price;
     const left = grant.amount - this.#revocable(grant) - gone;
     return left > 0n ? left : 0n;

@@ -19,12 +19,18 @@ export interface PlainRevocation {
 export const isUnsaid = ({ provider }: PlainAttempt, reason: string | undefined): boolean =>
   provider === 'manual' && reason === undefined;
 
-/** Disputes that were won, and refunds that were withdrawn. */
-export function hereAgain(attempt: PlainAttempt | undefined): string[] {
+/** Of whose credits some may come back: disputes that were won, refunds that were withdrawn, and what disputes had before they were lost. */
+export function comesBackOf(attempt: PlainAttempt | undefined): string[] {
   const { disputes = {}, refunds = {} } = attempt ?? {};
   const won = Object.keys(disputes).filter((id) => disputes[id]?.outcome === 'won');
-  return [...won, ...Object.keys(refunds).filter((id) => refunds[id] === 0n)];
+  return [...won, ...Object.keys(refunds).filter((id) => refunds[id] === 0n), ...Object.keys(disputes)];
 }
+
+/** By operators, for no money that went back; and it has not come back. */
+export const revokedByHand = (revocations: Readonly<Record<string, PlainRevocation>>, of: string): bigint =>
+  Object.values(revocations)
+    .filter(({ grant, cause }) => grant === of && cause !== 'refund' && cause !== 'dispute')
+    .reduce((all, { owed, taken }) => all + owed + taken, 0n);
 
 /** Of what its provider calls so the last that is there; where nothing of the account was called so, it alone. */
 export const toldAs = (there: Readonly<Record<string, unknown>>, name: string, isKnown: boolean): string => {
@@ -43,6 +49,20 @@ export const goneOf = ({ refunds, disputes }: PlainAttempt): bigint => {
   const disputed = Object.values(disputes).map(({ amount, outcome }) => (outcome === 'won' ? 0n : amount));
   return [...Object.values(refunds), ...disputed].reduce((all, amount) => all + amount, 0n);
 };
+
+/** Of refunds alone, and that of one whose credits came back has come back, too. */
+export function refundedOf(
+  refunds: Readonly<Record<string, bigint>>,
+  revocations: Readonly<Record<string, PlainRevocation>>,
+): bigint {
+  let gone = 0n;
+  for (const [id, amount] of Object.entries(refunds)) {
+    const revocation = revocations[id];
+    const back = revocation === undefined ? 0n : revocation.amount - revocation.owed - revocation.taken;
+    gone += revocation === undefined ? amount : amount - (amount * back) / revocation.amount;
+  }
+  return gone;
+}
 
 /** The name, or with the first number behind it from 2 on that makes it one that is not there. */
 export function numbered(name: string, isThere: (id: string) => boolean, times = 1): string {
