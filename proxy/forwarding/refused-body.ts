@@ -1,4 +1,5 @@
 import { type Refusal, refusal } from '../../contracts/errors.ts';
+import { JoinedBytes } from '../meter/joined-bytes.ts';
 import { isEncoded, type UpstreamHeaders } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { REFUSED_BODY_BYTES_MAX } from './limits.ts';
@@ -8,7 +9,7 @@ import { saidRefusal } from './said-refusal.ts';
 export class RefusedBody {
   readonly #status: number;
   readonly #headers: UpstreamHeaders;
-  #pieces: Buffer[] = [];
+  readonly #kept = new JoinedBytes();
   #bytes = 0;
 
   constructor(status: number, headers: UpstreamHeaders) {
@@ -18,8 +19,8 @@ export class RefusedBody {
 
   add(piece: Buffer): void {
     this.#bytes += piece.length;
-    if (this.isTooLong) this.#pieces = [];
-    else this.#pieces.push(piece);
+    if (this.isTooLong) this.#kept.clear();
+    else this.#kept.add(piece);
   }
 
   /** Nothing that is still to come changes what is told: it need not be waited for, and may never end. */
@@ -30,6 +31,6 @@ export class RefusedBody {
   end(words: UpstreamWords): Refusal {
     if (this.isTooLong || isEncoded(this.#headers))
       return refusal('invalid_request', 'the model refused the request, and what it said cannot be passed on');
-    return saidRefusal(this.#status, Buffer.concat(this.#pieces), words);
+    return saidRefusal(this.#status, this.#kept.bytes, words);
   }
 }

@@ -3,13 +3,14 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { exceedsBounds, parseBeginning, parseJson } from '../upstream/bounded-json.ts';
 import { REQUEST_ID_CHARS_MAX } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
+import { JoinedBytes } from './joined-bytes.ts';
 import { ANSWER_PARSED_BYTES_MAX } from './limits.ts';
 import { millitokensOfBlock } from './said-text.ts';
 import { isReported, noteMalformed, nothingSeen, takeUsage } from './seen-usage.ts';
 import { ShortMembers } from './short-members.ts';
 
 /**
- * Looks at a JSON answer: keeps its pieces as they are and reads them once, when all are there. Of one that is long, or has
+ * Looks at a JSON answer: keeps its bytes and reads them once, when all are there. Of one that is long, or has
  * more in it than is parsed in one go, the beginning is kept and the short members are read, of which its usage is one.
  */
 export class AnswerMeter {
@@ -18,7 +19,7 @@ export class AnswerMeter {
   readonly #contentLength: number | null;
   readonly #words: UpstreamWords;
   /** The whole body, or the beginning of a long one. */
-  #pieces: Buffer[] = [];
+  readonly #kept = new JoinedBytes();
   /** Of a long body; null of any other. */
   #members: ShortMembers | null = null;
   /** The body was read, or is too long for it. */
@@ -47,7 +48,7 @@ export class AnswerMeter {
     return this.#messageId;
   }
 
-  /** The chunk is kept, uncopied, until the body is whole: its memory must not be used again before. */
+  /** The first chunk may be kept, uncopied, until the body is whole: its memory must not be used again before. */
   push(chunk: Buffer): void {
     this.usage.bytes += chunk.length;
     if (this.#isDone || chunk.length === 0) return;
@@ -66,14 +67,14 @@ export class AnswerMeter {
   }
 
   #keep(chunk: Buffer): void {
-    this.#pieces.push(chunk);
-    if (this.usage.bytes > ANSWER_PARSED_BYTES_MAX) this.#members = shortMembersOf(this.#pieces);
+    this.#kept.add(chunk);
+    if (this.usage.bytes > ANSWER_PARSED_BYTES_MAX) this.#members = shortMembersOf(this.#kept.bytes);
   }
 
   /** A body that is too long to be kept stays unread. */
   #giveUp(): void {
     this.#isDone = true;
-    this.#pieces = [];
+    this.#kept.clear();
     noteMalformed(this.usage, 'body');
   }
 
@@ -81,9 +82,10 @@ export class AnswerMeter {
   #read(): void {
     if (this.#isDone) return;
     this.#isDone = true;
-    const text = textOf(this.#pieces);
-    const members = this.#members ?? (exceedsBounds(text) ? shortMembersOf(this.#pieces) : null);
-    this.#pieces = [];
+    const body = this.#kept.bytes;
+    const text = textOf(body);
+    const members = this.#members ?? (exceedsBounds(text) ? shortMembersOf(body) : null);
+    this.#kept.clear();
     this.#members = null;
     const whole = parseJson(members === null ? text : members.text);
     const value = whole === undefined ? parseBeginning(text) : whole;
@@ -119,16 +121,14 @@ const isMessage = (value: unknown): value is JsonObject =>
   isObject(value) &&
   (value.type === 'message' || (value.type === undefined && (isObject(value.usage) || Array.isArray(value.content))));
 
-/** Pieces of UTF-8, up to what is parsed in one go, as one text without its byte order mark. */
-function textOf(pieces: readonly Buffer[]): string {
-  const [first] = pieces;
-  const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+/** UTF-8, up to what is parsed in one go, as text without its byte order mark. */
+function textOf(body: Buffer): string {
   const text = body.toString('utf8', 0, Math.min(body.length, ANSWER_PARSED_BYTES_MAX));
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-function shortMembersOf(pieces: readonly Buffer[]): ShortMembers {
+function shortMembersOf(body: Buffer): ShortMembers {
   const members = new ShortMembers();
-  for (const piece of pieces) members.push(piece);
+  members.push(body);
   return members;
 }

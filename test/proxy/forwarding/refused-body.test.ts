@@ -25,6 +25,16 @@ describe('the body of a refusal that is passed on', () => {
     }
   });
 
+  it('keeps none of its pieces behind the first: one of a byte would keep all that was read with it', () => {
+    const refused = new RefusedBody(422, headers);
+    for (const [index, byte] of Buffer.from('{"error":{"message":"no"}}').entries()) {
+      const piece = Buffer.from([byte]);
+      refused.add(piece);
+      if (index > 0) piece.fill(0);
+    }
+    expect(refused.end(words)).toEqual(refusal('invalid_request', 'no'));
+  });
+
   it('is told in our words where it cannot be looked through', () => {
     const ours = 'the model refused the request, and what it said cannot be passed on';
     const long = new RefusedBody(400, headers);

@@ -46,6 +46,16 @@ describe('the answer meter', () => {
     );
   });
 
+  it('keeps none of the pieces behind the first: one of a byte would keep all that was read with it', () => {
+    const meter = new AnswerMeter(BODY.length, NO_SECRETS);
+    for (const byte of BODY) {
+      const piece = Buffer.from([byte]);
+      meter.push(piece);
+      if (meter.usage.bytes > 1) piece.fill(0);
+    }
+    expect(meter).toMatchObject({ complete: true, messageId: 'msg_1', usage: { inputTokens: 10, malformed: [] } });
+  });
+
   it('waits for the end where no length is announced', () => {
     const meter = metered(BODY, null);
     expect(meter.complete).toBe(false);
