@@ -6,14 +6,20 @@ interface RawSocket {
   readonly writable: boolean;
   /** The answer that is under way on it; Node's own mark. */
   readonly _httpMessage?: AnswerUnderWay | null;
+  /** Node's own, too: the last request whose head it has read. */
+  readonly parser?: { readonly incoming: Received | null } | null;
   destroy(): void;
   end(text: string): void;
 }
 
+/** `complete` when the request has come to its end. */
+interface Received {
+  readonly complete: boolean;
+}
+
 interface AnswerUnderWay {
   readonly headersSent: boolean;
-  /** `complete` when the request has come to its end. */
-  readonly req: { readonly complete: boolean };
+  readonly req: Received;
   shouldKeepAlive: boolean;
 }
 
@@ -30,14 +36,15 @@ const LINGER_MS = 5_000;
 
 /**
  * What is not even HTTP is answered by hand, then the connection is closed. Where it stands behind a request that came
- * whole, the answer under way belongs to that: it goes out as it is, and is the connection's last.
+ * whole, the answer under way belongs to that: it goes out as it is, and is the connection's last. Where a request has had its answer
+ * before its body broke, that stays its only one.
  *
- * @param newId of the answer, where there is one; `isRouted`: what is wrong is the body of a request that was
+ * @param newId of the answer, where there is one, and of the request whose body is at fault; null where it is no request
  */
 export function answerClientError(
   error: NodeJS.ErrnoException,
   socket: RawSocket,
-  newId: (isRouted: boolean) => RequestId,
+  newId: (request: object | null) => RequestId,
 ): void {
   const underWay = socket._httpMessage ?? null;
   if (HAS_LEFT.has(error.code) || !socket.writable) {
@@ -53,10 +60,15 @@ export function answerClientError(
     socket.destroy();
     return;
   }
-  const message = CLIENT_ERRORS.get(error.code) ?? 'the request is not valid HTTP';
-  const body = JSON.stringify(errorEnvelope('invalid_request', message));
-  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-should-retry: false\r\nrequest-id: ${newId(underWay !== null)}`;
-  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
+  const isAnswered = underWay === null && socket.parser?.incoming?.complete === false;
+  socket.end(isAnswered ? '' : answerTo(error, newId(underWay?.req ?? null)));
   // What it still sends is read and dropped: nothing is done any more for who cannot be answered (calling-client.ts).
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+function answerTo({ code }: NodeJS.ErrnoException, id: RequestId): string {
+  const message = CLIENT_ERRORS.get(code) ?? 'the request is not valid HTTP';
+  const body = JSON.stringify(errorEnvelope('invalid_request', message, id));
+  const head = `HTTP/1.1 400 Bad Request\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-should-retry: false\r\nrequest-id: ${id}`;
+  return `${head}\r\nconnection: close\r\n\r\n${body}`;
 }

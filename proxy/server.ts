@@ -42,9 +42,9 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     trustProxy: (address) => parts.trustedProxies.has(address),
     return503OnClosing: false,
     clientErrorHandler(error, socket) {
-      answerClientError(error, socket, (isRouted) => {
+      answerClientError(error, socket, (request) => {
         const id = newRequestId(parts.clock());
-        parts.observer.unreadable(id, isRouted);
+        parts.observer.unreadable(id, request);
         return id;
       });
     },

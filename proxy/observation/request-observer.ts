@@ -30,6 +30,7 @@ interface EndedRequest {
 
 /** A client that left before its answer began, in the words of other proxies. */
 const CLIENT_LEFT = 499;
+const UNREADABLE = ERROR_TABLE.invalid_request.status;
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
 
 /** Where every request ends for those who look on, however it ended: once each, but for those of probes. */
@@ -39,6 +40,8 @@ export class RequestObserver {
   readonly #observes: boolean;
   /** In this turn of the event loop. */
   #ended: EndedRequest[] = [];
+  /** Requests of which the body was not HTTP, and that were answered by hand, by Node's own of each. */
+  readonly #unreadable = new WeakSet<object>();
 
   constructor(parts: ObserverParts) {
     this.#parts = parts;
@@ -70,7 +73,7 @@ export class RequestObserver {
   /** Its answer has ended, or its client has left: before the head the status is not sent. */
   ended(request: FastifyRequest, status: number, isHeadSent: boolean): void {
     const { counts, monotonic } = this.#parts;
-    const told = isHeadSent ? status : CLIENT_LEFT;
+    const told = this.#unreadable.has(request.raw) ? UNREADABLE : isHeadSent ? status : CLIENT_LEFT;
     counts.answered(told);
     if (!this.#observes) return;
     const nowMs = monotonic();
@@ -96,10 +99,11 @@ export class RequestObserver {
     }
   }
 
-  /** What was not even HTTP was answered by hand. @param isRouted its head was, and it ends besides, which counts it */
-  unreadable(requestId: RequestId, isRouted: boolean): void {
+  /** What was not even HTTP was answered by hand. @param request whose body it is: it ends besides, which counts it */
+  unreadable(requestId: RequestId, request: object | null): void {
     const { counts, accessLog } = this.#parts;
-    if (!isRouted) counts.answered(ERROR_TABLE.invalid_request.status);
+    if (request === null) counts.answered(UNREADABLE);
+    else this.#unreadable.add(request);
     accessLog?.writeUnreadable(requestId);
   }
 }

@@ -38,6 +38,13 @@ async function answerToBeginning(method: string, path: string, ...headers: strin
   return [Buffer.concat(pieces).toString(), socket];
 }
 
+/** Requests that were refused, or left, by status. */
+async function countedRefused(): Promise<Record<string, number>> {
+  const { text } = await call(gateway.gateway.metricsUrl ?? '', '/metrics');
+  const counts = text.matchAll(/^gateway_requests_total\{status="(4\d\d)"\} (\d+)$/gm);
+  return Object.fromEntries([...counts].map(([, status, count]) => [status, Number(count)]));
+}
+
 describe('a body that is not read', () => {
   const long = `content-length: ${20 * MIB}`;
   it.each([
@@ -77,6 +84,29 @@ describe('a body that is not read', () => {
     for (const again of [expects, 'expect: 200-ok']) expect(await ask('/v1/messages', gateway.key, again)).toBe('100');
     expect(await ask('/v1/messages', 'sk-svc-wrong')).toBe('401');
     expect(await ask('/nowhere', gateway.key)).toBe('404');
+  });
+
+  it.each([
+    ['of whoever is known', () => gateway.key, '400'],
+    ['of a stranger', () => 'sk-svc-wrong', '401'],
+  ])('and breaks is one request, answered and counted once: %s', async (_who, key, status) => {
+    const before = await countedRefused();
+    const socket = await openSocket(gateway.url);
+    let answer = '';
+    socket.on('data', (piece) => {
+      answer += String(piece);
+    });
+    const closed = once(socket, 'close');
+    const head = 'POST /v1/messages HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n';
+    socket.write(`${head}x-api-key: ${key()}\r\n\r\n1\r\n`);
+    // A stranger's answer is out by then.
+    if (status === '401') await once(socket, 'data');
+    socket.write('{\r\nno chunk\r\n');
+    await once(socket, 'end');
+    socket.destroy();
+    await closed;
+    expect(statusesOf(answer)).toEqual([status]);
+    await expect.poll(countedRefused).toEqual({ ...before, [status]: (before[status] ?? 0) + 1 });
   });
 
   it('whose sender expects what nobody knows is taken as any other', async () => {

@@ -9,7 +9,9 @@ const underWay = (headersSent: boolean, complete: boolean) => ({
   _last: false,
 });
 
-function answeredTo(code: string, answer: ReturnType<typeof underWay> | null = null): string {
+type Parser = Parameters<typeof answerClientError>[1]['parser'];
+
+function answeredTo(code: string, answer: ReturnType<typeof underWay> | null = null, parser: Parser = null): string {
   let written = '';
   const end = (text: string): void => {
     written = text;
@@ -17,7 +19,7 @@ function answeredTo(code: string, answer: ReturnType<typeof underWay> | null = n
   const destroy = (): void => {
     written = 'destroyed';
   };
-  const socket = { writable: true, _httpMessage: answer, end, destroy };
+  const socket = { writable: true, _httpMessage: answer, parser, end, destroy };
   answerClientError(Object.assign(new Error(code), { code }), socket, () => newRequestId(0));
   return written;
 }
@@ -29,13 +31,22 @@ it.each([
 ])('%s is told as what it is, in the envelope', (code, message) => {
   const [head = '', body = ''] = answeredTo(code).split('\r\n\r\n');
   expect(head).toMatch(/^HTTP\/1\.1 400 /);
-  expect(head).toMatch(/\r\nrequest-id: req_\w+(\r\n|$)/);
-  expect(JSON.parse(body)).toEqual({ type: 'error', error: { type: 'invalid_request_error', message } });
+  const [, id] = /\r\nrequest-id: (req_\w+)(?:\r\n|$)/.exec(head) ?? [];
+  expect(id).toBeDefined();
+  const error = { type: 'invalid_request_error', message };
+  expect(JSON.parse(body)).toEqual({ type: 'error', error, request_id: id });
 });
 
 it('nothing is written into an answer that has begun', () => {
   expect(answeredTo('HPE_INVALID_CHUNK_SIZE', underWay(true, false))).toBe('destroyed');
   expect(answeredTo('ECONNRESET')).toBe('destroyed');
+});
+
+it.each([
+  ['in the middle of its body', false, ''],
+  ['whole', true, expect.stringMatching(/^HTTP\/1\.1 400 /)],
+])('behind the answer to a request that came %s', (_what, complete, written) => {
+  expect(answeredTo('HPE_INVALID_CHUNK_SIZE', null, { incoming: { complete } })).toEqual(written);
 });
 
 it('a request whose own body is at fault is told so', () => {
