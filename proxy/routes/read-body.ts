@@ -124,9 +124,9 @@ export function bodyOf(request: FastifyRequest): ReadBody {
   return body;
 }
 
-/** By itself, or among others: what is said twice, too, stands in one line. */
-const asksToContinue = ({ headers }: FastifyRequest): boolean =>
-  /(?:^|,)[ \t]*100-continue[ \t]*(?:,|$)/i.test(headers.expect ?? '');
+/** By itself, or among others: what is said twice, too, stands in one line. Of HTTP/1.0 it is left aside (RFC 9110, 10.1.1). */
+const asksToContinue = ({ headers, raw }: FastifyRequest): boolean =>
+  raw.httpVersion !== '1.0' && /(?:^|,)[ \t]*100-continue[ \t]*(?:,|$)/i.test(headers.expect ?? '');
 
 function announcedBytes({ headers }: FastifyRequest): number | null {
   const length = headers['content-length'];

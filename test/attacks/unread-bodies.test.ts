@@ -86,6 +86,12 @@ describe('a body that is not read', () => {
     expect(await ask('/nowhere', gateway.key)).toBe('404');
   });
 
+  it('is not asked for in HTTP/1.0, where nobody waits for that', async () => {
+    const body = JSON.stringify(asking('svc-mock'));
+    const head = `x-api-key: ${gateway.key}\r\nexpect: 100-continue\r\ncontent-length: ${body.length}\r\n\r\n`;
+    expect(statusesOf(await sendRaw(gateway.url, `POST /v1/messages HTTP/1.0\r\n${head}${body}`))).toEqual(['200']);
+  });
+
   it.each([
     ['of whoever is known', () => gateway.key, '400'],
     ['of a stranger', () => 'sk-svc-wrong', '401'],
