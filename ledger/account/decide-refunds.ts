@@ -8,7 +8,7 @@ import { grantOfPayment, isOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { creditsOf, disputedOf, paidBy, refundedOf, wentBack } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
-import { disputeNamed, idFor, isTaken, refundNamed, wasRevokedFor } from './told-returns.ts';
+import { disputeNamed, idFor, isTaken, refundNamed, revokedByHandFor } from './told-returns.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
@@ -23,7 +23,8 @@ export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAcco
   if (known !== undefined && reason !== null) return withdrawnBefore(refundId);
   if (known !== undefined && isOtherwise(command, known.refundId)) return toldMeanwhile(refundId);
   if (reason !== null && isTaken(state.billing, refundId)) return idTaken(refundId);
-  if (wasRevokedFor(state, paymentId, refundId)) return revokedByHand(refundId);
+  const byHand = revokedByHandFor(state, paymentId);
+  if (byHand !== undefined) return revokedByHand(refundId, byHand);
   const id = idFor(state, refundId);
   const refunded = refundedOf(state.billing, attempt);
   const tooMuch = boundedBy(attempt, command, attempt.price - refunded);
@@ -77,7 +78,8 @@ export function recordDispute(command: CommandOf<'RecordDispute'>, state: OpenAc
   if (known !== undefined && !isOther) return sameAmount(known.amount, amount, disputeId);
   if (known !== undefined && isOtherwise(command, known.disputeId)) return toldMeanwhile(disputeId);
   if (reason !== null && isTaken(state.billing, disputeId)) return idTaken(disputeId);
-  if (wasRevokedFor(state, paymentId, disputeId)) return revokedByHand(disputeId);
+  const byHand = revokedByHandFor(state, paymentId);
+  if (byHand !== undefined) return revokedByHand(disputeId, byHand);
   const id = idFor(state, disputeId);
   const tooMuch = boundedBy(attempt, command, attempt.price);
   if (tooMuch !== null) return tooMuch;
@@ -178,10 +180,10 @@ const idTaken = (id: string): CommandRefusal =>
     `id: ${id} is that of another refund, dispute, revocation or restoration of this account`,
   );
 
-const revokedByHand = (id: string): CommandRefusal =>
+const revokedByHand = (id: string, revocationId: string): CommandRefusal =>
   commandRefused(
     'id_reused',
-    `id: the credits of ${id} were revoked by hand: once \`credits restore\` has given them back, it is written down as it is told`,
+    `id: the credits of ${id}, or some of them, were revoked by hand, under ${revocationId}: once \`credits restore\` has given back all of those, it is written down as it is told`,
   );
 
 export const unpaid = (paymentId: string): CommandRefusal =>

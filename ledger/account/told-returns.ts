@@ -1,5 +1,5 @@
 import type { PaymentId } from '../../contracts/ids.ts';
-import { nameToldAgain, toldAgainId } from '../../contracts/lost-again.ts';
+import { disputeLostAgain, nameToldAgain, toldAgainId } from '../../contracts/lost-again.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { BillingState } from './billing-state.ts';
 import type { CommandOf } from './commands.ts';
@@ -65,15 +65,16 @@ export const isTaken = ({ payments, revocations }: Billing, id: string): boolean
   revocations.some(({ revocationId }) => revocationId === id) || isOfReturn(payments, id);
 
 /**
- * Whether the credits of what a provider calls so were revoked by hand for just that, as was done before money that goes back was written
- * down, and are not back: they would be taken twice.
+ * Which of a payment's credits were revoked by hand for money that went back, as was done before that was written down, and are not back:
+ * they would be taken twice. Its id need not say for which refund or dispute that was, so that none is written down before they are.
  */
-export const wasRevokedFor = (state: OpenAccount, paid: PaymentId, name: string): boolean =>
-  !isOfReturn(state.billing.payments, name) &&
-  state.billing.revocations.some(
+export const revokedByHandFor = (state: OpenAccount, paid: PaymentId): string | undefined =>
+  state.billing.revocations.find(
     ({ revocationId, grantId, cause, amount, restored }) =>
-      revocationId === name &&
       (cause === 'refund' || cause === 'dispute') &&
       restored < amount &&
-      isOfPayment(state, grantId, paid),
-  );
+      isOfPayment(state, grantId, paid) &&
+      ![revocationId, disputeLostAgain(revocationId)].some(
+        (id) => id !== null && isOfReturn(state.billing.payments, id),
+      ),
+  )?.revocationId;

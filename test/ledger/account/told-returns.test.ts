@@ -279,15 +279,55 @@ test('the audit tells of what a provider tells again while it stands', () => {
   expect(named(byHand, 're_5_again')).toEqual([]);
 });
 
-test.each(['refund', 'dispute'] as const)(
-  'a %s whose credits were revoked by hand for it, as was done once, takes them no second time: they are restored first',
-  (cause) => {
-    const byHand = lived(paid, revoke('re_5', 5)).map((event) =>
+describe('what its credits were revoked by hand for, as was done once', () => {
+  const byHand = (id: string, amount: number, cause: 'refund' | 'dispute' = 'refund'): AccountEvent[] =>
+    lived(paid, revoke(id, amount)).map((event) =>
       event.type === 'GrantRevoked' ? { ...event, data: { ...event.data, cause, paymentId: PAYMENT } } : event,
     );
+  const ID = 'revocation_payment_pi_1';
+
+  test.each([
+    ['refund', 're_5'],
+    ['dispute', 're_5'],
+    ['refund', ID],
+    ['dispute', ID],
+  ] as const)('a %s, under %s, takes them no second time: they are restored first', (cause, id) => {
+    const before = byHand(id, 5, cause);
     const told = cause === 'refund' ? refund(5) : dispute(5, { disputeId: 're_5' });
-    given(...byHand).refuses(told, 'id_reused', /revoked by hand/);
-    const then = lived(byHand, restore('re_5', 5), told);
+    given(...before).refuses(
+      told,
+      'id_reused',
+      new RegExp(`were revoked by hand, under ${id}: once .credits restore.`),
+    );
+    given(...lived(before, restore(id, 4))).refuses(told, 'id_reused');
+    const then = lived(before, restore(id, 5), told);
     expect(stands(then)).toEqual({ balance: 15n, owed: 0n, money: 15n });
-  },
-);
+    expect(lived(then, told)).toEqual(then);
+  });
+
+  test('several refunds, or some of them, are all written down once they are restored, and each takes its own', () => {
+    for (const [id, amount] of [
+      [ID, 5],
+      [ID, 20],
+      ['re_8', 20],
+    ] as const) {
+      const before = byHand(id, amount);
+      const both = [refund(5), refund(8)];
+      for (const told of [...both, dispute(20), { ...refund(5), ...BY_HAND } as AccountCommand])
+        given(...before).refuses(told, 'id_reused', /revoked by hand/);
+      expect(stands(lived(before, restore(id, amount), ...both))).toEqual({ balance: 7n, owed: 0n, money: 7n });
+    }
+  });
+
+  test('is none that a refund or a dispute has taken by itself, also lost again, nor of another payment', () => {
+    const lost = lived(paid, dispute(5), close('won'), close('lost', 'won'), refund(4));
+    expect(stands(lived(lost, refund(3)))).toEqual({ balance: 8n, owed: 0n, money: 8n });
+    const [OTHER, SECOND] = [{ paymentId: paymentId('pi_2') }, { attemptId: attemptId('purchase_2') }];
+    const both = lived(
+      byHand(ID, 5),
+      { type: 'StartPurchase', price: usd(20), by: 'x', ...TWENTY, ...SECOND },
+      { type: 'RecordPayment', paidAtMs: NOW, ...TWENTY, ...SECOND, ...OTHER },
+    );
+    expect(stands(lived(both, refund(3, OTHER))).balance).toBe(32n);
+  });
+});
