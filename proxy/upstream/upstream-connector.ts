@@ -23,10 +23,11 @@ export function upstreamConnector(options: buildConnector.BuildOptions): buildCo
   return (target, callback) =>
     connect(target, (...result) => {
       const [failed, socket] = result;
-      if (socket !== null) boundReads(socket);
+      // There is no socket at all then, whatever undici's types say.
+      if (failed !== null) return callback(...result);
+      boundReads(socket);
       callback(...result);
-      // By now the connection has its parser, and has read nothing. Of one that failed there is no socket at all.
-      if (failed !== null || socket === null) return;
+      // By now the connection has its parser, and has read nothing.
       const parser = parserOf(socket);
       if (parser === null) return;
       renameContinue(parser);

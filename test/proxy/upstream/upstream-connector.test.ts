@@ -6,6 +6,7 @@ import { upstreamConnector } from '../../../proxy/upstream/upstream-connector.ts
 import { endedLater } from '../../fixtures/ended-later.ts';
 import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
+import { freePort } from '../../fixtures/processes/processes.ts';
 import { startRawUpstream } from '../../fuzz/raw-upstream.ts';
 import { type Answer, head, json, raw, silence, write } from '../../upstream/answer.ts';
 import { message } from '../../upstream/message.ts';
@@ -36,6 +37,13 @@ it.each<[string, string, Answer]>([
   const got = await postMessage(gateway, { stream: body !== whole });
   expect([got.status, String(await got.rest())]).toEqual([200, body]);
   expect((await recorded(gateway)).usages.at(-1)).toMatchObject({ outcome: 'completed', tokens });
+});
+
+it('a connection that is refused is an error of the call alone', async () => {
+  const dispatcher = new Agent({ connect: upstreamConnector({}) });
+  onTestFinished(() => dispatcher.destroy());
+  const called = request(`http://127.0.0.1:${await freePort()}`, { dispatcher });
+  await expect(called).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
 describe('headers of an answer', () => {
