@@ -103,9 +103,11 @@ export class PlainAccount extends PlainMoney {
     return 'done';
   }
 
-  /** A refund or a dispute of what was paid here. */
+  /** A refund or a dispute of what was paid here, or what is called as one. */
   #isTakenByItself({ revocationId, grantId, cause, paymentId }: Of<'RevokeGrant'>): boolean {
-    if (this.#revocations[revocationId] !== undefined || (cause !== 'refund' && cause !== 'dispute')) return false;
+    if (this.#revocations[revocationId] !== undefined) return false;
+    if (this.payments.knows(revocationId)) return true;
+    if (cause !== 'refund' && cause !== 'dispute') return false;
     const paid = [paymentId, grantId.replace(/^payment_/, '')];
     return paid.some((id) => id !== null && this.payments.paidBy(id) !== undefined);
   }
