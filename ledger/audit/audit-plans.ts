@@ -126,7 +126,7 @@ function auditPeriod(books: AccountBooks, own: OwnPlanState, claim: RenewalData)
   const again = own.due?.from === periodStart ? own.due : null;
   const begins = new Map(again?.begins);
   if (!begins.has(plan)) begins.set(plan, startedAt);
-  if (listed !== null) auditGrace(books, claim, listed, { again, first: begins.get(plan) ?? startedAt });
+  if (listed !== null) auditGrace(books, claim, listed, { again, over: own.due, first: begins.get(plan) ?? startedAt });
   const { attempts, noes } = again ?? { attempts: 0, noes: [] };
   const counts = { attempts: attempts + 1, noes };
   own.due = { from: periodStart, plan, graceUntil, begins, ...counts, attemptId, provider, isDeclined: false };
@@ -137,7 +137,11 @@ function auditGrace(
   books: AccountBooks,
   { attemptId, provider, plan, periodEnd, graceUntil, startedAt }: RenewalData,
   { graceDays }: OwnListedPlan,
-  { again, first }: { readonly again: OwnPlanState['due']; readonly first: string },
+  {
+    again,
+    over,
+    first,
+  }: { readonly again: OwnPlanState['due']; readonly over: OwnPlanState['due']; readonly first: string },
 ): void {
   const after = (instant: string): string => new Date(Date.parse(instant) + graceDays * DAY_MS).toISOString();
   const isLate = (until: string): boolean => provider === 'manual' && startedAt >= until;
@@ -151,7 +155,10 @@ function auditGrace(
     again !== null &&
     (isLate(again.graceUntil) || !isSame) &&
     (graceUntil === again.graceUntil || (isLate(again.graceUntil) && graceUntil === after(startedAt)));
-  if (!isOfBefore) compare(books, `${attemptId}: the end of its grace`, graceUntil, should);
+  // Behind a period that went by unpaid, and was declined for another plan last, it has none.
+  const isBehindNo = again === null && over !== null && over.plan !== plan && provider !== 'manual';
+  if (!isOfBefore && !(isBehindNo && graceUntil === startedAt))
+    compare(books, `${attemptId}: the end of its grace`, graceUntil, should);
 }
 
 /** By what the plan costs and gives a day more, for each day until the end of the period. */

@@ -179,6 +179,22 @@ describe('the grace of a plan that is asked for after another', () => {
     expect(one.faults).toEqual([]);
   });
 
+  it('is none behind a period that has gone by so, and was declined last: what is asked for seconds later is paid at once, or has ended', () => {
+    const one = withStarter(online);
+    const asksFor = (plan: string, at: number): void => {
+      const asked = { ...asks(plan, new Date(at).toISOString()), provider: 'stripe' } as AccountCommand;
+      one.does(asked).declined(at + 1, true);
+    };
+    one.declined(ms(END) + 1, true);
+    asksFor('team', ms(on(6)));
+    const at = ms(one.claims.at(-1)?.periodEnd ?? '') + 5_000;
+    asksFor('starter', at);
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', graceUntil: new Date(at).toISOString() });
+    one.does(online(at + 2));
+    expect(one.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { reason: 'unpaid' } });
+    expect(one.faults).toEqual([]);
+  });
+
   it('the auditor takes as programs of before had it, of the plan before, and no other', () => {
     const one = backTo(withStarter(looks), 'team', 6);
     const faultsWith = (graceUntil: string): string[] => {

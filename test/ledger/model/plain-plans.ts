@@ -204,7 +204,8 @@ export class PlainPlans {
       this.#give({ id: this.#idOf('renewal', fromMs), amount: wanted.credits, untilMs: toMs });
       return 'done';
     }
-    const graceMs = this.#graceOf(again, wanted, nowMs, provider === 'manual');
+    const isFromNo = again === null && bill !== null && provider !== 'manual' && this.#isNoToOther(bill, name);
+    const graceMs = isFromNo ? nowMs : this.#graceOf(again, wanted, nowMs, provider === 'manual');
     const tries = bill?.fromMs === fromMs ? bill.tries + 1 : 1;
     this.#has = { ...has, bill: { fromMs, toMs, graceMs, tries, notBeforeMs: NEVER } };
     const { price, credits } = wanted;
@@ -221,6 +222,12 @@ export class PlainPlans {
     const ownMs = isNewest ? bill.graceMs : (first?.startedMs ?? nowMs) + graceDays * DAY_MS;
     const graceMs = isByHand && nowMs >= ownMs ? fullMs : ownMs;
     return isNewest || graceMs < bill.toMs ? graceMs : bill.toMs;
+  }
+
+  /** What was tried last for a month that is over was another plan, and the word was no. */
+  #isNoToOther(bill: PlainBill, name: string): boolean {
+    const newest = this.#newest(bill.fromMs);
+    return newest !== undefined && newest.period?.plan !== name && (newest.state === 'failed' || isNo(newest));
   }
 
   /** Nobody has said what became of the newest try: for ever while it is open, and until the next where it was given up. */
