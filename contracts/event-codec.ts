@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { text } from './bounded-length.ts';
 import { INSTANT_PATTERN, instantField } from './event-fields.ts';
 import type { Forms } from './event-forms.ts';
-import type { ProposedEvent, UnnamedEvent } from './event-log.ts';
+import type { EventWithoutId, ProposedEvent } from './event-log.ts';
 import { upcast, versionOf } from './event-upcasters.ts';
 import { type DomainEvent, EVENT_SCHEMAS, type EventType } from './events.ts';
 import { describeFault, fieldFaults } from './field-faults.ts';
@@ -68,7 +68,7 @@ function encodeData(event: DomainEvent): unknown {
 }
 
 /** Reads a stored event. @throws UnreadableEventError with the stream, revision and fault. */
-export function decodeEvent(recorded: UnnamedEvent): DomainEvent {
+export function decodeEvent(recorded: EventWithoutId): DomainEvent {
   const form = decodeVersion(recorded);
   const { type, data } = recorded;
   const read = isEventType(type) && form.schemaVersion === versionOf(type) ? readText(type, data) : null;
@@ -84,7 +84,7 @@ interface DecodedRecord {
 }
 
 /** The same with what stands beside it. */
-export function decodeRecorded(recorded: UnnamedEvent): DecodedRecord {
+export function decodeRecorded(recorded: EventWithoutId): DecodedRecord {
   const metadata = decodeMetadata(recorded);
   const stored = parseJson(recorded, 'data');
   return { event: decodeForm(recorded, metadata, stored), metadata, stored };
@@ -96,7 +96,7 @@ interface CheckedRecord extends Omit<DecodedRecord, 'event'> {
 }
 
 /** The same without an event made of it, for whoever reads what is stored with its own eyes. @throws as `decodeEvent` */
-export function checkRecorded(recorded: UnnamedEvent): CheckedRecord {
+export function checkRecorded(recorded: EventWithoutId): CheckedRecord {
   const { type, data } = recorded;
   const written = metadataAsWritten(recorded.metadata);
   const metadata = written === null ? decodeMetadata(recorded) : ofKnownVersion(recorded, written);
@@ -110,7 +110,7 @@ export function checkRecorded(recorded: UnnamedEvent): CheckedRecord {
 }
 
 /** Whether it is a request's event in the very text that this program writes: then its schema takes it. */
-export const isUsageAsWritten = (recorded: UnnamedEvent, form: Form = decodeVersion(recorded)): boolean =>
+export const isUsageAsWritten = (recorded: EventWithoutId, form: Form = decodeVersion(recorded)): boolean =>
   isUsageText(recorded.type, recorded.data) && form.schemaVersion === versionOf(recorded.type);
 
 const isCheckedByHand = (type: string, version: number, stored: unknown): boolean =>
@@ -118,7 +118,7 @@ const isCheckedByHand = (type: string, version: number, stored: unknown): boolea
 
 /** @param form whose version is known to be none of a newer program, of which an event may look readable and mean something else */
 function decodeForm(
-  recorded: UnnamedEvent,
+  recorded: EventWithoutId,
   { schemaVersion }: Form,
   stored: unknown = parseJson(recorded, 'data'),
 ): DomainEvent {
@@ -159,20 +159,20 @@ function metadataAsWritten(text: string): EventMetadata | null {
 }
 
 /** Of the metadata what a fold needs: to look whether they match takes a fifth as long as to parse them, for each event of a replay. */
-function decodeVersion(recorded: UnnamedEvent): Form {
+function decodeVersion(recorded: EventWithoutId): Form {
   const { metadata } = recorded;
   if (!AS_WRITTEN.test(metadata)) return decodeMetadata(recorded);
   return ofKnownVersion(recorded, { schemaVersion: Number.parseInt(metadata.slice(VERSION_AT, VERSION_AT + 9), 10) });
 }
 
 /** When a stored event was written down. @throws UnreadableEventError as `decodeMetadata` */
-export const decodeRecordedAt = (recorded: UnnamedEvent): string =>
+export const decodeRecordedAt = (recorded: EventWithoutId): string =>
   AS_WRITTEN.test(recorded.metadata)
     ? recorded.metadata.slice(-'2027-01-01T00:00:00.000Z"}'.length, -'"}'.length)
     : decodeMetadata(recorded).recordedAt;
 
 /** Reads what stands beside a stored event. @throws UnreadableEventError also for a schema version of a newer program. */
-export function decodeMetadata(recorded: UnnamedEvent): EventMetadata {
+export function decodeMetadata(recorded: EventWithoutId): EventMetadata {
   const written = metadataAsWritten(recorded.metadata);
   if (written !== null) return ofKnownVersion(recorded, written);
   const value = parseJson(recorded, 'metadata');
@@ -193,17 +193,17 @@ const isMetadata = (of: unknown): of is EventMetadata =>
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 /** The same for a claim's. @throws UnreadableEventError */
-export function decodeClaimMetadata(recorded: UnnamedEvent): ClaimMetadata {
+export function decodeClaimMetadata(recorded: EventWithoutId): ClaimMetadata {
   return metadataBy(claimMetadataSchema, recorded, parseJson(recorded, 'metadata'));
 }
 
-function metadataBy<T extends EventMetadata>(schema: z.ZodType<T>, recorded: UnnamedEvent, value: unknown): T {
+function metadataBy<T extends EventMetadata>(schema: z.ZodType<T>, recorded: EventWithoutId, value: unknown): T {
   const result = schema.safeParse(value);
   if (!result.success) throw unreadable(recorded, fieldFaults(result.error).map(describeFault).join('; '));
   return ofKnownVersion(recorded, result.data);
 }
 
-function ofKnownVersion<T extends Form>(recorded: UnnamedEvent, metadata: T): T {
+function ofKnownVersion<T extends Form>(recorded: EventWithoutId, metadata: T): T {
   const newest = isEventType(recorded.type) ? versionOf(recorded.type) : 1;
   if (metadata.schemaVersion > newest)
     throw unreadable(recorded, `schema version ${metadata.schemaVersion} is newer than this program's ${newest}`);
@@ -212,7 +212,7 @@ function ofKnownVersion<T extends Form>(recorded: UnnamedEvent, metadata: T): T 
 
 const isEventType = (type: string): type is EventType => Object.hasOwn(EVENT_SCHEMAS, type);
 
-function parseJson(recorded: UnnamedEvent, part: 'data' | 'metadata'): unknown {
+function parseJson(recorded: EventWithoutId, part: 'data' | 'metadata'): unknown {
   try {
     return JSON.parse(recorded[part]);
   } catch (cause) {
@@ -220,7 +220,7 @@ function parseJson(recorded: UnnamedEvent, part: 'data' | 'metadata'): unknown {
   }
 }
 
-const unreadable = (recorded: UnnamedEvent, problem: string, options?: ErrorOptions): UnreadableEventError =>
+const unreadable = (recorded: EventWithoutId, problem: string, options?: ErrorOptions): UnreadableEventError =>
   new UnreadableEventError(
     `${brief(recorded.stream)} revision ${recorded.revision} (${brief(recorded.type)}): ${brief(problem)}`,
     options,

@@ -86,8 +86,8 @@ export interface ProposedEvent {
   readonly metadata: string;
 }
 
-/** What a fold needs of a recorded event, which is all but its name. */
-export type UnnamedEvent = Omit<RecordedEvent, 'id'>;
+/** What a fold needs of a recorded event: it looks at no ids. */
+export type EventWithoutId = Omit<RecordedEvent, 'id'>;
 
 export interface RecordedEvent extends ProposedEvent {
   readonly stream: StreamName;

@@ -1,4 +1,4 @@
-import type { UnnamedEvent } from '../contracts/event-log.ts';
+import type { EventWithoutId } from '../contracts/event-log.ts';
 import type { AccountEvent } from '../contracts/events.ts';
 import { type AccountId, accountStream, type Revision, revision } from '../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf, cannotFollow } from '../ledger/account/account-event.ts';
@@ -64,7 +64,7 @@ export class AccountViews implements AccountRepository {
    * behind it wait in the ledger until the account can be read again (take-back.ts). Returns what it has read, where that is
    * folded. @throws ViewGapError
    */
-  take(accountId: AccountId, recorded: UnnamedEvent): AccountEvent | null {
+  take(accountId: AccountId, recorded: EventWithoutId): AccountEvent | null {
     if (this.setAside.unreadableFrom(accountId) !== null) this.#leave(accountId, recorded);
     // What is folded need not be decoded.
     else if (!this.hasFolded(accountId, recorded.revision)) return this.#foldOrLeave(accountId, recorded);
@@ -169,7 +169,7 @@ export class AccountViews implements AccountRepository {
     );
   }
 
-  #foldOrLeave(accountId: AccountId, recorded: UnnamedEvent): AccountEvent | null {
+  #foldOrLeave(accountId: AccountId, recorded: EventWithoutId): AccountEvent | null {
     try {
       const event = accountEventOf(accountId, recorded);
       this.fold(accountId, recorded.revision, event);
@@ -183,7 +183,7 @@ export class AccountViews implements AccountRepository {
   }
 
   /** Whoever has a key of the account is to be told that it is set aside, not that nobody knows the key. */
-  #leave(accountId: AccountId, recorded: UnnamedEvent): void {
+  #leave(accountId: AccountId, recorded: EventWithoutId): void {
     this.setAside.left(accountId, recorded.revision);
     this.keys.note(accountId, recorded);
   }

@@ -1,5 +1,5 @@
 import { decodeEvent, UnreadableEventError } from '../contracts/event-codec.ts';
-import type { UnnamedEvent } from '../contracts/event-log.ts';
+import type { EventWithoutId } from '../contracts/event-log.ts';
 import { type AccountEvent, isLedgerEvent, type LedgerEvent } from '../contracts/events.ts';
 import { type AccountId, accountOfStream, CATALOG_STREAM, LEDGER_STREAM } from '../contracts/ids.ts';
 import type { AccountViews } from './account-views.ts';
@@ -17,7 +17,7 @@ export interface FoldedViews {
 }
 
 /** Told of each event that came by the source; and of an account's what was read of it, where that has been folded now. */
-export type OnTaken = (recorded: UnnamedEvent, event: AccountEvent | null) => void;
+export type OnTaken = (recorded: EventWithoutId, event: AccountEvent | null) => void;
 
 /** What one event of the source does to the views. */
 export class EventFold {
@@ -28,7 +28,7 @@ export class EventFold {
   }
 
   /** @throws Error where it cannot be folded, and nobody but its account could go without it */
-  take(recorded: UnnamedEvent): void {
+  take(recorded: EventWithoutId): void {
     if (recorded.stream === LEDGER_STREAM) this.#tellLedgerEvent(recorded);
     const { stream, revision } = recorded;
     const accountId = accountOfStream(stream);
@@ -43,14 +43,14 @@ export class EventFold {
     this.#views.onTaken?.(recorded, event);
   }
 
-  isFolded({ stream, revision }: UnnamedEvent): boolean {
+  isFolded({ stream, revision }: EventWithoutId): boolean {
     const accountId = accountOfStream(stream);
     if (accountId !== null) return this.#views.accounts.isTaken(accountId, revision);
     // A relay's claims and what others may keep in the same log are no part of any view.
     return stream !== CATALOG_STREAM || revision <= this.#views.catalog.state.revision;
   }
 
-  #takeAccountEvent(accountId: AccountId, recorded: UnnamedEvent): AccountEvent | null {
+  #takeAccountEvent(accountId: AccountId, recorded: EventWithoutId): AccountEvent | null {
     try {
       return this.#views.accounts.take(accountId, recorded);
     } catch (error) {
@@ -61,7 +61,7 @@ export class EventFold {
     }
   }
 
-  #tellLedgerEvent(recorded: UnnamedEvent): void {
+  #tellLedgerEvent(recorded: EventWithoutId): void {
     const event = decodeEvent(recorded);
     if (!isLedgerEvent(event))
       throw new UnreadableEventError(`${recorded.stream}: ${event.type} does not belong there`);

@@ -1,4 +1,4 @@
-import type { UnnamedEvent } from '../contracts/event-log.ts';
+import type { EventWithoutId } from '../contracts/event-log.ts';
 import type { AccountEvent, EventType } from '../contracts/events.ts';
 import type { AccountId, KeyId } from '../contracts/ids.ts';
 import { AccountUnreadableError, accountEventOf } from '../ledger/account/account-event.ts';
@@ -42,7 +42,7 @@ export class KeyIndex {
   }
 
   /** Of an event that is not folded: where it gives the account a key, that has its secret. */
-  note(accountId: AccountId, recorded: UnnamedEvent): void {
+  note(accountId: AccountId, recorded: EventWithoutId): void {
     if (!isOfKey(recorded.type)) return;
     try {
       this.observe(accountId, accountEventOf(accountId, recorded));

@@ -1,5 +1,5 @@
 import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
-import type { UnnamedEvent } from '../../contracts/event-log.ts';
+import type { EventWithoutId } from '../../contracts/event-log.ts';
 import { type AccountEvent, isAccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Revision } from '../../contracts/ids.ts';
 import { brief } from '../../contracts/printable.ts';
@@ -20,7 +20,7 @@ export class AccountUnreadableError extends UnreadableEventError {
 }
 
 /** Reads a stored event of an account's stream. @throws AccountUnreadableError */
-export function accountEventOf(accountId: AccountId, recorded: UnnamedEvent): AccountEvent {
+export function accountEventOf(accountId: AccountId, recorded: EventWithoutId): AccountEvent {
   const unreadable = (why: string, options?: ErrorOptions): AccountUnreadableError =>
     new AccountUnreadableError(accountId, recorded.revision, why, options);
   try {

@@ -88,8 +88,12 @@ export function isDeclined({ plan, payments }: OpenAccount['billing']): boolean 
   if (plan === null || plan.due === null) return false;
   const newest = newestRenewal(payments, plan.due.startMs);
   if (newest === undefined || newest.period?.plan !== duePlan(plan)) return false;
-  return newest.state === 'failed' || (newest.state === 'abandoned' && isAnswered(newest));
+  return isNo(newest);
 }
+
+/** Declined, also by an operator. */
+export const isNo = (attempt: PaymentAttempt): boolean =>
+  attempt.state === 'failed' || (attempt.state === 'abandoned' && isAnswered(attempt));
 
 /** Whether nobody has answered the newest attempt, nor so many of before, that what is to be paid is as good as not paid. */
 export function isGivenUp({ plan, payments }: OpenAccount['billing']): boolean {
@@ -106,10 +110,9 @@ export function isGivenUp({ plan, payments }: OpenAccount['billing']): boolean {
 function waitOfRenewal(attempt: PaymentAttempt, billing: OpenAccount['billing']): number | undefined {
   const due = billing.plan?.due ?? null;
   if (due === null || attempt.kind !== 'renewal' || !isAwaited(billing, attempt)) return undefined;
-  const isNo = (one: PaymentAttempt): boolean =>
-    (one.state === 'failed' || (one.state === 'abandoned' && isAnswered(one))) &&
-    !isOfMethodBefore(billing.payments, one);
-  const declines = renewalsOf(billing.payments, due.startMs).filter(isNo).length;
+  const declines = renewalsOf(billing.payments, due.startMs).filter(
+    (one) => isNo(one) && !isOfMethodBefore(billing.payments, one),
+  ).length;
   return declines < RENEWAL_AGAIN_MS.length ? waitAfterAttempts(due.attempts) : undefined;
 }
 

@@ -1,10 +1,10 @@
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { CatalogPlan } from '../../contracts/plan.ts';
+import { isNo } from './after-decline.ts';
 import type { BillingState } from './billing-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
 import { newestRenewal, renewalsOf } from './plans.ts';
-import { isAnswered } from './reload.ts';
 
 interface BegunNow {
   readonly plan: CatalogPlan;
@@ -33,8 +33,7 @@ export function graceOf(billing: BillingState, { plan, provider, nowMs, again }:
 function isDeclinedForAnother({ plan, payments }: BillingState, { id }: CatalogPlan): boolean {
   const due = plan?.due ?? null;
   const newest = due === null ? undefined : newestRenewal(payments, due.startMs);
-  if (newest === undefined || newest.period?.plan === id) return false;
-  return newest.state === 'failed' || (newest.state === 'abandoned' && isAnswered(newest));
+  return newest !== undefined && newest.period?.plan !== id && isNo(newest);
 }
 
 const firstOf = (

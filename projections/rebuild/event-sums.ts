@@ -1,5 +1,5 @@
 import { isUsageAsWritten } from '../../contracts/event-codec.ts';
-import type { UnnamedEvent } from '../../contracts/event-log.ts';
+import type { EventWithoutId } from '../../contracts/event-log.ts';
 import type { AccountEvent, CreditsDebited, EventType } from '../../contracts/events.ts';
 import {
   type AccountId,
@@ -80,7 +80,7 @@ export class EventSums {
   }
 
   /** @param event what was read of it, where that is known */
-  add(recorded: UnnamedEvent, event: AccountEvent | null = null): void {
+  add(recorded: EventWithoutId, event: AccountEvent | null = null): void {
     const { stream, revision } = recorded;
     this.through = recorded.position;
     if (stream === CATALOG_STREAM) {
@@ -109,7 +109,7 @@ export class EventSums {
     return begun;
   }
 
-  #addMoney({ id, sums }: OfStream, recorded: UnnamedEvent, event: AccountEvent | null): void {
+  #addMoney({ id, sums }: OfStream, recorded: EventWithoutId, event: AccountEvent | null): void {
     try {
       const { balanceMicroUsd, billedPicoUsd } = event === null ? moneyOf(id, recorded) : added(event);
       if (balanceMicroUsd === 0n && billedPicoUsd === 0n) return;
@@ -137,7 +137,7 @@ const COUNTED: ReadonlySet<string> = new Set<EventType>([
 const NONE: Readonly<MoneySums> = { balanceMicroUsd: 0n, billedPicoUsd: 0n };
 
 /** What one event of an account adds to its money, without any state: no view is asked. @throws AccountUnreadableError */
-function moneyOf(id: AccountId, recorded: UnnamedEvent): Readonly<MoneySums> {
+function moneyOf(id: AccountId, recorded: EventWithoutId): Readonly<MoneySums> {
   if (!COUNTED.has(recorded.type)) return NONE;
   return recorded.type === 'CreditsDebited' && isUsageAsWritten(recorded)
     ? debitedBy(recorded.data)

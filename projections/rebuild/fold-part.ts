@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { UnreadableEventError } from '../../contracts/event-codec.ts';
-import { EventLogError, type UnnamedEvent } from '../../contracts/event-log.ts';
+import { EventLogError, type EventWithoutId } from '../../contracts/event-log.ts';
 import { accountOfStream } from '../../contracts/ids.ts';
-import { type ScanPart, scanUnnamed } from '../../ledger/event-log/sqlite/scan-file.ts';
+import { type ScanPart, scanWithoutIds } from '../../ledger/event-log/sqlite/scan-file.ts';
 import { AccountViews } from '../account-views.ts';
 import { CatalogView } from '../catalog-view.ts';
 import { EventFold } from '../event-fold.ts';
@@ -67,10 +67,10 @@ async function foldPart(port: MessagePort, { views: path, stretchPositions, ...s
   const [accounts, catalog, sums] = [new AccountViews(), new CatalogView(), new EventSums()];
   const views: readonly StoredView[] = [...accounts.all, catalog, accounts.setAside];
   if (path !== null) await restore(path, accounts, views);
-  const onTaken = (recorded: UnnamedEvent, event: Parameters<EventSums['add']>[1]) => sums.add(recorded, event);
+  const onTaken = (recorded: EventWithoutId, event: Parameters<EventSums['add']>[1]) => sums.add(recorded, event);
   const fold = new EventFold({ accounts, catalog, isLedger: true, onTaken });
   // A key is that account's to which the log has given it first, whoever folds that.
-  const onEvent = (event: UnnamedEvent): void => {
+  const onEvent = (event: EventWithoutId): void => {
     const id = accountOfStream(event.stream);
     if (id !== null) accounts.keys.note(id, event);
   };
@@ -88,7 +88,7 @@ async function foldPart(port: MessagePort, { views: path, stretchPositions, ...s
     await ask({ type: 'handed over' });
   };
   let end = Math.min(scan.after + stretchPositions, scan.upTo);
-  for (const event of scanUnnamed(scan, { types: KEY_EVENTS, onEvent })) {
+  for (const event of scanWithoutIds(scan, { types: KEY_EVENTS, onEvent })) {
     for (; event.position > end; end = Math.min(end + stretchPositions, scan.upTo)) await reach(end);
     // What is of no account each part has read.
     if (scan.part > 0 && accountOfStream(event.stream) === null) continue;

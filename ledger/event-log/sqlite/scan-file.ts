@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { RecordedEvent, UnnamedEvent } from '../../../contracts/event-log.ts';
+import type { EventWithoutId, RecordedEvent } from '../../../contracts/event-log.ts';
 import { type EventId, eventId, position, revision, type StreamName } from '../../../contracts/ids.ts';
 import { SQLITE_LIMITS } from './limits.ts';
 import { asLogError, prepareArrays } from './open-database.ts';
@@ -22,11 +22,11 @@ export interface ScanPart {
 /** Of the other parts' accounts, too, what is of these types is told, in log order among what is read. */
 interface OfOthers {
   readonly types: readonly string[];
-  readonly onEvent: (event: UnnamedEvent) => void;
+  readonly onEvent: (event: EventWithoutId) => void;
 }
 
 /** How a row is read. */
-interface Reading<T extends UnnamedEvent> {
+interface Reading<T extends EventWithoutId> {
   /** SQL of its fourth column. */
   readonly id: string;
   readonly eventOf: (row: Row, names: ReadonlyMap<number, string>) => T;
@@ -40,13 +40,13 @@ type Row = [position: number, streamId: number, revision: number, id: string, ty
  *
  * @throws EventLogError `invalid` for what is no file of a ledger; `unavailable` when it cannot be read
  */
-export const scanFile = (part: ScanPart): Generator<RecordedEvent> => scan(part, NOTHING_OF_OTHERS, NAMED);
+export const scanFile = (part: ScanPart): Generator<RecordedEvent> => scan(part, NOTHING_OF_OTHERS, WITH_IDS);
 
-/** The same for a fold, whose time is a thirtieth less where no names of events are made. @throws as `scanFile` */
-export const scanUnnamed = (part: ScanPart, ofOthers: OfOthers): Generator<UnnamedEvent> =>
-  scan(part, ofOthers, UNNAMED);
+/** The same for a fold, which looks at no ids: none are made. @throws as `scanFile` */
+export const scanWithoutIds = (part: ScanPart, ofOthers: OfOthers): Generator<EventWithoutId> =>
+  scan(part, ofOthers, WITHOUT_IDS);
 
-function* scan<T extends UnnamedEvent>(
+function* scan<T extends EventWithoutId>(
   { path, part, parts, upTo, after: from = 0 }: ScanPart,
   ofOthers: OfOthers,
   { id, eventOf }: Reading<T>,
@@ -134,10 +134,10 @@ const streamNames = (database: DatabaseSync): ReadonlyMap<number, string> =>
 const eventIdOf = (id: string): EventId =>
   eventId(`${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`);
 
-const unnamedOf = (
+const withoutId = (
   [at, streamId, inStream, _id, type, data, metadata]: Row,
   names: ReadonlyMap<number, string>,
-): UnnamedEvent => ({
+): EventWithoutId => ({
   type,
   data,
   metadata,
@@ -147,8 +147,8 @@ const unnamedOf = (
   position: position(at),
 });
 
-const UNNAMED: Reading<UnnamedEvent> = { id: "''", eventOf: unnamedOf };
-const NAMED: Reading<RecordedEvent> = {
+const WITHOUT_IDS: Reading<EventWithoutId> = { id: "''", eventOf: withoutId };
+const WITH_IDS: Reading<RecordedEvent> = {
   id: 'lower(hex(id))',
-  eventOf: (row, names) => ({ id: eventIdOf(row[3]), ...unnamedOf(row, names) }),
+  eventOf: (row, names) => ({ id: eventIdOf(row[3]), ...withoutId(row, names) }),
 };

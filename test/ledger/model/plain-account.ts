@@ -106,10 +106,8 @@ export class PlainAccount extends PlainMoney {
   /** A refund or a dispute of what was paid here, or what is called as one. */
   #isTakenByItself({ revocationId, grantId, cause, paymentId }: Of<'RevokeGrant'>): boolean {
     if (this.#revocations[revocationId] !== undefined) return false;
-    if (this.payments.knows(revocationId)) return true;
-    if (cause !== 'refund' && cause !== 'dispute') return false;
-    const paid = [paymentId, grantId.replace(/^payment_/, '')];
-    return paid.some((id) => id !== null && this.payments.paidBy(id) !== undefined);
+    const paid = cause === 'refund' || cause === 'dispute' ? [paymentId ?? '', grantId.replace(/^payment_/, '')] : [];
+    return this.payments.knows(revocationId) || paid.some((id) => this.payments.paidBy(id) !== undefined);
   }
 
   #revoke({ revocationId, grantId, amount, cause, paymentId, reason, nowMs }: Of<'RevokeGrant'>): Verdict {
