@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
+import { lowerSession } from './session-share.ts';
 
-/** As `nice` counts it: the most. */
-const NICENESS = 19;
+/** As `nice` counts it: beside what takes a whole core a tenth of it is left. With the most, 19, a rebuild stands still on a full machine. */
+const NICENESS = 10;
 
 /** From here on whatever else runs on the machine comes before this process: its threads, also those to come, have what is left. */
 export function giveWay(): void {
@@ -14,6 +15,7 @@ export function giveWay(): void {
     } catch (error) {
       if (!hasEnded(error)) throw error;
     }
+  if (process.platform === 'linux') lowerSession(NICENESS);
 }
 
 /** Since it was seen. */
