@@ -1,4 +1,4 @@
-import { type AccountBooks, compare, compareAmount, type OwnAttempt, tell } from './own-account.ts';
+import { type AccountBooks, compare, compareAmount, type OwnAttempt, type OwnFollowing, tell } from './own-account.ts';
 import { isOfPlan, takePeriod } from './own-plan.ts';
 import { isBefore } from './own-times.ts';
 import type { GrantData, PaidData, PurchaseData, StoredEvent, UnpaidData } from './stored-event.ts';
@@ -110,7 +110,9 @@ export function takeOutcome(
 
 /** What an event says has to follow it in its command. @param event null at the end of the stream */
 export function auditFollowing(books: AccountBooks, event: StoredEvent | null): void {
-  const { following } = books;
+  if (books.following === null) return;
+  const following = asWritten(books.following, event);
+  books.following = following;
   if (following === null) return;
   const { type, fields, name, told, commandId, until, madeAt, then } = following;
   // What is over is written down before anything comes back.
@@ -129,6 +131,20 @@ export function auditFollowing(books: AccountBooks, event: StoredEvent | null): 
   if (madeAt !== undefined) auditBegin(books, name, madeAt, event);
   // Whoever takes another asks whether it has to follow.
   if (type === 'GrantRestored') books.following = then ?? null;
+}
+
+/** Of what is written today, and what programs of before wrote, what was written here. */
+function asWritten(following: OwnFollowing, event: StoredEvent | null): OwnFollowing | null {
+  const { before, type, commandId } = following;
+  if (before === undefined || isSaid(following, event)) return following;
+  if (before !== null) return isSaid(before, event) ? before : following;
+  return event?.type === type && event.metadata?.commandId === commandId ? following : null;
+}
+
+function isSaid({ type, fields, commandId }: OwnFollowing, event: StoredEvent | null): boolean {
+  if (event?.type !== type || event.metadata?.commandId !== commandId) return false;
+  const said = event.data as Readonly<Record<string, unknown>>;
+  return Object.entries(fields).every(([field, expected]) => said[field] === expected);
 }
 
 /** What is told once its period is over is as bought, also where it was paid before; about the end it may be either, by whichever clock. */

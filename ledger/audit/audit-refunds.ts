@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { tellUnreasoned } from './audit-coming-back.ts';
 import {
   type AccountBooks,
@@ -113,31 +114,60 @@ function expectRestored(books: AccountBooks, attempt: OwnAttempt, { id, cause, w
     );
   const taken = all.flatMap(ofReturn).reduce((sum, [, one]) => sum + one.uncovered + one.taken, 0n);
   const others = all.filter(({ source }) => source !== id);
-  const sources = [
+  const here = [
     { source: id, of: cause },
     ...others.filter(({ ended }) => ended === 'won'),
     ...others.filter(({ ended }) => ended === 'withdrawn'),
-    ...others.filter(({ of, ended }) => of === 'dispute' && ended !== 'won'),
   ];
-  let most = taken - gone(books, attempt);
-  const what = {
-    type: 'GrantRestored',
-    name: id,
-    told: `${word}, and not restored`,
-    commandId: event.metadata?.commandId,
-  };
+  const standing = others.filter(({ of, ended }) => of === 'dispute' && ended !== 'won');
+  const goneBy = gone(books, attempt);
+  const made = { id, word, commandId: event.metadata?.commandId };
+  const today = restoring(books, [...here, ...standing].flatMap(ofReturn), { ...made, most: taken - goneBy });
+  // Programs of before counted what operators had revoked as taken, and gave nothing back of what stands.
+  const revoked = books.revoked.get(attempt.grantId) ?? 0n;
+  const before = restoring(books, here.flatMap(ofReturn), { ...made, most: revoked - goneBy });
+  const isByOperators = [...books.revocations.values()].some(
+    (one) => one.grantId === attempt.grantId && one.cause !== 'refund' && one.cause !== 'dispute',
+  );
+  books.following = isByOperators ? orBefore(today, before) : today;
+}
+
+interface Restoring {
+  readonly id: string;
+  readonly word: string;
+  readonly commandId: string | undefined;
+  /** In credits. */
+  readonly most: bigint;
+}
+
+/** Of each as far as there is any of it, one behind the other. */
+function restoring(
+  books: AccountBooks,
+  revocations: readonly [string, OwnRevocation][],
+  { id, word, commandId, most }: Restoring,
+): OwnFollowing | null {
+  const what = { type: 'GrantRestored', name: id, told: `${word}, and not restored`, commandId };
   const made = new Set(books.restorations);
   const following: OwnFollowing[] = [];
-  for (const [revocationId, revocation] of sources.flatMap(ofReturn)) {
+  let room = most;
+  for (const [revocationId, revocation] of revocations) {
     const left = revocation.uncovered + revocation.taken;
-    const amount = left < most ? left : most;
+    const amount = left < room ? left : room;
     if (amount <= 0n) continue;
-    most -= amount;
+    room -= amount;
     const restorationId = free(`${id}_${word}`, (one) => made.has(one));
     made.add(restorationId);
     following.push({ ...what, fields: { restorationId, revocationId, amount: String(amount) } });
   }
-  books.following = following.reduceRight<OwnFollowing | null>((then, one) => ({ ...one, then }), null);
+  return following.reduceRight<OwnFollowing | null>((then, one) => ({ ...one, then }), null);
+}
+
+/** Both as far as they are the same; from there on it may be either. What was written of before where nothing is today stands by itself. */
+function orBefore(today: OwnFollowing | null, before: OwnFollowing | null): OwnFollowing | null {
+  if (today === null) return null;
+  if (before === null || !isDeepStrictEqual(before.fields, today.fields)) return { ...today, before };
+  const then = orBefore(today.then ?? null, before.then ?? null);
+  return { ...today, then };
 }
 
 /** What is lost after it was won takes under the dispute's id with a word behind it, and a number from the second time on. */

@@ -182,6 +182,8 @@ export interface OwnFollowing {
   readonly told: string | null;
   /** What has to follow it. */
   readonly then?: OwnFollowing | null;
+  /** What programs of before wrote in its place; null is nothing. */
+  readonly before?: OwnFollowing | null;
 }
 
 export interface OwnReload {

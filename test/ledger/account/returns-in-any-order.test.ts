@@ -113,6 +113,24 @@ test('a dispute that is lost again has taken anew what was kept of it, which com
   expect(balanceOf(lived(won, close('a', 'won', 'lost')))).toBe(20n);
 });
 
+/** The last restoration of a life as a program of before wrote it: so much, all of it to the grant. */
+function restoredBefore(life: readonly AccountEvent[], amount: number, balanceAfter: number): AccountEvent[] {
+  const event = life.at(-1);
+  if (event?.type !== 'GrantRestored') throw new Error('nothing was restored');
+  const { grantId: of } = event.data;
+  const reinstated = [{ grantId: of, amount: usd(amount), expiresAt: null }];
+  const data = { ...event.data, amount: usd(amount), balanceAfter: usd(balanceAfter), reinstated };
+  return [...life.slice(0, -1), { ...event, data }];
+}
+
+test('what programs of before gave back of what an operator had revoked is right by the rule of then', () => {
+  const life = lived(paid(20), revoke('r', 5), refund('a', 15), refund('b', 5), fail('a'));
+  expect(balanceOf(life)).toBe(10n);
+  expect(balanceOf(restoredBefore(life, 15, 15))).toBe(15n);
+  expect(faultsOf(restoredBefore(life, 14, 14))).not.toEqual([]);
+  expect(faultsOf(life.slice(0, -1))).not.toEqual([]);
+});
+
 const amount = fc.integer({ min: 1, max: 20 });
 const said = fc.constantFrom(TOLD, BY_HAND);
 const ends = fc.constantFrom<End[]>([], ['won'], ['lost'], ['lost', 'won'], ['won', 'lost'], ['won', 'lost', 'won']);
