@@ -1,4 +1,5 @@
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { namedInConfiguration } from '../event-log/ledger-place.ts';
 import type { LostEvents, LostRange } from './find-lost.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
 
@@ -95,7 +96,7 @@ export const unidentified = (where: string, source: string, known: LedgerIdentit
 export const movedLedger = (where: string, { to, movedAt }: { readonly to: string; readonly movedAt: string }) =>
   new LedgerElsewhereError(
     `the ledger (${where}) has moved to ${to} at ${movedAt}: nothing more is written here, and nothing is served from here.\n` +
-      'Name that place in eventLog of the configuration, and start again; where it is said there that the ledger is not whole yet,\n' +
+      `Name ${namedInConfiguration(to)}, and start again; where it is said there that the ledger is not whole yet,\n` +
       'run the same `gateway ledger copy` again first.',
     'the ledger has moved',
   );

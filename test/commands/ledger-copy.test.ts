@@ -8,6 +8,7 @@ import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-l
 import { writeNote } from '../../ledger/identity/folder-note.ts';
 import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
+import { lastEvent } from '../../ledger/last-event.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
@@ -15,6 +16,7 @@ import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
 import { runProgram } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { READMES } from '../source-files.ts';
 import { type CopySite, copySite, copyTo, open, PREFIX } from './copy-site.ts';
 
@@ -114,12 +116,67 @@ describe('gateway ledger copy', () => {
     expect(existsSync(back)).toBe(false);
     expect(await copyBack('--gone', 'prx_two')).toMatchObject({ exitCode: 3 });
     expect(await copyBack('--gone', 'prx_one')).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(back) });
-    expect((await open(of.inStore, 'eve')).stderr).toContain(`has moved to ${back} at`);
+    const { stderr } = await open(of.inStore, 'eve');
+    expect(stderr).toContain(`has moved to ${back} at`);
+    expect(stderr).toContain(`kind: sqlite } in the configuration, and ${of.data} as the data folder`);
     expect(await open(of.inFile, 'cyd')).toMatchObject({ exitCode: 0 });
     expect(await runHere('--config', of.inFile, 'projections', 'diff', '--all')).toMatchObject({ exitCode: 0 });
     expect(await accounts(of.inFile)).toEqual(['acct_ada', 'acct_bob', 'acct_cyd']);
     expect(await runHere('--config', of.inFile, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: 0 });
     expect(readdirSync(of.data).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
+  it('moves it back to where a gateway finds it alone: to ledger.db in a data folder, this one or another', async () => {
+    const of = await copySite();
+    await open(of.inFile, 'ada');
+    await copyTo(of);
+    const other = temporaryFolder();
+    const copyBack = (to: string) => runHere('--config', of.inStore, 'ledger', 'copy', '--to', to);
+    for (const none of [join(of.data, 'back.db'), join(other, 'data')])
+      expect(await copyBack(none)).toMatchObject({
+        ...{ exitCode: 2, stdout: '' },
+        stderr: expect.stringMatching(
+          /^gateway: --to \S+: a gateway finds its ledger as ledger\.db in its data folder/,
+        ),
+      });
+    expect([(await open(of.inStore, 'bob')).exitCode, readdirSync(other)]).toEqual([0, []]);
+    const advice = `next: name eventLog: { kind: sqlite } in the configuration, and ${other} as the data folder (data, or --data),`;
+    expect(await copyBack(other)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(advice) });
+    const { exitCode } = await runHere(
+      '--config',
+      of.inFile,
+      '--data',
+      other,
+      'account',
+      'open',
+      '--email',
+      'cyd@example.com',
+    );
+    expect([exitCode, (await open(of.inStore, 'eve')).exitCode]).toEqual([0, 3]);
+  });
+
+  it('goes on with one to a file of another name that a program of before has ended the ledger for, and says its name', async () => {
+    const of = await copySite();
+    await open(of.inFile, 'ada');
+    await copyTo(of);
+    const file = join(of.data, 'back.db');
+    const { connectionString } = of.store;
+    const log = endedLater(await openEventStoreDbEventLog({ connectionString, streamPrefix: PREFIX }));
+    const { identity, revision } = await readLedgerState(log);
+    if (identity === null) throw new Error('the ledger has no identity');
+    const last = await lastEvent(log);
+    if (last === null) throw new Error('the ledger is empty');
+    const [movedAt, head] = [new Date().toISOString(), { stream: last.stream, revision: last.revision, id: last.id }];
+    const data = { ...identity, to: file, head, movedAt, actor: 'operator' } as const;
+    await log.append(
+      LEDGER_STREAM,
+      revision,
+      encodeEvents([{ type: 'LedgerMoved', data }], recordingBy('operator', Date.now())),
+    );
+    expect(await runHere('--config', of.inStore, 'ledger', 'copy', '--to', file)).toMatchObject({
+      ...{ exitCode: 0, stdout: expect.stringContaining('with that file called ledger.db') },
+    });
+    expect(existsSync(file)).toBe(true);
   });
 
   it.each([

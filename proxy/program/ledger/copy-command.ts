@@ -1,5 +1,5 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
@@ -7,10 +7,10 @@ import { LEDGER_STREAM } from '../../../contracts/ids.ts';
 import { counted } from '../../../contracts/money.ts';
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { type CopiedLedger, type CopySource, copyLedger } from '../../../ledger/copy/move-ledger.ts';
-import { LEDGER_FILE, ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
+import { LEDGER_FILE, ledgerPlace, namedInConfiguration } from '../../../ledger/event-log/ledger-place.ts';
 import { endFile } from '../../../ledger/event-log/sqlite/end-file.ts';
 import { readClaims, standingOf } from '../../../ledger/forms/claims.ts';
-import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
+import { type LedgerState, readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { movePrefix } from '../../../ledger/identity/stream-prefix.ts';
 import { lastEvent } from '../../../ledger/last-event.ts';
 import { syncFolder } from '../../../ledger/sync-folder.ts';
@@ -43,7 +43,10 @@ export function addCopyCommand(ledger: Command, context: CommandContext): void {
       'copy the ledger to another log, compare every event, check its seals, and move it there: the ledger as it is ends with an' +
         ' event that says where it went, and nobody writes to it any more. The gateway may run until then. Interrupted, it is run again',
     )
-    .requiredOption('--to <place>', 'esdb://… of an event store, env:NAME of a variable that has it, or a new file')
+    .requiredOption(
+      '--to <place>',
+      'esdb://… of an event store, env:NAME of a variable that has it, or a new ledger.db in a data folder',
+    )
     .option('--stream-prefix <prefix>', 'what the names of its streams begin with in the event store', '')
     .option(
       '--copy-only',
@@ -81,7 +84,7 @@ async function copy(options: CopyCommandOptions, { log, configuration, call }: C
     if (error !== null) throw error;
     await assertClockRight(context, command, { log, configuration });
   }
-  const to = targetOf(options, configuration, context);
+  const to = targetOf(options, { ...configuration, moved }, context);
   const target = await to.open();
   try {
     const progress = new Progress(context, 'events');
@@ -155,7 +158,7 @@ const PARTIAL = '.partial';
 
 function targetOf(
   { to, streamPrefix }: CopyCommandOptions,
-  { data, eventLog }: Configuration,
+  { data, eventLog, moved }: Pick<Configuration, 'data' | 'eventLog'> & Pick<LedgerState, 'moved'>,
   { environment }: CommandContext,
 ): Target {
   const named = to.startsWith('env:') ? (environment[to.slice('env:'.length)] ?? '') : to;
@@ -171,6 +174,13 @@ function targetOf(
   const path = resolve(named);
   const file = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, LEDGER_FILE) : path;
   if (!existsSync(dirname(file))) throw new CommandError(`--to ${to}: there is no folder ${dirname(file)}`, EXIT.usage);
+  // A program of before may have ended the ledger for a file of another name, and this alone finishes that.
+  if (basename(file) !== LEDGER_FILE && moved?.to !== file)
+    throw new CommandError(
+      `--to ${to}: a gateway finds its ledger as ${LEDGER_FILE} in its data folder, and under no other name: ` +
+        `--to names such a folder that is there, or ${LEDGER_FILE} in it`,
+      EXIT.usage,
+    );
   const isThere = existsSync(file);
   return {
     ...{ place: file, file, streamPrefix: null },
@@ -215,7 +225,7 @@ function textOf({ ledgerId, events, seals, hasMoved }: CopiedLedger, to: string)
   return [
     compared,
     `the ledger ${ledgerId} is there now, and nothing more is written where it was`,
-    'next: name that place in eventLog of the configuration, and start gateways and relays again: what is in a journal is',
-    'settled there',
+    `next: name ${namedInConfiguration(to)},`,
+    'and start gateways and relays again: what is in a journal is settled there',
   ].join('\n');
 }
