@@ -14,6 +14,7 @@ import { isCountedBy, monthOfEnd, netOf, noSums, openMonthsOf, type StatementSum
 import { PlansHad } from '../statement/plans-had.ts';
 import { periodInWords, sentenceOf } from '../statement/sentences.ts';
 import { isInStatements, isNoted, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
+import { sentenceWithoutPayments } from '../statement/without-payments.ts';
 
 type Closed = EventData<'StatementClosed'>;
 
@@ -64,9 +65,17 @@ export interface MonthStatement {
   readonly items: readonly StatementItem[];
   /** By how much more, in pico-USD, the debits of later ones will take, or less where it is negative: each takes whole micro-USD. */
   readonly carried: bigint;
+  /** Whether `movements` have what became of payments. */
+  readonly withPayments: boolean;
   /** All but debits of requests, one by one, as many as were asked for. */
   readonly movements: readonly StatementMovement[];
   readonly movementsLeftOut: number;
+}
+
+/** How many movements at most, and whether to who may see the account's payments. */
+interface Asked {
+  readonly movementsMax: number;
+  readonly withPayments: boolean;
 }
 
 /**
@@ -78,7 +87,7 @@ export async function monthStatement(
   accountId: AccountId,
   month: string,
   over: readonly Grant[] = [],
-  movementsMax = Number.POSITIVE_INFINITY,
+  asked: Asked = { movementsMax: Number.POSITIVE_INFINITY, withPayments: true },
 ): Promise<MonthStatement> {
   const closed: Closed[] = [];
   let openedIn = month;
@@ -92,7 +101,7 @@ export async function monthStatement(
   const next =
     last === undefined || last.month >= month ? null : await nextClosed(log, accountId, { last, month, over });
   const place = placeOf(closed, { month, openedIn, next });
-  const contents = new Contents(month, movementsMax);
+  const contents = new Contents(month, asked);
   let opening = place.opening;
   for await (const recorded of log.readStream(accountStream(accountId))) {
     if (!isInStatements(recorded.type) && !isNoted(recorded.type)) continue;
@@ -116,6 +125,7 @@ export async function monthStatement(
     ...{ month, status, closed: statement, openedIn, opening, closing: opening + netOf(sums) },
     ...endedBy(month, status === 'open' ? over : [], last?.month ?? null),
     ...contents.result(),
+    withPayments: asked.withPayments,
   };
 }
 
@@ -206,7 +216,7 @@ class Contents {
   readonly plansHad = new PlansHad();
   readonly sums = noSums();
   readonly #month: string;
-  readonly #movementsMax: number;
+  readonly #asked: Asked;
   readonly #days: bigint[];
   readonly #models = new Map<string, { readonly model: string; readonly lane: Lane; debited: bigint }>();
   readonly #items = new Map<string, StatementItem>();
@@ -214,9 +224,9 @@ class Contents {
   #leftOut = 0;
   #carried = 0n;
 
-  constructor(month: string, movementsMax: number) {
+  constructor(month: string, asked: Asked) {
     this.#month = month;
-    this.#movementsMax = movementsMax;
+    this.#asked = asked;
     const [year = 0, number = 0] = month.split('-').map(Number);
     this.#days = Array.from({ length: new Date(Date.UTC(year, number, 0)).getUTCDate() }, () => 0n);
   }
@@ -239,10 +249,10 @@ class Contents {
 
   /** As one of those that are shown one by one. */
   note(event: AccountEvent, { revision, at, by }: Written, entry: StatementEntry | null = null): void {
-    if (this.#movements.length >= this.#movementsMax) this.#leftOut++;
+    const sentence = this.#sentenceOf(event, by);
+    if (sentence === null) return;
+    if (this.#movements.length >= this.#asked.movementsMax) this.#leftOut++;
     else {
-      const sentence =
-        this.plansHad.sentenceOf(event) ?? sentenceOf(eventAsTold('account', event), (keyId) => keyId, by);
       const what = `${sentence}${this.plans.begunBy(event)}`;
       const figure = entry?.figure ?? null;
       const amount = entry === null ? null : netOf({ ...noSums(), [entry.figure]: entry.amount });
@@ -259,6 +269,15 @@ class Contents {
       ...{ sums: this.sums, days: this.#days, models: byDebited, items, carried: this.#carried },
       ...{ movements: this.#movements, movementsLeftOut: this.#leftOut },
     };
+  }
+
+  /** Null where it is not told. */
+  #sentenceOf(event: AccountEvent, by: string): string | null {
+    const ended = this.plansHad.sentenceOf(event);
+    if (ended !== null) return ended;
+    return this.#asked.withPayments
+      ? sentenceOf(eventAsTold('account', event), undefined, by)
+      : sentenceWithoutPayments(event, by);
   }
 
   #takeDebit(debit: EventData<'CreditsDebited'>, at: string): void {

@@ -4,7 +4,7 @@ import { columnChart, rowChart } from './charts.ts';
 import { type Html, html } from './html.ts';
 import type { MonthStatement } from './month-statement.ts';
 import { pageFrame } from './page-frame.ts';
-import { CARRIED, FIGURE_WORDS, type StatementOf, statusSentence } from './statement-words.ts';
+import { CARRIED, FIGURE_WORDS, PAYMENTS_LEFT_OUT, type StatementOf, statusSentence } from './statement-words.ts';
 import { amountCell, countCell, sentenceCell, sumRow, table, textCell, wordCell } from './tables.ts';
 
 const MODELS_PLOTTED = 12;
@@ -74,7 +74,9 @@ ${table(
 const movements = ({
   movements: all,
   movementsLeftOut,
-}: MonthStatement): Html => html`<h2>Credits, payments and corrections</h2>
+  withPayments,
+}: MonthStatement): Html => html`<h2>${withPayments ? 'Credits, payments and corrections' : 'Credits and corrections'}</h2>
+${withPayments ? html`` : html`<p class="dim">${PAYMENTS_LEFT_OUT}</p>`}
 ${
   all.length === 0
     ? html`<p>None in this month.</p>`

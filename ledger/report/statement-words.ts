@@ -26,6 +26,9 @@ export const FIGURE_WORDS: Readonly<Record<StatementFigure, string>> = {
   adjustedDown: 'adjusted down',
 };
 
+/** Where they are for others alone to see. */
+export const PAYMENTS_LEFT_OUT = 'What became of payments is left out here: that is for who may see the payments.';
+
 export const CARRIED = 'carried on to later debits';
 
 /** Whether the month can change yet, in a sentence. */

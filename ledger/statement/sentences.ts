@@ -85,7 +85,7 @@ export const notesOn = (usage: UsageRecorded): string[] => [
 export const toTheMs = (instant: string): string => `${instant.slice(0, -1).replace('T', ' ')} UTC`;
 
 const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
-const until = (instant: string | null): string => (instant === null ? '' : `, until ${toTheSecond(instant)}`);
+export const until = (instant: string | null): string => (instant === null ? '' : `, until ${toTheSecond(instant)}`);
 
 const isUsual = (percents: readonly number[]): boolean => isDeepStrictEqual(percents, USUAL_THRESHOLDS);
 

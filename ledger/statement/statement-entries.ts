@@ -18,8 +18,11 @@ interface Counts<T extends AccountEvent['type']> {
 }
 /** Moves no balance. */
 const NONE = null;
-/** Neither, and is shown in the month in which it was written down; a payment where its credits are. */
+/** Neither, and is shown in the month in which it was written down. */
 const NOTED = 'noted';
+/** The same, to who may see payments alone; one that is made where its credits are. */
+const PAID = 'noted of payments';
+type Uncounted = typeof NONE | typeof NOTED | typeof PAID;
 
 /** Whoever adds a type of event says here which figure it is of, and of which instant, or that it is of none. */
 const STATEMENT_ENTRIES = {
@@ -43,7 +46,7 @@ const STATEMENT_ENTRIES = {
   MemberRoleChanged: NONE,
   MemberRemoved: NONE,
   PlanChanged: NOTED,
-  RenewalStarted: NOTED,
+  RenewalStarted: PAID,
   PlanEnded: NOTED,
   UsageRecorded: NONE,
   LateUsageReported: NOTED,
@@ -53,32 +56,35 @@ const STATEMENT_ENTRIES = {
   LeaseNarrowed: NONE,
   PaymentMethodSaved: NONE,
   PaymentMethodRemoved: NONE,
-  PurchaseStarted: NOTED,
-  PaymentSucceeded: NOTED,
-  PaymentFailed: NOTED,
+  PurchaseStarted: PAID,
+  PaymentSucceeded: PAID,
+  PaymentFailed: PAID,
   PaymentActionRequired: NONE,
-  PaymentAbandoned: NOTED,
-  PaymentRefunded: NOTED,
-  RefundWithdrawn: NOTED,
-  PaymentDisputed: NOTED,
-  DisputeClosed: NOTED,
+  PaymentAbandoned: PAID,
+  PaymentRefunded: PAID,
+  RefundWithdrawn: PAID,
+  PaymentDisputed: PAID,
+  DisputeClosed: PAID,
   AutoReloadConfigured: NONE,
-  AutoReloadStarted: NOTED,
+  AutoReloadStarted: PAID,
   AutoReloadSkipped: NONE,
-  AutoReloadPaused: NOTED,
+  AutoReloadPaused: PAID,
   SpendLimitSet: NONE,
   SpendThresholdCrossed: NONE,
   AccountSuspended: NOTED,
   AccountReinstated: NOTED,
   StatementClosed: NONE,
-} as const satisfies { readonly [T in AccountEvent['type']]: Counts<T> | typeof NONE | typeof NOTED };
+} as const satisfies { readonly [T in AccountEvent['type']]: Counts<T> | Uncounted };
 
 /** Whether an event of the type need be read for a statement. One that this program does not know is read, and refused. */
 export const isInStatements = (type: string): boolean =>
-  type === 'StatementClosed' || (placeOf(type) !== NONE && placeOf(type) !== NOTED);
+  type === 'StatementClosed' || (placeOf(type) !== NONE && !isNoted(type));
 
 /** Whether events of the type are shown beside what moves the balance. */
-export const isNoted = (type: string): boolean => placeOf(type) === NOTED;
+export const isNoted = (type: string): boolean => placeOf(type) === NOTED || isOfPayments(type);
+
+/** Whether they tell of payments, and nothing else. */
+export const isOfPayments = (type: string): boolean => placeOf(type) === PAID;
 
 const placeOf = (type: string): unknown =>
   Object.hasOwn(STATEMENT_ENTRIES, type) ? STATEMENT_ENTRIES[type as AccountEvent['type']] : undefined;
@@ -86,8 +92,8 @@ const placeOf = (type: string): unknown =>
 /** Null for what moves no balance. No fact is of a later month than the one in which it was written down. */
 export function statementEntryOf({ type, data }: AccountEvent, recordedAt: string): StatementEntry | null {
   // The table says for each type which data its functions take.
-  const counts = STATEMENT_ENTRIES[type] as Counts<'BalanceAdjusted'> | typeof NONE | typeof NOTED;
-  if (counts === NONE || counts === NOTED) return null;
+  const counts = STATEMENT_ENTRIES[type] as Counts<'BalanceAdjusted'> | Uncounted;
+  if (counts === NONE || counts === NOTED || counts === PAID) return null;
   const of = data as EventData<'BalanceAdjusted'>;
   const figure = typeof counts.figure === 'function' ? counts.figure(of) : counts.figure;
   const recorded = monthOfInstant(recordedAt);

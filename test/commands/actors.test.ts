@@ -125,6 +125,46 @@ it('account show has payments for who may list them alone, and the hash of a sec
   expect(await shownTo()).not.toMatch(/sha256|[0-9a-f]{64}/);
 });
 
+it('account statement has what became of payments for who may list them alone, in each form, and else what moved, and says so', async () => {
+  await program.run('account', 'open', '--kind', 'organization', '--email', EMAILS.owner, '--id', 'acct_stated');
+  await program.run('member', 'add', 'acct_stated', EMAILS.admin, '--role', 'admin');
+  const buy = ['credits', 'purchase', 'acct_stated', '--price-usd', '18', '--usd'];
+  await program.run(...buy, '20', '--id', 'invoice-7');
+  await program.run('payment', 'confirm', 'acct_stated', '--payment', 'transfer-42');
+  const back = ['acct_stated', 'transfer-42', '--usd', '9', '--reason', 'unhappy', '--id'];
+  await program.run('payment', 'refund', ...back, 'refund-7');
+  await program.run('payment', 'dispute', ...back, 'case-7');
+  await program.run('payment', 'close-dispute', ...back.slice(0, 2), ...back.slice(4), 'case-7', '--outcome', 'won');
+  await program.run(...buy, '7', '--id', 'invoice-8');
+  await program.run('payment', 'decline', 'acct_stated', 'invoice-8', '--reason', 'not wanted');
+  const month = new Date(program.clock()).toISOString().slice(0, 7);
+  const statement = (format: string, ...as: readonly string[]) =>
+    program.run('account', 'statement', 'acct_stated', '--month', month, '--format', format, ...as);
+  const words = ['invoice-7', 'transfer-42', '18.00', 'refund-7', 'unhappy', 'case-7', 'invoice-8', 'not wanted'];
+  for (const format of ['table', 'csv', 'json', 'html']) {
+    const [all, own] = [await statement(format), await statement(format, '--as', EMAILS.admin)];
+    const seenIn = (text: string) => words.filter((word) => text.replaceAll(/\s+/g, ' ').includes(word));
+    expect(seenIn(all), format).toEqual(words);
+    expect(seenIn(await statement(format, ...ADA)), format).toEqual(words);
+    expect(seenIn(own), format).toEqual([]);
+    for (const said of ['purchased credits granted', 'credits revoked', 'credits given back'])
+      expect(own).toContain(said);
+  }
+  const told = 'What became of payments is left out here: that is for who may see the payments.';
+  for (const format of ['table', 'html']) {
+    expect(await statement(format, '--as', EMAILS.admin)).toContain(told);
+    expect(await statement(format)).not.toContain(told);
+  }
+  const { sums, closing, movements } = JSON.parse(await statement('json'));
+  const shown = JSON.parse(await statement('json', '--as', EMAILS.admin));
+  expect(shown).toMatchObject({ sums, closing, withPayments: false, movementsLeftOut: 0 });
+  expect(shown.movements).toMatchObject(
+    movements.flatMap(({ amount, figure }: { amount: string | null; figure: string | null }) =>
+      amount === null ? [] : [{ amount, figure }],
+    ),
+  );
+});
+
 /** Also those of other groups from which money is asked for, or not any more. */
 const OF_PAYMENTS = /^payment |^credits (purchase|auto-reload)|^account plan/;
 

@@ -2,15 +2,22 @@ import { type Command, Option } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedCount, groupedExactUsd, groupedUsd, PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
 import { DECREASES, INCREASES } from '../../../contracts/statement-events.ts';
+import { authorize } from '../../../ledger/account/authorize.ts';
 import { isExpired } from '../../../ledger/account/grants.ts';
 import { ownerOf } from '../../../ledger/account/members.ts';
 import { endOfMonthMs } from '../../../ledger/account/month.ts';
 import { csvLine } from '../../../ledger/export/csv-line.ts';
 import { usdOfPico } from '../../../ledger/export/decimal-text.ts';
 import { type MonthStatement, monthStatement } from '../../../ledger/report/month-statement.ts';
-import { CARRIED, FIGURE_WORDS, type StatementOf, statusSentence } from '../../../ledger/report/statement-words.ts';
+import {
+  CARRIED,
+  FIGURE_WORDS,
+  PAYMENTS_LEFT_OUT,
+  type StatementOf,
+  statusSentence,
+} from '../../../ledger/report/statement-words.ts';
 import { accountArgument, assertBegun, monthArgument } from '../command-arguments.ts';
-import { type CommandContext, globalOptions, withReadLog } from '../command-context.ts';
+import { actorOf, type CommandContext, globalOptions, withReadLog } from '../command-context.ts';
 import { assertNotJson, facts, show, type Terminal, table, writeData } from '../show.ts';
 import { readAccount } from './run-account-command.ts';
 
@@ -51,7 +58,8 @@ export function addStatementCommand(account: Command, context: CommandContext): 
           const over = state.grants.filter((grant) => isExpired(grant, context.clock()));
           const isJson = globalOptions(command).json === true || format === 'json';
           const movementsMax = isJson || format === 'csv' ? Number.POSITIVE_INFINITY : SHOWN_MAX;
-          const statement = await monthStatement(log, id, month, over, movementsMax);
+          const withPayments = authorize(actorOf(context), { type: 'ListPayments' }, state) === null;
+          const statement = await monthStatement(log, id, month, over, { movementsMax, withPayments });
           if (isOfNothing(statement)) assertBegun(month, context.clock());
           const madeAt = new Date(context.clock()).toISOString();
           const dueAt = new Date(endOfMonthMs(month) + configuration.statements.graceMs).toISOString();
@@ -107,7 +115,7 @@ function csvOf(
 }
 
 function textOf(statement: MonthStatement, of: StatementOf, terminal: Terminal): string {
-  const { opening, closing, sums, items, carried, movements, movementsLeftOut } = statement;
+  const { opening, closing, sums, items, carried, movements, movementsLeftOut, withPayments } = statement;
   const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
   const moved = movements.map(({ at, what, amount }) => [
     ...[at.slice(0, 19).replace('T', ' '), what, amount === null ? '' : groupedUsd(amount)],
@@ -129,6 +137,7 @@ function textOf(statement: MonthStatement, of: StatementOf, terminal: Terminal):
     ),
     ...(used.length === 0 ? [] : [table(['model', 'lane', 'what', 'count', 'USD'], used, terminal)]),
     ...(moved.length === 0 ? [] : [table(['written down (UTC)', 'what', 'USD'], moved, terminal)]),
+    ...(withPayments ? [] : [PAYMENTS_LEFT_OUT]),
     ...(movementsLeftOut === 0
       ? []
       : [`Not shown here: ${groupedCount(movementsLeftOut)} more, which gateway ledger replay has`]),

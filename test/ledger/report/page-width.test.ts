@@ -34,7 +34,7 @@ const STATEMENT: MonthStatement = {
   items: ['input', 'exceptions: left out beyond the hold'].map((item) => ({
     ...{ model: MODEL, lane: 'standard', item, count: LARGE, cost: LARGE * 1_000_001n },
   })),
-  ...{ carried: 7n, movementsLeftOut: 1_000_000 },
+  ...{ carried: 7n, movementsLeftOut: 1_000_000, withPayments: true },
   movements: [
     { at: '2026-11-28T10:00:00.000Z', revision: 123_456_789, what: 'x'.repeat(500), figure: 'debited', amount: -LARGE },
     {

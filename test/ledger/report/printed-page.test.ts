@@ -54,7 +54,7 @@ const statement: MonthStatement = {
   items: MODELS.flatMap((model) =>
     ['input', 'output'].map((item) => ({ model, lane: 'standard', item, count: LARGE, cost: LARGE * 1_000_001n })),
   ),
-  ...{ carried: 7n, movementsLeftOut: 0 },
+  ...{ carried: 7n, movementsLeftOut: 0, withPayments: true },
   movements: Array.from({ length: ROWS }, (_, at) => ({
     ...{ at: instant(at), revision: 123_456_000 + at, what: sentence(at), figure: 'debited', amount: amountOf(at) },
   })),
