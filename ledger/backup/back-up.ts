@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { LEDGER_FILE } from '../event-log/ledger-place.ts';
 import { backUpFile } from '../event-log/sqlite/back-up-file.ts';
 import { journalFolder } from '../journal/segment-folder.ts';
+import { LEDGER_FILE } from '../ledger-file.ts';
 import { checkBackup, ledgerIn, requestsIn } from './check-backup.ts';
 import { copyJournal } from './copy-journal.ts';
 import { filesIn, readBackedUpFile } from './list-files.ts';

@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { LEDGER_FILE } from '../event-log/ledger-place.ts';
 import { makeFolders } from '../folder-owner.ts';
 import { NOTE_FILE } from '../identity/folder-note.ts';
 import { LedgerLostError } from '../identity/ledger-lost.ts';
 import { type FolderLock, LOCK_FILE, lockFolder } from '../journal/folder-lock.ts';
 import { JournalError } from '../journal/journal-error.ts';
+import { LEDGER_FILE } from '../ledger-file.ts';
 import { syncFolder } from '../sync-folder.ts';
 import { type BackupManifest, MANIFEST_FILE, readManifest, writeManifest } from './manifest.ts';
 import { settleFolder } from './partial-folder.ts';

@@ -1,5 +1,5 @@
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
-import { namedInConfiguration } from '../event-log/ledger-place.ts';
+import { namedInConfiguration } from '../ledger-file.ts';
 import type { LostEvents, LostRange } from './find-lost.ts';
 import { IDENTITY_LIMITS } from './limits.ts';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Configuration, EventLogConfiguration } from '../../contracts/configuration.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { LEDGER_FILE } from '../../ledger/event-log/ledger-place.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { inAdoptedForms } from '../../ledger/forms/in-adopted-forms.ts';
+import { LEDGER_FILE } from '../../ledger/ledger-file.ts';
 import type { LogUse } from './command-context.ts';
 
 /** The embedded log's; null where the log is another. */

@@ -1,6 +1,6 @@
 import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
-import { LEDGER_FILE } from '../../../ledger/event-log/ledger-place.ts';
 import { NOTE_FILE } from '../../../ledger/identity/folder-note.ts';
+import { LEDGER_FILE } from '../../../ledger/ledger-file.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 
 /** What of a data folder stands nowhere else, by its name; the ledger and the journal are copied in ways of their own. */

@@ -7,12 +7,13 @@ import { LEDGER_STREAM } from '../../../contracts/ids.ts';
 import { counted } from '../../../contracts/money.ts';
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { type CopiedLedger, type CopySource, copyLedger } from '../../../ledger/copy/move-ledger.ts';
-import { LEDGER_FILE, ledgerPlace, namedInConfiguration } from '../../../ledger/event-log/ledger-place.ts';
+import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
 import { endFile } from '../../../ledger/event-log/sqlite/end-file.ts';
 import { readClaims, standingOf } from '../../../ledger/forms/claims.ts';
 import { type LedgerState, readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { movePrefix } from '../../../ledger/identity/stream-prefix.ts';
 import { lastEvent } from '../../../ledger/last-event.ts';
+import { LEDGER_FILE, namedInConfiguration } from '../../../ledger/ledger-file.ts';
 import { syncFolder } from '../../../ledger/sync-folder.ts';
 import { nameArgument } from '../command-arguments.ts';
 import {
