@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import type { PaymentId } from '../../contracts/ids.ts';
-import { disputeLostAgain, lostAgainId, withdrawnId, wonId } from '../../contracts/lost-again.ts';
+import { lostAgainId, withdrawnId, wonId } from '../../contracts/lost-again.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { Revocation } from './billing-state.ts';
@@ -19,7 +19,7 @@ import {
 import { evolve } from './evolve.ts';
 import { firstFree } from './first-free.ts';
 import { grantOfPayment } from './grant-id.ts';
-import { creditsGone, isOfReturn, paidBy } from './payments.ts';
+import { creditsGone, isOfDispute, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { disputeNamed, isTaken, refundNamed } from './told-returns.ts';
 
@@ -118,10 +118,9 @@ function comesBack(
   const grantId = grantOfPayment(state, paymentId);
   const ofGrant = revocations.filter((one) => one.grantId === grantId);
   const takenBy = ({ id, cause }: Return): Revocation[] =>
-    ofGrant.filter(({ revocationId, cause: of }) => {
-      const isLostAgain = disputeLostAgain(revocationId) === id && !isOfReturn(payments, revocationId);
-      return of === cause && (revocationId === id || isLostAgain);
-    });
+    ofGrant.filter((one) =>
+      cause === 'dispute' ? isOfDispute(payments, one, id) : one.cause === cause && one.revocationId === id,
+    );
   const { isHere, isNot } = returnsOf(attempt);
   const taken = [...isHere, ...isNot].flatMap(takenBy);
   let most = taken.reduce((sum, { amount, restored }) => sum + amount - restored, 0n);

@@ -1,6 +1,7 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import { disputeLostAgain, isNumbered, withdrawnId, wonId } from '../../contracts/lost-again.ts';
 import { microUsd } from '../../contracts/money.ts';
-import type { BillingState } from './billing-state.ts';
+import type { BillingState, Revocation } from './billing-state.ts';
 import { entryOf, valuesOf } from './keyed-tree.ts';
 import { type PaymentAttempt, type PaymentsState, withAttempt } from './payments-state.ts';
 import { type PaidPeriod, paidPeriodOf } from './plan-state.ts';
@@ -87,11 +88,45 @@ export const allAttempts = ({ attempts }: PaymentsState): PaymentAttempt[] =>
 export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentAttempt | undefined =>
   valuesOf(attempts).find((one) => one.state === 'paid' && one.paymentId === paymentId);
 
-/** Of what a payment bought, the part whose money has gone back: refunds, and disputes that were not won; together it may be more. */
-export function creditsGone(billing: Revoked, attempt: PaymentAttempt): bigint {
-  const ofRefunds = creditsOf(attempt, refundedOf(billing, attempt));
+/**
+ * Of what a payment bought, the part whose money has gone back: refunds, and disputes that were not won; together it may be more. Less
+ * what an operator has given back of it all the same.
+ */
+export function creditsGone(billing: Pick<BillingState, 'revocations' | 'payments'>, attempt: PaymentAttempt): bigint {
+  const ofRefunds = creditsOf(attempt, wentBack(attempt)) - givenBack(billing, attempt);
   return notWon(attempt).reduce((sum, { amount }) => sum + creditsOf(attempt, amount), ofRefunds);
 }
+
+/** By hand, of what refunds have taken that stand, and of what disputes that were not won took last. */
+function givenBack(
+  { revocations, payments }: Pick<BillingState, 'revocations' | 'payments'>,
+  attempt: PaymentAttempt,
+): bigint {
+  const refunds = attempt.refunds.filter(({ amount }) => amount > 0n);
+  const taken = [
+    ...refunds.map(({ refundId }) =>
+      revocations.find((one) => one.revocationId === refundId && one.cause === 'refund'),
+    ),
+    ...notWon(attempt).map(({ disputeId }) => revocations.findLast((one) => isOfDispute(payments, one, disputeId))),
+  ];
+  return taken
+    .flatMap((one) => one?.restorations ?? [])
+    .reduce((sum, { restorationId, amount }) => (isWithMoney(attempt, restorationId) ? sum : sum + amount), 0n);
+}
+
+/** What it took as it was opened, or as it was lost after it had been won. */
+export const isOfDispute = (
+  payments: PaymentsState,
+  { revocationId, cause }: Pick<Revocation, 'revocationId' | 'cause'>,
+  disputeId: string,
+): boolean =>
+  cause === 'dispute' &&
+  (revocationId === disputeId || (disputeLostAgain(revocationId) === disputeId && !isOfReturn(payments, revocationId)));
+
+/** Whether it came back with the money of a refund or a dispute of the payment, by itself. */
+const isWithMoney = ({ refunds, disputes }: PaymentAttempt, restorationId: string): boolean =>
+  refunds.some(({ refundId }) => isNumbered(restorationId, withdrawnId(refundId))) ||
+  disputes.some(({ disputeId }) => isNumbered(restorationId, wonId(disputeId)));
 
 /** What so much of its price has bought. */
 export const creditsOf = ({ credits, price }: Pick<PaymentAttempt, 'credits' | 'price'>, amount: bigint): bigint =>

@@ -1,6 +1,6 @@
 import { compareReturn, standingOf, takeReturn, tellUnreasoned } from './audit-coming-back.ts';
 import { areSame, isSameShare, monthOf, takeShares, textOfShares } from './audit-debit.ts';
-import { attemptOfGrant, gone } from './audit-refunds.ts';
+import { attemptOfGrant, gone, isWithMoney } from './audit-refunds.ts';
 import { burnNow, burnOwn, type OwnShare } from './burn-own.ts';
 import { type AccountBooks, balanceOf, compare, compareAmount, tell } from './own-account.ts';
 import type { AdjustedData, GrantData, RestoredData, ReversedData, RevokedGrantData } from './stored-event.ts';
@@ -37,7 +37,15 @@ export function takeRevoked(books: AccountBooks, revoked: RevokedGrantData): voi
   books.uncovered += uncovered - paidOff(books, revocationId, revoked, shares);
   const paidBy = (revoked.setOff ?? []).map((share) => ({ grantId: share.grantId, amount: BigInt(share.amount) }));
   books.removed += amount;
-  books.revocations.set(revocationId, { grantId, cause, amount: uncovered + taken, uncovered, taken, paidBy });
+  books.revocations.set(revocationId, {
+    grantId,
+    cause,
+    amount: uncovered + taken,
+    uncovered,
+    taken,
+    paidBy,
+    given: 0n,
+  });
   books.revoked.set(grantId, before + uncovered + taken);
   followBalance(books, revocationId, revoked.balanceAfter);
 }
@@ -85,6 +93,7 @@ export function takeRestored(books: AccountBooks, restored: RestoredData): void 
   if (revocation !== undefined) {
     revocation.uncovered -= uncovered;
     revocation.taken -= ofTaken;
+    if (attempt === undefined || !isWithMoney(attempt, restorationId)) revocation.given += amount;
     const left = (books.revoked.get(revocation.grantId) ?? 0n) - uncovered - ofTaken;
     books.revoked.set(revocation.grantId, left);
   }

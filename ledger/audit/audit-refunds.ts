@@ -123,11 +123,12 @@ function expectRestored(books: AccountBooks, attempt: OwnAttempt, { id, cause, w
   const goneBy = gone(books, attempt);
   const made = { id, word, commandId: event.metadata?.commandId };
   const today = restoring(books, [...here, ...standing].flatMap(ofReturn), { ...made, most: taken - goneBy });
-  // Programs of before counted what operators had revoked as taken, and gave nothing back of what stands.
+  // Programs of before counted what operators had revoked as taken, and what they had given back of disputes as gone, and gave nothing back of what stands.
   const revoked = books.revoked.get(attempt.grantId) ?? 0n;
-  const before = restoring(books, here.flatMap(ofReturn), { ...made, most: revoked - goneBy });
+  const goneBefore = goneWith(attempt, refundedOf(books, attempt));
+  const before = restoring(books, here.flatMap(ofReturn), { ...made, most: revoked - goneBefore });
   const isByOperators = [...books.revocations.values()].some(
-    (one) => one.grantId === attempt.grantId && one.cause !== 'refund' && one.cause !== 'dispute',
+    (one) => one.grantId === attempt.grantId && (one.given > 0n || (one.cause !== 'refund' && one.cause !== 'dispute')),
   );
   books.following = isByOperators ? orBefore(today, before) : today;
 }
@@ -229,11 +230,30 @@ export const attemptOfGrant = ({ paid }: AccountBooks, grantId: string): OwnAtte
     .map((start) => (grantId.startsWith(start) ? paid.get(grantId.slice(start.length)) : undefined))
     .find((attempt) => attempt?.grantId === grantId);
 
-/** The credits for which no money is left: of refunds, and of disputes that were not won. */
+/** The credits for which no money is left: of refunds, and of disputes that were not won; less what operators have given back of what those took last. */
 export function gone(books: AccountBooks, attempt: OwnAttempt): bigint {
-  const ofRefunds = partOf(attempt, refundedOf(books, attempt));
-  return notWon(attempt).reduce((all, amount) => all + partOf(attempt, amount), ofRefunds);
+  const all = goneWith(
+    attempt,
+    [...attempt.refunds.values()].reduce((sum, amount) => sum + amount, 0n),
+  );
+  const stand = [...attempt.returned].filter(([, ended]) => ended !== 'withdrawn' && ended !== 'won');
+  return stand.reduce((left, [id]) => left - (lastOf(books, attempt, id)?.given ?? 0n), all);
 }
+
+const goneWith = (attempt: OwnAttempt, refunded: bigint): bigint =>
+  notWon(attempt).reduce((all, amount) => all + partOf(attempt, amount), partOf(attempt, refunded));
+
+/** What a refund or a dispute of the payment has taken; of several the last. */
+function lastOf(books: AccountBooks, attempt: OwnAttempt, id: string): OwnRevocation | undefined {
+  const cause = attempt.disputed.has(id) ? 'dispute' : 'refund';
+  return [...books.revocations].findLast(
+    ([name, one]) => one.cause === cause && (name === id || isOfLostAgain(books, name, id)),
+  )?.[1];
+}
+
+/** Whether what came back under that id came with the money of a refund or a dispute, and not by an operator. */
+export const isWithMoney = ({ returned }: OwnAttempt, restorationId: string): boolean =>
+  returned.has(/^(.+)_(?:won|withdrawn)(?:_\d+)?$/su.exec(restorationId)?.[1] ?? '');
 
 /** In money: less what came back of refunds whose credits were restored, as operators of before wrote down that one had failed, and refunded anew. */
 function refundedOf(books: AccountBooks, { refunds }: OwnAttempt): bigint {

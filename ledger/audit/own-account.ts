@@ -137,6 +137,8 @@ export interface OwnRevocation {
   readonly amount: bigint;
   uncovered: bigint;
   taken: bigint;
+  /** Back by an operator, and not with the money. */
+  given: bigint;
   /** What others have paid at once of what was uncovered, in the order in which they did. */
   readonly paidBy: readonly OwnShare[];
 }

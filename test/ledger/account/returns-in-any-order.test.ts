@@ -113,6 +113,36 @@ test('a dispute that is lost again has taken anew what was kept of it, which com
   expect(balanceOf(lived(won, close('a', 'won', 'lost')))).toBe(20n);
 });
 
+test.each<[string, AccountCommand[], bigint]>([
+  ['a refund that fails', [refund('r', 5), fail('r')], 20n],
+  ['a dispute that is won', [dispute('d', 5), close('d', 'won')], 20n],
+  ['a revocation that is undone', [dispute('d', 5), close('d', 'won'), revoke('f', 5), restore('f')], 20n],
+])(
+  'what an operator gave back of a dispute that was lost keeps nothing of what comes back for another: %s',
+  (_, then, left) => {
+    const given = lived(paid(20), dispute('a', 10), close('a', 'lost'), restore('a'));
+    expect(balanceOf(given)).toBe(20n);
+    const life = lived(given, ...then);
+    expect(balanceOf(life)).toBe(left);
+    expect(balanceOf(lived(life, close('a', 'won', 'lost')))).toBe(left);
+    const lost = lived(life, close('a', 'won', 'lost'), close('a', 'lost', 'won'));
+    expect(balanceOf(lost)).toBe(10n);
+    expect(balanceOf(lived(lost, refund('z', 5), fail('z')))).toBe(10n);
+  },
+);
+
+test('what came back with the money of a dispute that was won is nothing that an operator gave back, once it is lost', () => {
+  const won = lived(paid(20), dispute('a', 5), close('a', 'won'));
+  const lost = lived(won, revoke('f', 20), close('a', 'lost', 'won'));
+  expect(balanceOf(lived(lost, restore('f')))).toBe(15n);
+});
+
+test('what an operator gave back of a refund that found less than its money bought is no more than that', () => {
+  const some = { ...restore('a'), amount: usd(5) } as AccountCommand;
+  const life = lived(paid(20), revoke('f', 5), dispute('d', 10), refund('a', 10), some, close('d', 'won'));
+  expect(balanceOf(life)).toBe(10n);
+});
+
 /** The last restoration of a life as a program of before wrote it: so much, all of it to the grant. */
 function restoredBefore(life: readonly AccountEvent[], amount: number, balanceAfter: number): AccountEvent[] {
   const event = life.at(-1);

@@ -7,6 +7,7 @@ import { PlainPeople } from './plain-people.ts';
 import { PlainPlans } from './plain-plans.ts';
 import {
   comesBackOf,
+  creditsGone,
   goneOf,
   idOf,
   isUnsaid,
@@ -131,7 +132,7 @@ export class PlainAccount extends PlainMoney {
     grant.revoked += taken;
     grant.lost += wanted - taken;
     const payers = this.#owe(wanted - taken, nowMs);
-    const rest = { taken, owed: wanted - taken, payers };
+    const rest = { taken, owed: wanted - taken, given: 0n, payers };
     this.#revocations[revocationId] = { grant: grantId, cause, payment: paymentId, amount: wanted, ...rest };
     this.statements.move(-wanted, nowMs);
     return 'done';
@@ -150,7 +151,7 @@ export class PlainAccount extends PlainMoney {
     return ofGrant.reduce((left, { owed, taken }) => left - owed - taken, amount);
   }
 
-  #restore({ restorationId, revocationId, amount, reason, nowMs }: Of<'RestoreGrant'>): Verdict {
+  #restore({ restorationId, revocationId, amount, reason, nowMs }: Of<'RestoreGrant'>, isByHand = true): Verdict {
     if (reason.trim() === '') return 'refused';
     const known = this.#restorations[restorationId];
     const revocation = this.#revocations[revocationId];
@@ -170,6 +171,7 @@ export class PlainAccount extends PlainMoney {
     if (!this.comeBack({ owed, payers, parts, wereRevoked: true }, nowMs)) return 'refused';
     revocation.owed -= owed;
     revocation.taken -= wanted - owed;
+    if (isByHand) revocation.given += wanted;
     this.#restorations[restorationId] = `${revocationId} ${wanted}`;
     this.statements.move(wanted, nowMs);
     return 'done';
@@ -369,7 +371,7 @@ export class PlainAccount extends PlainMoney {
         times++;
         const restorationId = numbered(`${own}_${word}`, (id) => this.#restorations[id] !== undefined);
         const what = { restorationId, revocationId, amount: amount as never, reason: word };
-        if (this.#restore({ type: 'RestoreGrant', ...what, actor: 'x', nowMs }) === 'done') continue;
+        if (this.#restore({ type: 'RestoreGrant', ...what, actor: 'x', nowMs }, false) === 'done') continue;
         if (times > 1) throw new Error(`${restorationId} was refused behind another`);
         return false;
       }
@@ -391,9 +393,7 @@ export class PlainAccount extends PlainMoney {
     const grant = this.find(grantId);
     const attempt = this.payments.paidBy(grantId.replace('payment_', ''));
     if (grant === undefined || attempt === undefined) return null;
-    const { credits, price, refunds, disputes } = attempt;
-    let gone = (credits * refundedOf(refunds, this.#revocations)) / price;
-    for (const one of Object.values(disputes)) if (one.outcome !== 'won') gone += (credits * one.amount) / price;
+    const gone = creditsGone(attempt, (id) => this.#revocations[[id, ...this.#lostAgain(id)].at(-1) ?? id]);
     const left = grant.amount - this.#revocable(grant) - gone;
     return left > 0n ? left : 0n;
   }

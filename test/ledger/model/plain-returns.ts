@@ -11,6 +11,8 @@ export interface PlainRevocation {
   /** What has not come back: what was owed for it, and what the grant had. */
   owed: bigint;
   taken: bigint;
+  /** Back by hand, and not with the money. */
+  given: bigint;
   /** Who paid what was not there, in turn. */
   readonly payers: readonly PlainPart[];
 }
@@ -49,6 +51,20 @@ export const goneOf = ({ refunds, disputes }: PlainAttempt): bigint => {
   const disputed = Object.values(disputes).map(({ amount, outcome }) => (outcome === 'won' ? 0n : amount));
   return [...Object.values(refunds), ...disputed].reduce((all, amount) => all + amount, 0n);
 };
+
+/** The credits that these have bought, less what was given back by hand of what each that stands took last. */
+export function creditsGone(
+  { credits, price, refunds, disputes }: PlainAttempt,
+  lastOf: (id: string) => PlainRevocation | undefined,
+): bigint {
+  const disputed = Object.entries(disputes).flatMap(([id, { amount, outcome }]) =>
+    outcome === 'won' ? [] : [{ id, amount }],
+  );
+  const refunded = Object.entries(refunds).flatMap(([id, amount]) => (amount === 0n ? [] : [{ id, amount }]));
+  const money = refunded.reduce((all, { amount }) => all + amount, 0n);
+  const bought = disputed.reduce((all, { amount }) => all + (credits * amount) / price, (credits * money) / price);
+  return [...disputed, ...refunded].reduce((left, { id }) => left - (lastOf(id)?.given ?? 0n), bought);
+}
 
 /** Of refunds alone, and that of one whose credits came back has come back, too. */
 export function refundedOf(
