@@ -10,7 +10,7 @@ const readySchema = z.looseObject({
   degraded: z.string().optional(),
 });
 
-/** What the gateway on the data folder says of itself; where none runs, whether one could listen. */
+/** What the gateway at the configured place says of itself, where one has the data folder; where none runs, whether one could listen. */
 export const lookAtGateway = ({ configuration, isServed, timeMs }: Examined): Promise<Finding> =>
   looked(timeMs, {
     check: 'gateway',
@@ -37,8 +37,10 @@ async function askReady(place: Place, signal: AbortSignal): Promise<Found> {
   if (!ready.success)
     return warn(`what answers at ${url} is no gateway`, 'the one on this folder may listen elsewhere');
   const { ok: isReady, reason = 'it says no reason', degraded } = ready.data;
-  if (!isReady) return fault(`the one that runs takes no requests: ${reason}`, 'look at its log');
-  return degraded === undefined ? ok(`runs at ${url}, and takes requests`) : warn(`runs degraded: ${degraded}`);
+  // Nothing that it answers says which folder it has.
+  const asked = `the gateway at ${url} (the one on this folder, unless that was started with another --port)`;
+  if (!isReady) return fault(`${asked} takes no requests: ${reason}`, 'look at its log');
+  return degraded === undefined ? ok(`${asked} takes requests`) : warn(`${asked} runs degraded: ${degraded}`);
 }
 
 type Place = Pick<ReturnType<typeof servedPlace>, 'host' | 'port'>;
