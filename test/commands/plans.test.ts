@@ -128,7 +128,10 @@ it('gateway account plan begins a plan with its payment, account show says how i
   expect(await program.run('account', 'plan', 'acct_ada', 'starter')).toMatch(/nothing was written/);
   await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 1');
   expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +starter, \S+ to \S+, then renewed\n/);
-  expect((await program.json('account', 'show', 'acct_ada')).balance).toBe('25000000');
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({
+    ...{ balance: '25000000', overdraftMicroUsd: '0' },
+  });
+  expect(await program.run('account', 'show', 'acct_ada')).not.toMatch(/overdraft/);
   at += 60_000;
   expect(await program.run('account', 'plan', 'acct_ada', 'team', '--reason', 'more of us')).toMatch(
     /upgrade_.*waits to be paid/,
@@ -138,7 +141,13 @@ it('gateway account plan begins a plan with its payment, account show says how i
     plan: 'team',
     billing: { plan: 'team', overdraft: '20000000', next: { plan: 'none' } },
   });
-  expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +team, .*, then it ends\n/);
+  const shown = await program.run('account', 'show', 'acct_ada');
+  expect(shown).toMatch(/plan +team, .*, then it ends\n/);
+  expect(shown).toMatch(
+    /^balance .*\noverdraft +20\.000000 USD, which may be owed by the plan beyond what is available$/m,
+  );
+  const { availableMicroUsd, balance, overdraftMicroUsd } = await program.json('account', 'show', 'acct_ada');
+  expect([availableMicroUsd, overdraftMicroUsd]).toEqual([balance, '20000000']);
   await program.run('account', 'plan', 'acct_ada', 'none', '--now', '--reason', 'fraud 4711', '--actor', 'grace');
   expect(await program.run('account', 'show', 'acct_ada')).toMatch(/plan +none; team ended \S+: it was cancelled\n/);
   const id = /upgrade_\S+/.exec(await program.run('payment', 'list', 'acct_ada'))?.[0] ?? '';

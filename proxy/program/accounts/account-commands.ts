@@ -9,6 +9,7 @@ import { keyInWords } from '../../../ledger/account/key-state.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { memberOfKey, ownerOf } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
+import { overdraftOf } from '../../../ledger/account/plans.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
@@ -156,6 +157,7 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
         ...accountJson(state, keys, { nowMs, planEnds, seesPayments }),
         revision,
         availableMicroUsd: available,
+        overdraftMicroUsd: overdraftOf(state),
         limits,
         setAside,
       },
@@ -183,6 +185,7 @@ function textOf(
 ): string {
   const month = monthOf(nowMs);
   const ofAccount = limitOf(state.spend, { keyId: null, member: null });
+  const overdraft = overdraftOf(state);
   const limit = ofAccount === null ? 'no limit' : `of ${groupedUsd(ofAccount.limit)} USD`;
   const head = facts(
     [
@@ -196,6 +199,14 @@ function textOf(
         'balance',
         `${groupedUsd(state.balance)} USD, and ${groupedExactUsd(state.carry)} USD carried to the next debit`,
       ],
+      ...(overdraft === 0n
+        ? []
+        : [
+            [
+              'overdraft',
+              `${groupedUsd(overdraft)} USD, which may be owed by the plan beyond what is available`,
+            ] as const,
+          ]),
       [`spent ${month}`, `${groupedUsd(monthOfSpend(state.spend, month).account)} USD, ${limit}`],
       ...paymentFacts(state, { nowMs, seesPayments }),
     ],
