@@ -13,7 +13,7 @@ interface Session {
 /**
  * Linux shares its cores between sessions first, and by the niceness of threads only within one (`sched(7)`, the autogroup feature): what an operator
  * runs at a terminal has as much as the gateway, of another session, whatever its threads say. Until this process ends its session has the share of
- * that niceness; not where others than its ancestors, the gateway maybe, are of the session, and nothing is done where Linux has no such sessions.
+ * that niceness; not where others than its ancestors, the gateway maybe, are of the session, and nothing is done where Linux has no such sessions. Killed with SIGKILL it leaves the session so.
  * @param niceness as `nice` counts it
  */
 export function lowerSession(niceness: number): void {

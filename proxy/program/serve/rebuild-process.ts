@@ -17,7 +17,8 @@ const SAID_CHARACTERS = 2_000;
 export async function rebuildInProcess(configuration: Configuration, signal: AbortSignal): Promise<string> {
   const stdin = unnamedFile(configuration);
   const args = [PROGRAM, 'projections', 'rebuild', '--all', '--config', '/dev/stdin'];
-  const child = spawn(process.execPath, args, { stdio: [stdin, 'pipe', 'pipe'], signal });
+  // Of a session of its own, or what gives way there is this process, too.
+  const child = spawn(process.execPath, args, { stdio: [stdin, 'pipe', 'pipe'], signal, detached: true });
   closeSync(stdin);
   // Where it could not be started for want of a descriptor it has neither, and its end says why.
   const [said, faults] = [lastOf(child.stdout), lastOf(child.stderr)];

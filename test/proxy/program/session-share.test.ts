@@ -2,14 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
-const MODULE = new URL('../../../proxy/program/session-share.ts', import.meta.url).href;
+const MODULE = new URL('../../../proxy/program/give-way.ts', import.meta.url).href;
 
 /** A command line of a session of its own, and what that session says of its share in it and behind it. */
 const COMMAND = `
-  const { lowerSession } = await import(${JSON.stringify(MODULE)});
+  const { giveWay } = await import(${JSON.stringify(MODULE)});
   const { readFileSync } = await import('node:fs');
-  lowerSession(10);
-  lowerSession(10);
+  giveWay();
+  giveWay();
   process.stdout.write(readFileSync('/proc/self/autogroup', 'utf8'));
   if (process.argv.includes('killed')) setTimeout(() => process.kill(process.pid, 'SIGINT'));
 `;
