@@ -1,17 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { ConfigurationError } from '../../contracts/configuration.ts';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import {
-  type EventLog,
-  EventLogError,
-  isLogAway,
-  type RecordedEvent,
-  type Subscription,
-} from '../../contracts/event-log.ts';
+import { type EventLog, isLogAway, type RecordedEvent, type Subscription } from '../../contracts/event-log.ts';
 import type { DomainEvent } from '../../contracts/events.ts';
 import { type LedgerId, NO_STREAM, type Position, position, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
-import { ToldShortageError } from '../../contracts/shortage.ts';
 import { readLedgerState } from '../identity/ledger-state.ts';
 import { pause } from '../pause.ts';
 import { recordingBy } from '../recording-by.ts';
@@ -22,10 +14,12 @@ import { LeafHasher } from './leaf.ts';
 import { largestPowerIn } from './leaf-page.ts';
 import { SEAL_LIMITS } from './limits.ts';
 import { hexOf, MerkleTree, sha256 } from './merkle.ts';
+import { restUntilDueMs } from './oldest-unsealed.ts';
 import { SealCopies } from './seal-copies.ts';
 import { introductionOf, type SealKey } from './seal-keys.ts';
 import { type LedgerSealed, latestOf, type SealKeyIntroduced, sealText } from './seal-signature.ts';
 import { readSealEvent, type SealedFrontier, SealedSequence } from './sealed-sequence.ts';
+import { UnusableKeyError, whyOf } from './why-unsealed.ts';
 
 interface SealerOptions {
   readonly log: EventLog;
@@ -81,11 +75,14 @@ export class Sealer {
   #sealing: Promise<void> | null = null;
   #keeping: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
+  /** What was unsealed at the start has waited since before; from the first seal by time on `afterMs`. */
+  #waitMs: number;
   #stopped: string | null = null;
   #uncopied: string | null = null;
 
   constructor(options: SealerOptions) {
     this.#options = options;
+    this.#waitMs = options.afterMs;
   }
 
   /** Idempotent; what fails is told, and ends nothing but the sealing. */
@@ -119,6 +116,7 @@ export class Sealer {
         ...{ log, to: copyTo, ledgerId: this.#ledgerId },
         answersWithinMs: this.#options.copyAnswersWithinMs ?? SEAL_LIMITS.copyAnswerMs,
       });
+    this.#waitMs = await untilLogAnswers(() => restUntilDueMs(log, this.#options), { signal });
     this.#subscription =
       log.readLeaves === undefined
         ? log.subscribeAll({
@@ -253,14 +251,24 @@ export class Sealer {
     if (this.#timer !== null || this.#closing.signal.aborted || this.#sequence.unsealed === 0) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      void this.#seal().then(() => this.#arm());
-    }, this.#options.afterMs);
+      void this.#sealByTime().then(() => this.#arm());
+    }, this.#waitMs);
     this.#timer.unref();
   }
 
   #disarm(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+  }
+
+  /** What is overdue since the start and could not be sealed is tried again soon: a seal by others has to be read first, or the clock is in doubt. */
+  async #sealByTime(): Promise<void> {
+    const { afterMs } = this.#options;
+    const { newest } = this.#sequence;
+    // Before anything else arms it.
+    this.#waitMs = Math.min(afterMs, Math.max(this.#waitMs, SEAL_LIMITS.retryMs));
+    await this.#seal();
+    if (this.#sequence.newest !== newest) this.#waitMs = afterMs;
   }
 
   #seal(): Promise<void> {
@@ -384,16 +392,3 @@ function treeSizeOf(recorded: RecordedEvent): number {
   const { type, data } = readSealEvent(recorded);
   return type === 'LedgerSealed' ? data.treeSize : 0;
 }
-
-/** No further seal can be made with the key that there is. */
-class UnusableKeyError extends Error {
-  override readonly name = 'UnusableKeyError';
-}
-
-const SAID_IN_FULL = [ConfigurationError, UnusableKeyError, EventLogError, ToldShortageError];
-
-/** What says itself what is amiss, outside of the program, is told without where in the program it was found. */
-const whyOf = (error: unknown): { readonly reason: string } | { readonly err: unknown } =>
-  error instanceof Error && SAID_IN_FULL.some((said) => error instanceof said)
-    ? { reason: error.message }
-    : { err: error };

@@ -1,28 +1,9 @@
-import { eventMetadataSchema } from '../../contracts/event-codec.ts';
-import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
-import { jsonOf } from '../../contracts/json-object.ts';
+import type { EventLog } from '../../contracts/event-log.ts';
 import { lastEvent } from '../../ledger/last-event.ts';
+import { type TimeOfEvent, timeOf } from '../../ledger/time-of-event.ts';
 
-interface NewestEvent {
-  /** When it was written: by the stamp of the log's server, else by the word of who wrote it. Null where neither is there. */
-  readonly atMs: number | null;
-  /** Whether the log's server stamps what it takes. */
-  readonly isStamped: boolean;
-}
-
-/** The ledger's newest event; null where the ledger is empty. @throws EventLogError when the log does not answer. */
-export async function newestEvent(log: EventLog): Promise<NewestEvent | null> {
+/** Of the ledger's newest event; null where the ledger is empty. @throws EventLogError when the log does not answer. */
+export async function newestEvent(log: EventLog): Promise<TimeOfEvent | null> {
   const newest = await lastEvent(log);
   return newest && timeOf(newest);
-}
-
-export function timeOf({ stampedAtMs, metadata }: RecordedEvent): NewestEvent {
-  if (stampedAtMs !== undefined) return { atMs: stampedAtMs, isStamped: true };
-  return { atMs: recordedAtMs(metadata), isStamped: false };
-}
-
-/** Null where the metadata does not say: it may be another program's, and need not be JSON. */
-function recordedAtMs(metadata: string): number | null {
-  const parsed = eventMetadataSchema.safeParse(jsonOf(metadata));
-  return parsed.success ? Date.parse(parsed.data.recordedAt) : null;
 }

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Configuration } from '../../../contracts/configuration.ts';
-import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
-import { SEALS_STREAM } from '../../../contracts/ids.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
+import { oldestUnsealed } from '../../../ledger/seals/oldest-unsealed.ts';
 import { readSealKeys } from '../../../ledger/seals/rotate-key.ts';
 import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
+import { timeOf } from '../../../ledger/time-of-event.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
-import { timeOf } from '../../clock/newest-event.ts';
 import { sealKeySource } from '../configuration/seal-key-of.ts';
 import { NO_KEY } from '../serve/gateway-sealer.ts';
 import { type Examined, type Found, fault, ok, warn } from './finding.ts';
@@ -60,12 +60,4 @@ export async function lookAtSeals(log: EventLog, { context, configuration, isSer
   return agoMs > LATE * seals.afterMs
     ? fault(`${says}, though one is due after ${lengthOf(seals.afterMs)}`, 'look at the log of the gateway')
     : ok(says);
-}
-
-/** The first event behind the newest seal; null where there is none. What came while that was made is not far behind it. */
-async function oldestUnsealed(log: EventLog): Promise<RecordedEvent | null> {
-  let after = null;
-  for await (const seal of log.readStream(SEALS_STREAM, { direction: 'backwards', limit: 1 })) after = seal.position;
-  for await (const event of log.readAll({ after, limit: 100 })) if (event.stream !== SEALS_STREAM) return event;
-  return null;
 }

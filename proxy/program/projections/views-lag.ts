@@ -1,10 +1,10 @@
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import type { Position } from '../../../contracts/ids.ts';
 import { counted, groupedCount } from '../../../contracts/money.ts';
+import { timeOf } from '../../../ledger/time-of-event.ts';
 import type { FoldedThrough } from '../../../projections/known-views.ts';
 import { LOG_SOURCE, reachedIn } from '../../../projections/sources/log-view-source.ts';
 import { topicViewsReached } from '../../../projections/topic-views-reached.ts';
-import { timeOf } from '../../clock/newest-event.ts';
 
 /** With more the number says no more. */
 const COUNTED_MAX = 10_000;

@@ -1,11 +1,32 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { BASE_FORMS } from '../../../contracts/event-forms.ts';
+import type { ProposedEvent } from '../../../contracts/event-log.ts';
+import { NO_STREAM } from '../../../contracts/ids.ts';
+import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
+import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
+import { recordingBy } from '../../../ledger/recording-by.ts';
+import { SEAL_LIMITS } from '../../../ledger/seals/limits.ts';
 import { keyOfFolder } from '../../../ledger/seals/seal-keys.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
 import { chainOf } from '../../fixtures/ledger/seal-chain.ts';
 import { untilSealed } from '../../fixtures/ledger/until-sealed.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import { newLog, sizesOf, started, write } from './sealer-scene.ts';
+import { ACCOUNT, NOW_MS, newLog, sizesOf, started, write } from './sealer-scene.ts';
+
+/** The same as `newLog` in a file, which hashes where it reads. */
+async function newFile() {
+  const log = endedLater(await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') }));
+  await identifyLedger(log, NOW_MS, recordingBy('test', NOW_MS), BASE_FORMS);
+  return log;
+}
+
+const suspended = (): ProposedEvent => {
+  const { commandId } = recordingBy('test', NOW_MS);
+  return { id: commandId as never, type: 'AccountSuspended', data: '{"reason":"x"}', metadata: '{}' };
+};
 
 describe('a restart of a sealer', () => {
   it('goes on behind the newest seal, without the events before it', async () => {
@@ -74,5 +95,36 @@ describe('a restart of a sealer', () => {
     started(log, { key: () => key, events: 4 });
     await untilSealed(log, 3);
     expect(sizesOf(await chainOf(log))).toEqual([10, 20, 24]);
+  });
+
+  it('seals at once what is overdue since before, then nothing before its time, on a log of either kind', async () => {
+    const waits = { afterMs: 600_000, clock: () => NOW_MS + 600_000 };
+    for (const log of [await newLog(), await newFile()]) {
+      const { sealer } = started(log, waits);
+      await untilSealed(log, 1);
+      await log.append(ACCOUNT, NO_STREAM, [suspended()]);
+      await expect.poll(() => sealer.standing().unsealed).toBe(1);
+      // Some times as long as the first has waited.
+      await setTimeout(4 * SEAL_LIMITS.lookMs);
+      await sealer.close();
+      expect(sizesOf(await chainOf(log))).toEqual([1]);
+    }
+  });
+
+  it('leaves what is not due yet for the rest of its time', async () => {
+    const log = await newLog();
+    const { sealer } = started(log, { afterMs: 600_000, clock: () => NOW_MS + 590_000 });
+    await expect.poll(() => sealer.standing().unsealed).toBe(1);
+    await setTimeout(4 * SEAL_LIMITS.lookMs);
+    await sealer.close();
+    expect((await chainOf(log)).seals).toEqual([]);
+  });
+
+  it('tries soon again where nothing may be written for good then', async () => {
+    const log = await newLog();
+    let asked = 0;
+    started(log, { afterMs: 600_000, clock: () => NOW_MS + 600_000, mayWrite: () => asked++ > 0 });
+    await untilSealed(log, 1);
+    expect(asked).toBe(2);
   });
 });
