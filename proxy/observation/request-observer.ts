@@ -40,8 +40,8 @@ export class RequestObserver {
   readonly #observes: boolean;
   /** In this turn of the event loop. */
   #ended: EndedRequest[] = [];
-  /** Requests of which the body was not HTTP, and that were answered by hand, by Node's own of each. */
-  readonly #unreadable = new WeakSet<object>();
+  /** Of requests of which the body was not HTTP, and that were answered by hand: by Node's own of each the id that its client was told. */
+  readonly #unreadable = new WeakMap<object, RequestId>();
 
   constructor(parts: ObserverParts) {
     this.#parts = parts;
@@ -73,12 +73,17 @@ export class RequestObserver {
   /** Its answer has ended, or its client has left: before the head the status is not sent. */
   ended(request: FastifyRequest, status: number, isHeadSent: boolean): void {
     const { counts, monotonic } = this.#parts;
-    const told = this.#unreadable.has(request.raw) ? UNREADABLE : isHeadSent ? status : CLIENT_LEFT;
+    const unreadableId = this.#unreadable.get(request.raw);
+    const told = unreadableId !== undefined ? UNREADABLE : isHeadSent ? status : CLIENT_LEFT;
     counts.answered(told);
     if (!this.#observes) return;
     const nowMs = monotonic();
     // What the router refuses by itself has met no hook.
     const observed = request.observed ?? new ObservedRequest(request, nowMs, null);
+    if (unreadableId !== undefined) {
+      request.id = unreadableId;
+      observed.code = 'invalid_request';
+    }
     observed.spans?.ended(observed, told);
     if (this.#ended.push({ observed, status: told, nowMs }) === 1) setImmediate(() => this.#tellOfTurn());
   }
@@ -99,11 +104,14 @@ export class RequestObserver {
     }
   }
 
-  /** What was not even HTTP was answered by hand. @param request whose body it is: it ends besides, which counts it */
+  /** What was not even HTTP was answered by hand. @param request whose body it is: it ends besides, which counts it, and tells it under this id */
   unreadable(requestId: RequestId, request: object | null): void {
     const { counts, accessLog } = this.#parts;
-    if (request === null) counts.answered(UNREADABLE);
-    else this.#unreadable.add(request);
+    if (request !== null) {
+      this.#unreadable.set(request, requestId);
+      return;
+    }
+    counts.answered(UNREADABLE);
     accessLog?.writeUnreadable(requestId);
   }
 }

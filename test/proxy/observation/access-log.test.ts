@@ -121,6 +121,18 @@ it('has a line for whatever is refused, with its code and what is known of it by
   expect(lines()).toHaveLength(cases.length);
 });
 
+it('has one line for a request whose body breaks: who it was, and under which id its client was told', async () => {
+  const { gateway, lines, whenLines } = await observed();
+  const ofKey = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\n`;
+  const answer = await sendRaw(gateway.url, `${ofKey}transfer-encoding: chunked\r\n\r\nzz\r\n`);
+  const [, requestId] = /^request-id: (\S+)\r$/m.exec(String(answer)) ?? [];
+  const asked = { method: 'POST', route: '/v1/messages', status: 400, code: 'invalid_request' };
+  expect(await whenLines(1)).toMatchObject([{ requestId, ...asked, accountId: 'acct_test' }]);
+  await get(gateway, '/me');
+  await whenLines(2);
+  expect(lines().filter(({ status }) => status === 400)).toHaveLength(1);
+});
+
 /** JSON has to write some of it otherwise, or an operator's screen would. */
 const anyText = fc.string({ unit: fc.constantFrom(...'ab"\\/:{}\n\t\0\u007f\u2028é€😀\ud800', ' ') });
 const count = fc.nat();
