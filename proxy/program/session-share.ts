@@ -13,15 +13,16 @@ interface Session {
 /**
  * Linux shares its cores between sessions first, and by the niceness of threads only within one (`sched(7)`, the autogroup feature): what an operator
  * runs at a terminal has as much as the gateway, of another session, whatever its threads say. Until this process ends its session has the share of
- * that niceness; not where others than its ancestors, the gateway maybe, are of the session, and nothing is done where Linux has no such sessions. Killed with SIGKILL it leaves the session so.
+ * that niceness; not where others than its ancestors, the gateway maybe, are of the session, and nothing is done where Linux has no such sessions.
+ * Killed with SIGKILL it leaves the session so.
  * @param niceness as `nice` counts it
  */
 export function lowerSession(niceness: number): void {
   const own = sessionOf('self');
   if (own === null || own.niceness >= niceness || isShared(own)) return;
-  if (!hasTaken(niceness)) return;
+  if (!setNiceness(niceness)) return;
   const giveBack = (): void => {
-    hasTaken(own.niceness);
+    setNiceness(own.niceness);
   };
   process.once('exit', giveBack);
   void discardedOnSignal(giveBack, () => new Promise<never>(() => undefined));
@@ -51,8 +52,8 @@ function read(path: string): string {
   }
 }
 
-/** Whoever is no administrator is heard once in a tenth of a second, with all others together; where `/proc` cannot be written nobody is. */
-function hasTaken(niceness: number): boolean {
+/** Of this process's session; whether it was. Whoever is no administrator is heard once in a tenth of a second, with all others together; where `/proc` cannot be written nobody is. */
+function setNiceness(niceness: number): boolean {
   for (let tries = 0; tries < TRIES; tries++)
     try {
       writeFileSync('/proc/self/autogroup', String(niceness));
