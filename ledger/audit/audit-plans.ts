@@ -155,9 +155,10 @@ function auditGrace(
     again !== null &&
     (isLate(again.graceUntil) || !isSame) &&
     (graceUntil === again.graceUntil || (isLate(again.graceUntil) && graceUntil === after(startedAt)));
-  // Behind a period that went by unpaid, and was declined for another plan last, it has none.
-  const isBehindNo = again === null && over !== null && over.plan !== plan && provider !== 'manual';
-  if (!isOfBefore && !(isBehindNo && graceUntil === startedAt))
+  // Behind a period that went by unpaid, and for which another plan was tried, too, it has none; programs of before asked for a decline of that.
+  const isInTurns =
+    again === null && over?.begins.keys().some((tried) => tried !== plan) === true && provider !== 'manual';
+  if (!isOfBefore && !(isInTurns && graceUntil === startedAt))
     compare(books, `${attemptId}: the end of its grace`, graceUntil, should);
 }
 

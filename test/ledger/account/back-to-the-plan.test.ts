@@ -195,6 +195,34 @@ describe('the grace of a plan that is asked for after another', () => {
     expect(one.faults).toEqual([]);
   });
 
+  it('is none behind a period that has gone by so while nobody answered: neither of the plan tried last nor of another is had on beyond four tries', () => {
+    const one = withStarter(online).givenUp(ms(END) + 1);
+    const asksFor = (plan: string, at: number): Life =>
+      one.does({ ...asks(plan, new Date(at).toISOString()), provider: 'stripe' } as AccountCommand);
+    asksFor('team', ms(on(20))).givenUp(ms(on(20)) + 1);
+    const at = ms(one.claims.at(-1)?.periodEnd ?? '');
+    one.does(online(at));
+    const begun = one.claims.length;
+    expect(one.claims.at(-1)).toMatchObject({ plan: 'team', periodStart: on(31), graceUntil: on(31) });
+    one.givenUp(at + 1);
+    for (const later of [1, 2, 4, 8]) {
+      asksFor('starter', at + later);
+      expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', graceUntil: on(31) });
+      one.givenUp(at + later);
+    }
+    one.does(online(at + 8));
+    expect(one.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { reason: 'unpaid' } });
+    expect([one.claims.length - begun, one.faults]).toEqual([4, []]);
+  });
+
+  it('is whole behind a period in which only the plan itself was tried, and nobody answered', () => {
+    const one = onStarter().does(online(ms(END)));
+    const late = ms(one.claims.at(-1)?.periodEnd ?? '') + DAY;
+    one.givenUp(late).does(online(late));
+    expect(one.claims.at(-1)).toMatchObject({ graceUntil: new Date(late + 7 * DAY).toISOString() });
+    expect(one.faults).toEqual([]);
+  });
+
   it('the auditor takes as programs of before had it, of the plan before, and no other', () => {
     const one = backTo(withStarter(looks), 'team', 6);
     const faultsWith = (graceUntil: string): string[] => {

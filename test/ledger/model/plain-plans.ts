@@ -204,8 +204,8 @@ export class PlainPlans {
       this.#give({ id: this.#idOf('renewal', fromMs), amount: wanted.credits, untilMs: toMs });
       return 'done';
     }
-    const isFromNo = again === null && bill !== null && provider !== 'manual' && this.#isNoToOther(bill, name);
-    const graceMs = isFromNo ? nowMs : this.#graceOf(again, wanted, nowMs, provider === 'manual');
+    const isInTurns = again === null && bill !== null && provider !== 'manual' && this.#hasTriedOther(bill, name);
+    const graceMs = isInTurns ? nowMs : this.#graceOf(again, wanted, nowMs, provider === 'manual');
     const tries = bill?.fromMs === fromMs ? bill.tries + 1 : 1;
     this.#has = { ...has, bill: { fromMs, toMs, graceMs, tries, notBeforeMs: NEVER } };
     const { price, credits } = wanted;
@@ -219,15 +219,17 @@ export class PlainPlans {
     if (bill === null) return fullMs;
     const isNewest = this.#newest(bill.fromMs)?.period?.plan === id;
     const first = this.#triesOf(bill).find(({ period }) => period?.plan === id);
-    const ownMs = isNewest ? bill.graceMs : (first?.startedMs ?? nowMs) + graceDays * DAY_MS;
+    // A month that was begun without any has none for whatever is tried.
+    const hasNone = this.#triesOf(bill).every(({ startedMs }) => bill.graceMs <= startedMs);
+    const ownMs = isNewest || hasNone ? bill.graceMs : (first?.startedMs ?? nowMs) + graceDays * DAY_MS;
     const graceMs = isByHand && nowMs >= ownMs ? fullMs : ownMs;
     return isNewest || graceMs < bill.toMs ? graceMs : bill.toMs;
   }
 
-  /** What was tried last for a month that is over was another plan, and the word was no. */
-  #isNoToOther(bill: PlainBill, name: string): boolean {
-    const newest = this.#newest(bill.fromMs);
-    return newest !== undefined && newest.period?.plan !== name && (newest.state === 'failed' || isNo(newest));
+  /** For a month that is over, and nothing came of it. */
+  #hasTriedOther(bill: PlainBill, name: string): boolean {
+    const isOver = ({ state }: PlainAttempt): boolean => state === 'failed' || state === 'abandoned';
+    return this.#triesOf(bill).some((one) => one.period?.plan !== name && isOver(one));
   }
 
   /** Nobody has said what became of the newest try: for ever while it is open, and until the next where it was given up. */
