@@ -92,7 +92,7 @@ export function isDeclined({ plan, payments }: OpenAccount['billing']): boolean 
 }
 
 /** Declined, also by an operator. */
-export const isNo = (attempt: PaymentAttempt): boolean =>
+const isNo = (attempt: PaymentAttempt): boolean =>
   attempt.state === 'failed' || (attempt.state === 'abandoned' && isAnswered(attempt));
 
 /** Whether nobody has answered the newest attempt, nor so many of before, that what is to be paid is as good as not paid. */
