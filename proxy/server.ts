@@ -50,7 +50,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     },
   });
   parts.observer.observe(app);
-  boundWaiting(app);
+  boundWaiting(app, (request) => parts.observer.left(request));
   requireHost(app);
   boundConnections(app, parts.connections, { proxies: parts.trustedProxies, counts: parts.counts });
   cutStalledClients(app, parts.forwarding.clientStallMs);

@@ -1,10 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LIMITS } from '../../contracts/limits.ts';
 import { dropUnparsed } from './drop-unparsed.ts';
 import { makeLast } from './last-answer.ts';
 import { dropInTurn, mayHaveMore } from './rest-of-body.ts';
+import { whenInTurn } from './when-in-turn.ts';
 
 /**
  * Bounds how many requests one connection may send before it has the answers to those before (pipelining). What waits costs
@@ -17,8 +18,9 @@ import { dropInTurn, mayHaveMore } from './rest-of-body.ts';
  *
  * The connection is read on all the same, and what asks for no body waits for its turn before it is answered: one that is
  * not read, as Node leaves one for which many answers wait, does not tell that its client has left.
+ * @param left a client has, before one that asks for no body had its turn
  */
-export function boundWaiting(app: FastifyInstance): void {
+export function boundWaiting(app: FastifyInstance, left: (request: FastifyRequest) => void): void {
   const lines = new WeakMap<Socket, Line>();
   const turns = new Turns();
   app.addHook('onRequest', (request, reply, done) => {
@@ -38,11 +40,9 @@ export function boundWaiting(app: FastifyInstance): void {
     const isBodiless = request.method === 'GET' || request.method === 'HEAD';
     // Some come with a body all the same, and nobody reads that before their turn.
     if (isBodiless && mayHaveMore(request)) dropInTurn(request.raw, raw);
-    raw.once('socket', () => {
-      line.leave();
-      if (isBodiless) done();
-    });
-    if (!isBodiless) done();
+    raw.once('socket', () => line.leave());
+    if (isBodiless) whenInTurn(raw, { inTurn: done, left: () => left(request) });
+    else done();
   });
 }
 

@@ -33,6 +33,8 @@ const CLIENT_LEFT = 499;
 const UNREADABLE = ERROR_TABLE.invalid_request.status;
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz']);
 
+const isOfProbe = ({ routeOptions }: FastifyRequest): boolean => PROBES.has(routeOptions.url);
+
 /** Where every request ends for those who look on, however it ended: once each, but for those of probes. */
 export class RequestObserver {
   readonly #parts: ObserverParts;
@@ -60,7 +62,7 @@ export class RequestObserver {
       });
     // Every answer but those that the forwarder writes, which tells their ends.
     app.addHook('onSend', (request, reply: FastifyReply, _payload, done) => {
-      if (!PROBES.has(request.routeOptions.url)) this.ended(request, reply.statusCode, true);
+      if (!isOfProbe(request)) this.ended(request, reply.statusCode, true);
       done();
     });
   }
@@ -68,6 +70,11 @@ export class RequestObserver {
   /** Its body has come and it is its turn: from here on the gateway is at work on it. */
   bodyRead({ observed }: FastifyRequest): void {
     if (observed !== null) observed.readMs = this.#parts.monotonic();
+  }
+
+  /** Its client, before its answer began. */
+  left(request: FastifyRequest): void {
+    if (!isOfProbe(request)) this.ended(request, CLIENT_LEFT, false);
   }
 
   /** Its answer has ended, or its client has left: before the head the status is not sent. */

@@ -39,7 +39,7 @@ const PATHS = ['/v1/messages/count_tokens', '/messages/count_tokens'];
 export function routeCountTokens(app: FastifyInstance, parts: GatewayParts): void {
   const hooks = {
     onRequest: [knowCaller(parts), takePlace(parts, 'count')],
-    preHandler: [readBody(parts), inTurn(), knowCallerStill(parts)],
+    preHandler: [readBody(parts), inTurn(parts), knowCallerStill(parts)],
     onSend: tellRateLimits(parts),
   };
   for (const path of PATHS)
@@ -108,7 +108,7 @@ async function count(
   const counting = parts.upstreams.deploymentsOf(model).filter(({ upstream }) => upstream.countsTokens);
   const counted = await countAtFirstThatAnswers(counting, count, request, parts);
   if (count.client.hasLeft) {
-    parts.observer.ended(request, 0, false);
+    parts.observer.left(request);
     return reply.hijack();
   }
   const refusedNow = refuseByStanding(callerOf(request), parts.projections.accounts, parts.clock());

@@ -32,7 +32,7 @@ const PATHS = ['/v1/messages', '/messages'];
 export function routeMessages(app: FastifyInstance, parts: GatewayParts): void {
   const hooks = {
     onRequest: [knowCaller(parts), takePlace(parts, 'message')],
-    preHandler: [readBody(parts), inTurn(), knowCallerStill(parts)],
+    preHandler: [readBody(parts), inTurn(parts), knowCallerStill(parts)],
     onSend: tellRateLimits(parts),
   };
   for (const path of PATHS)
@@ -68,7 +68,7 @@ function forwardOrAnswer(
       parts.accounting.abandon(admitted.money);
       admitted.ticket.end();
     }
-    parts.observer.ended(request, 0, false);
+    parts.observer.left(request);
     reply.hijack();
     return reply;
   }

@@ -102,7 +102,7 @@ export function readBody({ bodies, intake, counts, inFlight, observer }: BodyPar
       // The client has left in the middle of it.
       isOver = true;
       share.over();
-      observer.ended(request, 0, false);
+      observer.left(request);
       reply.hijack();
     });
     // A client that is cut off comes as an error, too: `close` follows it and tells.

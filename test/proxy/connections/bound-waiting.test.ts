@@ -145,7 +145,7 @@ describe('the connection of requests that wait, alone', () => {
       counts.parsed++;
       done();
     });
-    boundWaiting(app);
+    boundWaiting(app, () => undefined);
     leaveBodiesUnread(app);
     app.get('/held', async (_request, reply) => {
       reply.raw.once('close', () => counts.heldLeft++);
@@ -322,7 +322,7 @@ it('a connection that is closed keeps nothing of its requests, whoever has it st
   const collect: () => void = runInNewContext('gc');
   const app = Fastify();
   onTestFinished(() => app.close());
-  boundWaiting(app);
+  boundWaiting(app, () => undefined);
   const connections: Socket[] = [];
   const requests: WeakRef<object>[] = [];
   app.server.on('connection', (connection: Socket) => connections.push(connection));

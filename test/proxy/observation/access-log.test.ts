@@ -7,7 +7,8 @@ import { AccessLog } from '../../../proxy/observation/access-log.ts';
 import { ObservedRequest } from '../../../proxy/observation/observed-request.ts';
 import { asking, call, get, post } from '../../fixtures/gateway/call.ts';
 import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
-import { sendRaw } from '../../fixtures/gateway/raw-socket.ts';
+import { openSocket, requestText, sendRaw, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
+import { callsUnderWay } from '../../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { head, reset, wait, write } from '../../upstream/answer.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
@@ -131,6 +132,53 @@ it('has one line for a request whose body breaks: who it was, and under which id
   await get(gateway, '/me');
   await whenLines(2);
   expect(lines().filter(({ status }) => status === 400)).toHaveLength(1);
+});
+
+it('has a line for a request whose client leaves before its turn on the connection, whatever it asks for; none for a probe', async () => {
+  const { upstream, gateway, whenLines } = await observed();
+  const sent = upstream.requests.length;
+  const gate = Promise.withResolvers<void>();
+  upstream.answerWith([head(), wait(gate.promise), reset]);
+  const socket = await openSocket(gateway.url);
+  const asked = JSON.stringify(asking('opal-medium', { stream: true }));
+  socket.write(requestText(gateway.key, asked, []));
+  await upstream.seen(sent);
+  const got = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\n\r\n`;
+  const count = requestText(gateway.key, asked, []).replace('/v1/messages', '/v1/messages/count_tokens');
+  socket.write(got('/healthz') + got('/me') + count + requestText(gateway.key, asked, []));
+  await expect.poll(() => callsUnderWay(gateway.gateway)).toBe(3);
+  socket.destroy();
+  const known = { accountId: 'acct_test', keyId: expect.stringMatching(/^key_/), durationMs: 0 };
+  const post = { method: 'POST', status: 499, ...known };
+  const requestId = expect.stringMatching(/^req_/);
+  expect(await whenLines(3)).toEqual([
+    { requestId, method: 'GET', route: '/me', status: 499, durationMs: 0 },
+    { requestId, ...post, route: '/v1/messages/count_tokens' },
+    { requestId, ...post, route: '/v1/messages' },
+  ]);
+  expect(gateway.gateway.process.counts.byStatus()).toContainEqual([499, 3]);
+  gate.resolve();
+  await whenLines(4);
+  await expect.poll(() => callsUnderWay(gateway.gateway)).toBe(0);
+});
+
+it('has one line for a request that waited for its turn, and was answered in it', async () => {
+  const { gateway, whenLines, lines } = await observed();
+  const asked = JSON.stringify(asking('opal-medium'));
+  const me = `GET /me HTTP/1.1\r\nhost: x\r\nx-api-key: ${gateway.key}\r\n\r\n`;
+  const answers = await sendRaw(
+    gateway.url,
+    requestText(gateway.key, asked, []) + me + requestText(gateway.key, asked),
+  );
+  expect(statusesOf(answers)).toEqual(['200', '200', '200']);
+  await get(gateway, '/v1/models');
+  await whenLines(4);
+  expect(lines().map(({ route, status }) => [route, status])).toEqual([
+    ['/v1/messages', 200],
+    ['/me', 200],
+    ['/v1/messages', 200],
+    ['/v1/models', 200],
+  ]);
 });
 
 /** JSON has to write some of it otherwise, or an operator's screen would. */
