@@ -221,7 +221,8 @@ function liabilityOf(accounts: readonly AccountBooks[], endMs: number): Liabilit
     for (const grant of grants.values()) {
       const line = lineOf.get(`${grant.source} ${ageOf(grant.effectiveAtMs, endMs)}`);
       const remaining = grant.paid + grant.free;
-      if (line === undefined || remaining === 0n) continue;
+      // By times that go back over the month's end a grant may hold nothing, and more of what was paid for than of what was given.
+      if (line === undefined || (grant.paid === 0n && grant.free === 0n)) continue;
       line.grants += 1;
       line.remaining += remaining;
       line.deferred += grant.paid;

@@ -360,20 +360,26 @@ describe('the books of a month', () => {
     expect(liability).toMatchObject([{ grants: 3, remaining: 30n, ended: 10n, deferred: 30n }]);
   });
 
+  const reinstated = (amount: number): AccountEvent => {
+    const data = { amount: usd(amount), expiresAt: '2027-02-01T00:00:00.000Z', reason: 'x', actor: 'x' };
+    return { type: 'CreditsReinstated', data: { grantId: grantId('half'), ...data } };
+  };
+
+  it('have what was paid for of a grant that holds nothing, where by a clock that goes back more of what was given is gone', () => {
+    const [before, after] = ['2026-12-31T23:00:00.000Z', '2027-01-01T01:00:00.000Z'];
+    const books = booksOf('2026-12', [
+      at(before, opened),
+      at(before, granted('half', 2, { costBasis: usd(1) })),
+      ...[at(after, expired(1)), at(before, expired(1)), at(after, reinstated(1)), at(before, expired(1))],
+    ]);
+    expect(books).toMatchObject({ closing: 0n, deferredClosing: 1n, liability: [{ remaining: 0n, deferred: 1n }] });
+    expect(books.checks.filter(({ one, other }) => one !== other)).toEqual([]);
+  });
+
   it('know a grant again that is spent when more of it is reinstated', () => {
-    const reinstated: AccountEvent = {
-      type: 'CreditsReinstated',
-      data: {
-        grantId: grantId('half'),
-        amount: usd(3),
-        expiresAt: '2027-02-01T00:00:00.000Z',
-        reason: 'x',
-        actor: 'x',
-      },
-    };
     const [usage, debit] = recordUsage(fold([opened, granted('half', 3)]) as OpenAccount, usageOf(1, 3), CARD);
     if (usage === undefined || debit === undefined) throw new Error('nothing was debited');
-    const life = [opened, granted('half', 10), expired(10), reinstated, usage, debit, reinstated];
+    const life = [opened, granted('half', 10), expired(10), reinstated(3), usage, debit, reinstated(3)];
     const books = booksOf(
       '2026-12',
       life.map((event) => at('2026-12-05T10:00:00.000Z', event)),
