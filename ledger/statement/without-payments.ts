@@ -18,7 +18,12 @@ export function sentenceWithoutPayments(event: AccountEvent, actor: string): str
 
 const NOT_TOLD: ReadonlySet<EventData<'GrantRevoked'>['cause']> = new Set(['refund', 'dispute']);
 
-const isBought = (id: string): boolean => id.startsWith(OF_PAYMENT);
+/** By its id: then it names its payment. */
+export const isBought = (id: string): boolean => id.startsWith(OF_PAYMENT);
+
+/** Null where that is a payment's business. */
+export const causeToldOf = (cause: EventData<'GrantRevoked'>['cause']): string | null =>
+  NOT_TOLD.has(cause) ? null : cause;
 
 /** Of what a payment has brought, and of what its money that went back has taken. */
 function bareSentence(event: AccountEvent): string | null {

@@ -114,12 +114,19 @@ it('account show has payments for who may list them alone, and the hash of a sec
   const shownTo = async (...as: readonly string[]) =>
     (await program.run(...show, ...as)) + JSON.stringify(await program.json(...show, ...as));
   const words = ['4242', 'pm_mandate7', 'invoice-7', 'invoice-8', '"reload"', 'auto-reload'];
+  words.push('transfer-42', 'refund-7', '"refund"', 'costBasis');
   const seen = async (...as: readonly string[]) => {
     const shown = await shownTo(...as);
     return words.filter((word) => shown.includes(word));
   };
   expect(await seen('--as', EMAILS.admin)).toEqual([]);
-  expect(await shownTo('--as', EMAILS.admin)).toMatch(/available +[\d.]+ USD.*"cause":"refund"/s);
+  const { grants, billing } = await program.json(...show, '--as', EMAILS.admin);
+  expect(grants).toMatchObject([
+    { grantId: 'grant_trial' },
+    { grantId: null, source: 'purchase', amount: '20000000', remaining: '19000000' },
+  ]);
+  expect(billing).toMatchObject({ revocations: [{ cause: null, amount: '1000000', restored: '0' }] });
+  expect(await program.run(...show, '--as', EMAILS.admin)).toMatch(/available +24\.0+ USD.*\npaid for +purchase /s);
   for (const as of [[], ADA]) expect(await seen(...as)).toEqual(words);
   expect(await shownTo()).toContain('"previous":{"last4":');
   expect(await shownTo()).not.toMatch(/sha256|[0-9a-f]{64}/);

@@ -1,10 +1,12 @@
-import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
+import type { Revocation } from '../../../ledger/account/billing-state.ts';
 import { keyStateAt } from '../../../ledger/account/key-state.ts';
 import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { ownerOf } from '../../../ledger/account/members.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
+import { causeToldOf, isBought } from '../../../ledger/statement/without-payments.ts';
 
 /**
  * An account as `account show --json` has it: each part by name, so that what the state gets later is shown where somebody has
@@ -25,7 +27,8 @@ export function accountJson(
   return {
     ...{ type, accountId, kind, email: ownerOf(state), organization, plan: planSaid(state), openedAtMs, suspended },
     keys: Object.fromEntries(keys.map((key) => [key.keyId, keyJson(key, nowMs)])),
-    ...{ grants, carry, uncovered, balance, spend: spendJson(spend), leases },
+    grants: seesPayments ? grants : grants.map(withoutPayment),
+    ...{ carry, uncovered, balance, spend: spendJson(spend), leases },
     billing: { ...billingJson(billing, seesPayments), planEnds },
     exceptions: { openCount, openAmount, withoutCost, unlisted },
   };
@@ -49,9 +52,19 @@ const spendJson = ({ accountLimit, keyLimits, otherLimits, months }: OpenAccount
 
 function billingJson(billing: OpenAccount['billing'], seesPayments: boolean): object {
   const { revocations, reversals, adjustments, plan, endedPlan, statement, payments } = billing;
+  const ofCredits = { reversals, adjustments, plan, endedPlan, statement };
+  if (!seesPayments) return { revocations: revocations.map(revokedWithoutPayment), ...ofCredits };
   const { method, reload, attempts } = payments;
-  return {
-    ...{ revocations, reversals, adjustments, plan, endedPlan, statement },
-    ...(seesPayments ? { payments: { method, reload, attempts: recordOf(attempts) } } : {}),
-  };
+  return { revocations, ...ofCredits, payments: { method, reload, attempts: recordOf(attempts) } };
 }
+
+/** What was paid for it, and the id that names its payment, are left out. */
+const withoutPayment = ({ costBasis: _paid, grantId, ...grant }: Grant): object => ({
+  grantId: isBought(grantId) ? null : grantId,
+  ...grant,
+});
+
+const revokedWithoutPayment = ({ cause, amount, taken, restored }: Revocation): object => ({
+  cause: causeToldOf(cause),
+  ...{ amount, taken, restored },
+});
