@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { text } from './bounded-length.ts';
 import { environmentVariable } from './environment-variable.ts';
 import { DEFAULT_PRODUCT, productField } from './event-fields.ts';
-import { LEDGER_CATEGORIES } from './ids.ts';
 import { type KafkaConfiguration, kafkaSchema } from './kafka-configuration.ts';
 import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
 import { type PaymentsConfiguration, paymentsSection } from './payments-configuration.ts';
 import { rateLimitsSchema } from './rate-limits.ts';
+import { streamPrefixField } from './stream-prefix.ts';
 import { systemText } from './system-text.ts';
 import { withPart } from './whole-and-part.ts';
 
@@ -63,9 +63,6 @@ const providerSchema = z.strictObject({
 
 const address = z.strictObject({ host: systemText.default('127.0.0.1'), port: z.int().min(0).max(65_535) });
 
-/** With one of them a ledger without a prefix would take the streams for its own. */
-const OWN_PREFIXES: ReadonlySet<string> = new Set([...LEDGER_CATEGORIES, 'clock'].map((category) => `${category}-`));
-
 const eventLogSchema = z.discriminatedUnion(
   'kind',
   [
@@ -86,11 +83,7 @@ const eventLogSchema = z.discriminatedUnion(
        * streams of the same names (`account-…` is the most natural) stay theirs. Nothing by default. It belongs to the
        * ledger: never to be changed once there is one, and the same for all proxies, relays and commands.
        */
-      streamPrefix: z
-        .string()
-        .regex(/^(|[A-Za-z0-9_.]{1,64}-)$/, 'expected letters, digits, _ or . and one hyphen at the end, as "gateway-"')
-        .refine((prefix) => !OWN_PREFIXES.has(prefix), 'is what streams of a ledger without a prefix begin with')
-        .default(''),
+      streamPrefix: streamPrefixField.default(''),
     }),
   ],
   { error: 'expected "sqlite" or "eventstoredb"' },

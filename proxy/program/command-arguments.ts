@@ -5,6 +5,7 @@ import { ACCOUNT_ID_PATTERN, type AccountId, type AttemptId, accountId, attemptI
 import { LIMITS } from '../../contracts/limits.ts';
 import { groupedUsd, type MicroUsd, parseUsd, USD_READABLE_MAX } from '../../contracts/money.ts';
 import { NOT_ON_A_LINE } from '../../contracts/printable.ts';
+import { streamPrefixField } from '../../contracts/stream-prefix.ts';
 import { monthOf } from '../../ledger/account/month.ts';
 import { isMissing, MISSING } from '../../ledger/named-file.ts';
 import type { StreamPlace } from '../../ledger/statement/stream-range.ts';
@@ -157,6 +158,13 @@ export function productArgument(text: string): string {
   if (!product.success)
     throw new InvalidArgumentError('expected a product: small letters, digits, - and _, at most 64');
   return product.data;
+}
+
+/** Only what a configuration can name: under any other prefix a ledger would be where nothing serves from it, or in another one. */
+export function streamPrefixArgument(text: string): string {
+  const prefix = streamPrefixField.safeParse(text);
+  if (!prefix.success) throw new InvalidArgumentError(prefix.error.issues.map(({ message }) => message).join('; '));
+  return prefix.data;
 }
 
 /** Each once, in the order in which they stand. */

@@ -250,4 +250,21 @@ describe('gateway ledger copy', () => {
     const run = await runHere('--config', of.inFile, 'ledger', 'copy', ...flags);
     expect(run).toMatchObject({ exitCode, stderr: expect.stringMatching(says) });
   });
+
+  // The last one begins as what a ledger under gateway- would take for its own does.
+  it.each(['p2', 'a b-', '$x-', 'a/b', '-', 'account-', 'clock-', 'gateway-account-'])(
+    'refuses the prefix %s, which no configuration may name, before anything is asked of the server',
+    async (prefix) => {
+      const of = await copySite();
+      await open(of.inFile, 'ada');
+      const to = ['ledger', 'copy', '--to', of.store.connectionString, '--stream-prefix', prefix];
+      const says = /^error: option '--stream-prefix <prefix>' argument '.+' is invalid\. expected .*"gateway-"/;
+      for (const flags of [['--copy-only'], []])
+        expect(await runHere('--config', of.inFile, ...to, ...flags)).toMatchObject({
+          ...{ exitCode: 2, stdout: '', stderr: expect.stringMatching(says) },
+        });
+      expect(of.store.calls.count).toBe(0);
+      expect(await open(of.inFile, 'bob')).toMatchObject({ exitCode: 0 });
+    },
+  );
 });

@@ -15,7 +15,7 @@ import { movePrefix } from '../../../ledger/identity/stream-prefix.ts';
 import { lastEvent } from '../../../ledger/last-event.ts';
 import { LEDGER_FILE, namedInConfiguration } from '../../../ledger/ledger-file.ts';
 import { syncFolder } from '../../../ledger/sync-folder.ts';
-import { nameArgument } from '../command-arguments.ts';
+import { nameArgument, streamPrefixArgument } from '../command-arguments.ts';
 import {
   assertClockRight,
   type CommandCall,
@@ -48,7 +48,12 @@ export function addCopyCommand(ledger: Command, context: CommandContext): void {
       '--to <place>',
       'esdb://… of an event store, env:NAME of a variable that has it, or a new ledger.db in a data folder',
     )
-    .option('--stream-prefix <prefix>', 'what the names of its streams begin with in the event store', '')
+    .option(
+      '--stream-prefix <prefix>',
+      'what the names of its streams begin with in the event store, as gateway-',
+      streamPrefixArgument,
+      '',
+    )
     .option(
       '--copy-only',
       'copy and compare what is there by now, and leave the ledger where it is; run again without it later',
