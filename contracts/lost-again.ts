@@ -22,6 +22,9 @@ export const nameToldAgain = (id: string): string | null => /^(.+)_again(?:_\d+)
 export const withdrawnId = (refundId: string): string => `${refundId}_withdrawn`;
 export const wonId = (disputeId: string): string => `${disputeId}_won`;
 
+/** Whether an id is of such a form, of whichever refund or dispute, also of one that there is not yet. */
+export const isOfComingBack = (id: string): boolean => /._(?:withdrawn|won)(?:_\d+)?$/su.test(id);
+
 /** Whether an id is that one, or that with a number behind it. */
 export const isNumbered = (id: string, first: string): boolean =>
   id === first || (id.startsWith(`${first}_`) && /^\d+$/u.test(id.slice(first.length + 1)));

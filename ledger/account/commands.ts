@@ -335,6 +335,7 @@ export type CommandRefusalCode =
   | 'reason_missing'
   | 'not_permitted'
   | 'revocation_not_found'
+  | 'restoration_id_reserved'
   | 'personal_account'
   | 'member_exists'
   | 'member_not_found'

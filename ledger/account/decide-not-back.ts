@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import type { PaymentId } from '../../contracts/ids.ts';
-import { lostAgainId, withdrawnId, wonId } from '../../contracts/lost-again.ts';
+import { isOfComingBack, lostAgainId, withdrawnId, wonId } from '../../contracts/lost-again.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { Revocation } from './billing-state.ts';
@@ -146,6 +146,17 @@ function returnsOf({ disputes, refunds }: PaymentAttempt): Readonly<Record<'isHe
     (outcome === 'won' ? isHere : isNot).push({ id, cause: 'dispute' });
   for (const { refundId: id, amount } of refunds) (amount === 0n ? isHere : isNot).push({ id, cause: 'refund' });
   return { isHere, isNot };
+}
+
+/** What an operator gives back has an id of its own, and none by which it would be taken for what came back with its money. */
+export function restoreByHand(command: CommandOf<'RestoreGrant'>, state: OpenAccount): Decision {
+  const { restorationId: id } = command;
+  return isOfComingBack(id) && !isRestoration(state, id)
+    ? commandRefused(
+        'restoration_id_reserved',
+        `id: what comes back with its money has ids that end in _withdrawn or _won, and ${id} would count as that: choose another`,
+      )
+    : restoreGrant(command, state);
 }
 
 const isRestoration = ({ billing: { revocations } }: OpenAccount, id: string): boolean =>

@@ -11,14 +11,14 @@ import {
   commandRefused,
   unreasoned,
 } from './commands.ts';
-import { adjustBalance, restoreGrant, reverseDebit } from './decide-corrections.ts';
+import { adjustBalance, reverseDebit } from './decide-corrections.ts';
 import { approveException, dropException, endExceptions, reportLateUsage } from './decide-exceptions.ts';
 import { expireCredits, reinstateCredits } from './decide-expiry.ts';
 import { issueKey, revokeKey, rotateKey } from './decide-keys.ts';
 import { leaseCredits, narrowLease, releaseLease } from './decide-leases.ts';
 import { setSpendLimit } from './decide-limits.ts';
 import { addMember, changeMemberRole, removeMember } from './decide-members.ts';
-import { closeDispute, withdrawRefund } from './decide-not-back.ts';
+import { closeDispute, restoreByHand, withdrawRefund } from './decide-not-back.ts';
 import {
   abandonPayment,
   endPurchase,
@@ -90,7 +90,7 @@ export function decide(command: AccountCommand, state: AccountState, to: ToldTo 
     case 'RevokeGrant':
       return revokeByHand(command, state);
     case 'RestoreGrant':
-      return restoreGrant(command, state);
+      return restoreByHand(command, state);
     case 'StartPurchase':
       return startPurchase(command, state);
     case 'RecordPayment':

@@ -252,8 +252,10 @@ function lastOf(books: AccountBooks, attempt: OwnAttempt, id: string): OwnRevoca
 }
 
 /** Whether what came back under that id came with the money of a refund or a dispute, and not by an operator. */
-export const isWithMoney = ({ returned }: OwnAttempt, restorationId: string): boolean =>
-  returned.has(/^(.+)_(?:won|withdrawn)(?:_\d+)?$/su.exec(restorationId)?.[1] ?? '');
+export function isWithMoney({ refunds, disputed }: OwnAttempt, restorationId: string): boolean {
+  const [, id = '', word] = /^(.+)_(won|withdrawn)(?:_\d+)?$/su.exec(restorationId) ?? [];
+  return (word === 'won' ? disputed : refunds).has(id);
+}
 
 /** In money: less what came back of refunds whose credits were restored, as operators of before wrote down that one had failed, and refunded anew. */
 function refundedOf(books: AccountBooks, { refunds }: OwnAttempt): bigint {

@@ -6,6 +6,7 @@ import { creditsTaken } from '../../../ledger/account/credits-taken.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
 import { keyIssued, lifeWith, ms, openAccount, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
 import { faultsOf } from '../audit/account-faults.ts';
+import { restoredAs } from './restored-as.ts';
 
 /** What went back, or is the bank's, by what was written down by mistake. */
 
@@ -95,9 +96,37 @@ describe('a refund that was written down by mistake', () => {
     const again = lived(restored, refund(5), withdraw('re_12'));
     expect(stands(again).balance).toBe(15n);
     // Its id was taken by what came back by hand.
-    const named = lived(paid, refund(12), restore('re_12', 5, 're_12_withdrawn'), withdraw('re_12'));
+    const named = lived(restoredAs(restored, 're_12_withdrawn'), withdraw('re_12'));
     expect(named.at(-1)).toMatchObject({ data: { restorationId: 're_12_withdrawn_2', amount: usd(7) } });
     expect(stands(named).balance).toBe(20n);
+  });
+
+  test('keeps the same of what comes back whatever an operator has called what was given back of another', () => {
+    const refunds = lived(paid, refund(10), refund(5));
+    const last = (before: readonly AccountEvent[]): bigint => stands(lived(before, withdraw('re_5'))).balance;
+    expect(last(lived(refunds, restore('re_10', 10)))).toBe(20n);
+    const ofForms = [
+      're_10_withdrawn',
+      're_10_withdrawn_2',
+      're_10_won',
+      're_5_withdrawn',
+      're_1_withdrawn',
+      'd_won_12',
+    ];
+    for (const id of ofForms)
+      given(...refunds).refuses(restore('re_10', 10, id), 'restoration_id_reserved', /^id: .* choose another$/);
+    for (const id of ['_won', 'won', 're_10_won_', 're_10_withdrawn_2b', 'restoration_re_10'])
+      expect(last(lived(refunds, restore('re_10', 10, id)))).toBe(20n);
+    // What operators of before have called so counts as it did, and is done.
+    const ofBefore = (id: string) => restoredAs(lived(refunds, restore('re_10', 10)), id);
+    expect(last(ofBefore('re_10_withdrawn'))).toBe(15n);
+    given(...ofBefore('re_10_withdrawn')).decides(restore('re_10', 10, 're_10_withdrawn'));
+    given(...ofBefore('re_10_withdrawn')).refuses(restore('re_10', 1, 're_10_withdrawn'), 'id_reused');
+  });
+
+  test('is audited as it is decided where operators of before called what was given back of a refund as of a dispute', () => {
+    const some = restoredAs(lived(paid, refund(10), refund(8), restore('re_10', 5)), 're_10_won');
+    expect(stands(lived(some, withdraw('re_8'))).balance).toBe(15n);
   });
 
   test('and a dispute of the same money leave nothing taken, whichever ends first', () => {

@@ -6,6 +6,7 @@ import type { AccountCommand, CommandOf } from '../../../ledger/account/commands
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { keyIssued, lifeWith, ms, openAccount, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
 import { faultsOf } from '../audit/account-faults.ts';
+import { restoredAs } from './restored-as.ts';
 
 const NOW = ms('2026-11-20T10:00:00.000Z');
 const [ATTEMPT, PAYMENT] = [attemptId('purchase_1'), paymentId('pi_1')];
@@ -382,10 +383,11 @@ describe('an id of a refund or a dispute', () => {
   });
 
   test('is not that by which a part came back before: the rest has another', () => {
-    const life = lived(paid, dispute(20), {
-      ...{ type: 'RestoreGrant', restorationId: 'dp_1_won', revocationId: 'dp_1', amount: usd(3) },
+    const byHand = lived(paid, dispute(20), {
+      ...{ type: 'RestoreGrant', restorationId: 'rs', revocationId: 'dp_1', amount: usd(3) },
       ...{ reason: 'by hand', ...SAID },
     });
+    const life = restoredAs(byHand, 'dp_1_won');
     const closed = given(...life).decided(close('won'));
     expect(closed.at(-1)).toMatchObject({ data: { restorationId: 'dp_1_won_2', amount: usd(17) } });
     expect(balanceOf([...life, ...closed])).toBe(20n);
