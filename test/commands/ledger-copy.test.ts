@@ -155,6 +155,19 @@ describe('gateway ledger copy', () => {
     expect([exitCode, (await open(of.inStore, 'eve')).exitCode]).toEqual([0, 3]);
   });
 
+  it('refuses a prefix where it goes to a file, whose streams have none', async () => {
+    const of = await copySite();
+    await open(of.inFile, 'ada');
+    await copyTo(of);
+    const other = temporaryFolder();
+    const to = ['--config', of.inStore, 'ledger', 'copy', '--to', other, '--stream-prefix'];
+    expect(await runHere(...to, 'k-')).toMatchObject({
+      ...{ exitCode: 2, stdout: '', stderr: expect.stringMatching(/^gateway: --stream-prefix is for an event store/) },
+    });
+    expect([(await open(of.inStore, 'bob')).exitCode, readdirSync(other)]).toEqual([0, []]);
+    expect(await runHere(...to, '')).toMatchObject({ exitCode: 0 });
+  });
+
   it('goes on with one to a file of another name that a program of before has ended the ledger for, and says its name', async () => {
     const of = await copySite();
     await open(of.inFile, 'ada');

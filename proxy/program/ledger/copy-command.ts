@@ -177,6 +177,8 @@ function targetOf(
   }
   if (eventLog.kind === 'sqlite')
     throw new CommandError('the ledger is in a file already: --to names an event store (esdb://…)', EXIT.usage);
+  if (streamPrefix !== '')
+    throw new CommandError('--stream-prefix is for an event store: streams in a file have no prefix', EXIT.usage);
   const path = resolve(named);
   const file = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, LEDGER_FILE) : path;
   if (!existsSync(dirname(file))) throw new CommandError(`--to ${to}: there is no folder ${dirname(file)}`, EXIT.usage);
