@@ -8,7 +8,7 @@ import { entryOf } from './keyed-tree.ts';
 import { keysOfMember, memberKey, memberKeyOf } from './members.ts';
 import { monthOf } from './month.ts';
 import { paidByExpired, type StartedHold } from './paid-by-expired.ts';
-import { overdraftOf } from './plans.ts';
+import { overdraftOf } from './plan-over.ts';
 import { monthOfSpend, spentByKey, spentByMember } from './spend.ts';
 import { memberLimitOf, withLimit } from './spend-limits.ts';
 
@@ -159,7 +159,7 @@ export function leftBeside(
   const ofMember = scope === null ? null : memberLimitOf(account, scope);
   return {
     credit: microUsd(
-      spendable(account, nowMs) + overdraftOf(account) - takenOfCredits(account, { leases, holds }, nowMs),
+      spendable(account, nowMs) + overdraftOf(account, nowMs) - takenOfCredits(account, { leases, holds }, nowMs),
     ),
     ofAccountLimit: accountLimit === null ? null : microUsd(accountLimit - month.account - leased),
     ofMemberLimit:

@@ -1,5 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { microUsd } from '../../contracts/money.ts';
 import { type CatalogPlan, NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
 import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
@@ -50,9 +50,6 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
 /** The plan in force as it is shown to people: `none` where one was had and has ended, `trial` where none ever was. */
 export const planSaid = ({ plan, billing, grants }: Pick<OpenAccount, 'plan' | 'billing' | 'grants'>): string =>
   plan === WITHOUT_PLAN && billing.endedPlan !== null && hasHadPlan({ grants }) ? NO_PLAN : plan;
-
-/** What an account may owe by its plan, which is in force from the first payment on. */
-export const overdraftOf = ({ billing: { plan } }: Pick<OpenAccount, 'billing'>): MicroUsd => plan?.overdraft ?? NONE;
 
 /** As the catalog has it by which its period is; null where none is in force. */
 export function planInForce(

@@ -7,7 +7,7 @@ import { isExpired } from '../../ledger/account/grants.ts';
 import { type HeldOfAccount, spendable, takenOfCredits } from '../../ledger/account/leases.ts';
 import { memberKey, memberKeyOf } from '../../ledger/account/members.ts';
 import { monthOf } from '../../ledger/account/month.ts';
-import { overdraftOf } from '../../ledger/account/plans.ts';
+import { overdraftOf } from '../../ledger/account/plan-over.ts';
 import { memberLimitOf } from '../../ledger/account/spend-limits.ts';
 import { unpaidPlan, wasInForce, wasPaidInTime } from '../../ledger/account/unpaid-plan.ts';
 import { planAsTold } from '../../ledger/account/words-for-accounts.ts';
@@ -104,7 +104,7 @@ export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, tak
   if (worst.hold === 0n) return null;
   const month = monthOf(nowMs);
   const { spendLimits } = accounts;
-  const left = microUsd(spendable(account, nowMs) + overdraftOf(account) - taken.account);
+  const left = microUsd(spendable(account, nowMs) + overdraftOf(account, nowMs) - taken.account);
   const rooms: Room[] = [
     { of: 'balance', limit: null, left, held: taken.account, spent: null },
     ...roomOf('account', spendLimits.ofAccount(accountId, month), taken.accountMonth),

@@ -9,7 +9,7 @@ import { keyInWords } from '../../../ledger/account/key-state.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { memberOfKey, ownerOf } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
-import { overdraftOf } from '../../../ledger/account/plans.ts';
+import { overdraftOf } from '../../../ledger/account/plan-over.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
@@ -158,7 +158,7 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
         ...accountJson(state, keys, { nowMs, planEnds, seesPayments }),
         revision,
         availableMicroUsd: available,
-        overdraftMicroUsd: overdraftOf(state),
+        overdraftMicroUsd: overdraftOf(state, nowMs),
         limits,
         setAside,
       },
@@ -186,7 +186,7 @@ function textOf(
 ): string {
   const month = monthOf(nowMs);
   const ofAccount = limitOf(state.spend, { keyId: null, member: null });
-  const overdraft = overdraftOf(state);
+  const overdraft = overdraftOf(state, nowMs);
   const limit = ofAccount === null ? 'no limit' : `of ${groupedUsd(ofAccount.limit)} USD`;
   const head = facts(
     [

@@ -5,7 +5,7 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { isWithdrawn } from '../../../ledger/account/method-for.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
-import { overdraftOf } from '../../../ledger/account/plans.ts';
+import { overdraftOf } from '../../../ledger/account/plan-over.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { grant, granted, ms, openAccount, usd } from '../../fixtures/ledger/example-account.ts';
 import { catalogOf, STARTER, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
@@ -21,9 +21,9 @@ describe('another plan', () => {
       ...{ attemptId: `upgrade_${MID}`, kind: 'upgrade', plan: 'team', price: 90_000_000n, credits: 117_500_000n },
       ...{ periodStart: MID, periodEnd: END },
     });
-    expect([one.state.plan, overdraftOf(one.state)]).toEqual(['starter', 0n]);
+    expect([one.state.plan, overdraftOf(one.state, ms(MID))]).toEqual(['starter', 0n]);
     one.pays(MID, 'upgrade');
-    expect([one.state.plan, overdraftOf(one.state)]).toEqual(['team', 20_000_000n]);
+    expect([one.state.plan, overdraftOf(one.state, ms(MID))]).toEqual(['team', 20_000_000n]);
     expect(one.plan).toMatchObject({ period: { startMs: ms(AT), endMs: ms(END) } });
     expect(one.events.at(-1)).toMatchObject({ data: { source: 'plan', amount: 117_500_000n, expiresAt: END } });
     expect(one.does(looks(END)).claims[2]).toMatchObject({ plan: 'team', price: 200_000_000n });
@@ -108,7 +108,7 @@ describe('another plan', () => {
       ...{ paidAtMs: ms(MID), nowMs: ms('2026-12-17T10:00:00.000Z') },
     };
     const one = both().pays('2026-12-16T10:00:00.000Z').does(paidLate);
-    expect([one.state.plan, overdraftOf(one.state)]).toEqual(['big', 50_000_000n]);
+    expect([one.state.plan, overdraftOf(one.state, ms(MID))]).toEqual(['big', 50_000_000n]);
     expect(one.events.at(-1)).toMatchObject({ data: { source: 'purchase', amount: 117_500_000n, expiresAt: null } });
     expect(one.faults).toEqual([]);
     const inTurn = both().does(paidLate);
@@ -160,7 +160,7 @@ describe('another plan', () => {
     expect(one.claims.length).toBe(1);
     expect(one.state.plan).toBe('team');
     one.does(looks(END)).pays(END, 'later');
-    expect([one.state.plan, one.plan?.next, overdraftOf(one.state)]).toEqual(['starter', null, 0n]);
+    expect([one.state.plan, one.plan?.next, overdraftOf(one.state, ms(END))]).toEqual(['starter', null, 0n]);
     expect(one.faults).toEqual([]);
     const back = onTeam().does(asks('starter', MID), asks('team', MID), looks(END));
     expect(back.claims.at(-1)).toMatchObject({ plan: 'team' });

@@ -1,0 +1,31 @@
+import type { EventData } from '../../contracts/events.ts';
+import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { NO_PLAN } from '../../contracts/plan.ts';
+import type { OpenAccount } from './account-state.ts';
+import { isGivenUp, unansweredUntil } from './after-decline.ts';
+import type { BillingState } from './billing-state.ts';
+import type { PlanState } from './plan-state.ts';
+
+/** What the plan's next period is to be of, as things are. */
+export const wantedPlan = ({ plan, next }: PlanState, nowMs: number): string =>
+  next !== null && next.effectiveAtMs <= nowMs ? next.plan : plan;
+
+/**
+ * Why the plan that there is goes on no more, whether that is written down yet or not: it was not to, or is not paid and its grace is
+ * over. Null while it goes on, and where there is none. An outage ends none: what nobody has answered is waited for.
+ */
+export function whyOver(billing: BillingState, nowMs: number): EventData<'PlanEnded'>['reason'] | null {
+  const { plan } = billing;
+  if (plan === null || nowMs < (plan.period?.endMs ?? plan.anchorMs)) return null;
+  if (wantedPlan(plan, nowMs) === NO_PLAN) return 'cancelled';
+  if (plan.due === null || nowMs < plan.due.graceUntilMs) return null;
+  return unansweredUntil(billing) === null || isGivenUp(billing) ? 'unpaid' : null;
+}
+
+/** What an account may owe by its plan, from the first payment on until it is over. */
+export function overdraftOf({ billing }: Pick<OpenAccount, 'billing'>, nowMs: number): MicroUsd {
+  const { plan } = billing;
+  return plan === null || plan.overdraft === NONE || whyOver(billing, nowMs) !== null ? NONE : plan.overdraft;
+}
+
+const NONE = microUsd(0n);
