@@ -5,6 +5,7 @@ import type { CommandOf } from './commands.ts';
 import { isLastDecline } from './declined-method.ts';
 import type { PaymentAttempt, ReloadState } from './payments-state.ts';
 import { isOfMethodBefore, isOfUnknownMethod, isOpen } from './payments-state.ts';
+import { isWithoutGrace } from './plan-grace.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { duePlan, isAwaited, newestRenewal, renewalsOf } from './plans.ts';
 import { isAnswered, isAnsweredOf, isConsented, pausesNext, waitAfter } from './reload.ts';
@@ -98,12 +99,13 @@ const isNo = (attempt: PaymentAttempt): boolean =>
 /** Whether nobody has answered the newest attempt, nor so many of before, that what is to be paid is as good as not paid. */
 export function isGivenUp({ plan, payments }: OpenAccount['billing']): boolean {
   if (plan === null || plan.due === null) return false;
-  const { startMs } = plan.due;
-  // What was of another plan is withdrawn, and says nothing of this one.
-  const isGiven = (one: PaymentAttempt): boolean => isUnanswered(one) && one.period?.plan === duePlan(plan);
-  const newest = newestRenewal(payments, startMs);
-  if (newest === undefined || !isGiven(newest)) return false;
-  return renewalsOf(payments, startMs).filter(isGiven).length >= GIVEN_UP_MAX;
+  const { due } = plan;
+  const isOfIt = ({ period }: PaymentAttempt): boolean => period?.plan === duePlan(plan);
+  const newest = newestRenewal(payments, due.startMs);
+  if (newest === undefined || !isUnanswered(newest) || !isOfIt(newest)) return false;
+  const given = renewalsOf(payments, due.startMs).filter(isUnanswered);
+  // What was of another plan is withdrawn, and says nothing of this one; but for plans in turns, of a period that they have no grace in.
+  return (isWithoutGrace(payments, due) ? given : given.filter(isOfIt)).length >= GIVEN_UP_MAX;
 }
 
 /** Undefined is never: the fourth decline of a method is the last, whatever was given up between them. */

@@ -41,8 +41,8 @@ function isInTurns({ plan, payments }: BillingState, { id }: CatalogPlan): boole
 
 const isUnpaid = (attempt: PaymentAttempt): boolean => attempt.state !== 'paid' && !isOpen(attempt);
 
-/** Whether a period was begun so: no plan has less than a day, from its first attempt on. */
-const isWithoutGrace = (payments: PaymentsState, { startMs, graceUntilMs }: Due): boolean =>
+/** Whether a period was begun behind one that has gone by so: no plan has less than a day, from its first attempt on. */
+export const isWithoutGrace = (payments: PaymentsState, { startMs, graceUntilMs }: Due): boolean =>
   renewalsOf(payments, startMs).every(({ startedAtMs }) => graceUntilMs <= startedAtMs);
 
 const firstOf = ({ id }: CatalogPlan, payments: PaymentsState, { startMs }: Due, nowMs: number): number =>

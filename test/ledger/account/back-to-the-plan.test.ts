@@ -195,7 +195,7 @@ describe('the grace of a plan that is asked for after another', () => {
     expect(one.faults).toEqual([]);
   });
 
-  it('is none behind a period that has gone by so while nobody answered: neither of the plan tried last nor of another is had on beyond four tries', () => {
+  it('is none behind a period that has gone by so while nobody answered: no plan is had on beyond four tries, of whichever', () => {
     const one = withStarter(online).givenUp(ms(END) + 1);
     const asksFor = (plan: string, at: number): Life =>
       one.does({ ...asks(plan, new Date(at).toISOString()), provider: 'stripe' } as AccountCommand);
@@ -205,14 +205,29 @@ describe('the grace of a plan that is asked for after another', () => {
     const begun = one.claims.length;
     expect(one.claims.at(-1)).toMatchObject({ plan: 'team', periodStart: on(31), graceUntil: on(31) });
     one.givenUp(at + 1);
-    for (const later of [1, 2, 4, 8]) {
-      asksFor('starter', at + later);
-      expect(one.claims.at(-1)).toMatchObject({ plan: 'starter', graceUntil: on(31) });
+    for (const [later, plan] of [
+      [1, 'starter'],
+      [2, 'starter'],
+      [4, 'big'],
+    ] as const) {
+      asksFor(plan, at + later);
+      expect(one.claims.at(-1)).toMatchObject({ plan, graceUntil: on(31) });
       one.givenUp(at + later);
     }
-    one.does(online(at + 8));
+    one.does(online(at + 4));
     expect(one.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { reason: 'unpaid' } });
-    expect([one.claims.length - begun, one.faults]).toEqual([4, []]);
+    expect([one.claims.length - begun, one.faults]).toEqual([3, []]);
+  });
+
+  it('is over for want of an answer by attempts of its own alone, where it has one', () => {
+    const one = withStarter(online);
+    const asksFor = (plan: string, day: number): Life =>
+      one.givenUp(ms(on(day))).does({ ...asks(plan, on(day)), provider: 'stripe' } as AccountCommand);
+    for (const day of [1, 2]) asksFor('starter', day);
+    asksFor('team', 6).givenUp(ms(on(7)));
+    expect([one.claims.length, one.claims.at(-1)?.graceUntil]).toEqual([5, on(20)]);
+    one.does(online(ms(on(20))));
+    expect([one.claims.length, one.claims.at(-1)?.plan, one.faults]).toEqual([6, 'team', []]);
   });
 
   it('is whole behind a period in which only the plan itself was tried, and nobody answered', () => {

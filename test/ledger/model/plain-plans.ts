@@ -252,13 +252,15 @@ export class PlainPlans {
     return newest.state === 'failed' || isNo(newest);
   }
 
-  /** The fourth time without a word is as good as a no, once there is no time left. */
+  /** The fourth time without a word is as good as a no, once there is no time left; whichever plan it was of, in a month without any. */
   #isGivenUp(bill: PlainBill): boolean {
-    const isOfIt = ({ state, period }: PlainAttempt): boolean =>
-      state === 'abandoned' && period?.plan === this.#billed(bill);
+    const tries = this.#triesOf(bill);
+    const isOfIt = ({ period }: PlainAttempt): boolean => period?.plan === this.#billed(bill);
+    const isSilent = (one: PlainAttempt): boolean => one.state === 'abandoned' && !isNo(one);
     const newest = this.#newest(bill.fromMs);
-    const silent = this.#triesOf(bill).filter((one) => isOfIt(one) && !isNo(one));
-    return newest !== undefined && isOfIt(newest) && silent.length >= 4;
+    const hasNone = tries.every(({ startedMs }) => bill.graceMs <= startedMs);
+    const silent = tries.filter((one) => isSilent(one) && (hasNone || isOfIt(one)));
+    return newest !== undefined && newest.state === 'abandoned' && isOfIt(newest) && silent.length >= 4;
   }
 
   #triesOf({ fromMs }: PlainBill): PlainAttempt[] {
