@@ -2,7 +2,7 @@ import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type AttemptId, attemptId, grantId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type CatalogPlan, LEAST_CHARGE, NO_PLAN } from '../../contracts/plan.ts';
-import { newestPlan, planIn, plansOnSale } from '../catalog/known-plans.ts';
+import { type ListedPlan, newestPlan, planIn, plansOnSale } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
 import { isDeclined, unansweredUntil } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
@@ -43,17 +43,10 @@ function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount, to: To
   const { plan: id, catalog, nowMs } = command;
   const current = state.billing.plan;
   if (id === NO_PLAN) return current === null ? withoutPlan() : ending(command, current);
-  const { product } = state.organization;
-  const sold = plansOnSale(catalog).filter((plan) => plan.product === product);
-  const plan = sold.find((one) => one.id === id);
-  if (plan === undefined)
-    return commandRefused(
-      'plan_not_found',
-      sold.length === 0
-        ? 'plan: the catalog has no plans for the product of the account'
-        : `plan: the catalog has no plan ${JSON.stringify(id)} for the account; it has ${sold.map((one) => one.id).join(', ')}`,
-    );
   if (current !== null && askedFor(current) === id) return payNow(command, state);
+  const listed = listedFor(state, command);
+  if ('code' in listed) return listed;
+  const { plan, version } = listed;
   const open = openAttempts(state.billing.payments).find(({ period }) => period !== null);
   if (open !== undefined && current?.plan !== id)
     return commandRefused(
@@ -63,21 +56,39 @@ function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount, to: To
   const period = current?.period ?? null;
   if (current === null || period === null) {
     const { endMs } = periodAt(nowMs, nowMs);
-    return withClaim(command, state, asked(command, { effectiveAtMs: nowMs, anchorMs: nowMs, endMs }));
+    return withClaim(command, state, asked(command, version, { effectiveAtMs: nowMs, anchorMs: nowMs, endMs }));
   }
   const { anchorMs } = current;
   const { endMs } = period;
   // Nothing else was asked for, after all: what is open for that is withdrawn, and a period that has begun is this plan's.
-  if (current.plan === id) return withClaim(command, state, asked(command, { effectiveAtMs: nowMs, anchorMs, endMs }));
+  if (current.plan === id)
+    return withClaim(command, state, asked(command, version, { effectiveAtMs: nowMs, anchorMs, endMs }));
   const before = planIn(catalog, current.plan, current.catalogVersion);
   const rest = before === null || nowMs >= endMs ? null : restOfPeriod(before, plan, period, nowMs);
   if (rest === null || rest.price < LEAST_CHARGE || rest.credits <= 0n)
-    return withClaim(command, state, asked(command, { effectiveAtMs: endMs, anchorMs, endMs }));
+    return withClaim(command, state, asked(command, version, { effectiveAtMs: endMs, anchorMs, endMs }));
   const noRoom = refuseWithoutRoom(state, { grantId: LONGEST_GRANT_OF_PAYMENT, amount: rest.credits });
   if (noRoom !== null) return noRoom;
-  const terms = { kind: 'upgrade', plan, version: catalog.version, startMs: nowMs, endMs, ...rest } as const;
+  const terms = { kind: 'upgrade', plan, version, startMs: nowMs, endMs, ...rest } as const;
   const claim = { ...terms, id: unused(state, `upgrade_${instant(nowMs)}`), graceUntilMs: endMs };
-  return [asked(command, { effectiveAtMs: nowMs, anchorMs, endMs }), ...claimed(command, claim)];
+  return [asked(command, version, { effectiveAtMs: nowMs, anchorMs, endMs }), ...claimed(command, claim)];
+}
+
+/** What may be asked for: what is sold for the account's product, and of what is sold no more the plan that is in force, as it was listed last. */
+function listedFor(state: OpenAccount, { plan: id, catalog }: CommandOf<'ChangePlan'>): ListedPlan | CommandRefusal {
+  const { product } = state.organization;
+  const sold = plansOnSale(catalog).filter((plan) => plan.product === product);
+  const plan = sold.find((one) => one.id === id);
+  if (plan !== undefined) return { plan, version: catalog.version };
+  const { plan: had } = state.billing;
+  const own = had !== null && had.period !== null && had.plan === id ? newestPlan(catalog, id, product) : null;
+  if (own !== null) return own;
+  return commandRefused(
+    'plan_not_found',
+    sold.length === 0
+      ? 'plan: the catalog has no plans for the product of the account'
+      : `plan: the catalog has no plan ${JSON.stringify(id)} for the account; it has ${sold.map((one) => one.id).join(', ')}`,
+  );
 }
 
 /** Which command ends an attempt, of those that whoever is told may give. */
@@ -116,7 +127,7 @@ export function endPlan(
 /** Who has ended it, and why, stands before its end. */
 function endedNow({ reason, by, nowMs }: Omit<CommandOf<'EndPlan'>, 'type'>, plan: PlanState): AccountEvent[] {
   const from = { effectiveAtMs: nowMs, anchorMs: plan.anchorMs, endMs: plan.period?.endMs ?? nowMs };
-  const end = asked({ plan: NO_PLAN, catalog: null, reason, by }, from);
+  const end = asked({ plan: NO_PLAN, reason, by }, null, from);
   return [end, ended(plan, 'cancelled', nowMs)];
 }
 
@@ -202,20 +213,17 @@ interface AskedFrom {
   readonly endMs: number;
 }
 
-interface AskedBy extends Pick<CommandOf<'ChangePlan'>, 'plan' | 'reason' | 'by'> {
-  /** Null of none. */
-  readonly catalog: CommandOf<'ChangePlan'>['catalog'] | null;
-}
-
+/** @param version of the catalog, that has the plan; null of none */
 const asked = (
-  { plan, catalog, reason, by }: AskedBy,
+  { plan, reason, by }: Pick<CommandOf<'ChangePlan'>, 'plan' | 'reason' | 'by'>,
+  version: number | null,
   { effectiveAtMs, anchorMs, endMs }: AskedFrom,
 ): AccountEvent => ({
   type: 'PlanChanged',
   data: {
     plan,
     terms: {
-      catalogVersion: plan === NO_PLAN || catalog === null ? null : catalog.version,
+      catalogVersion: version,
       ...{ effectiveAt: instant(effectiveAtMs), anchorAt: instant(anchorMs), periodEnd: instant(endMs), reason, by },
     },
   },
@@ -226,7 +234,7 @@ function ending(command: CommandOf<'ChangePlan'>, current: PlanState): AccountEv
   const { period, anchorMs } = current;
   if (period === null || command.nowMs >= period.endMs) return endedNow(command, current);
   if (askedFor(current) === NO_PLAN) return [];
-  return [asked(command, { effectiveAtMs: period.endMs, anchorMs, endMs: period.endMs })];
+  return [asked(command, null, { effectiveAtMs: period.endMs, anchorMs, endMs: period.endMs })];
 }
 
 const ended = ({ plan }: PlanState, reason: EventData<'PlanEnded'>['reason'], nowMs: number): AccountEvent => ({

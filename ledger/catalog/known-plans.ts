@@ -11,7 +11,7 @@ export const plansOnSale = ({ version, plans }: KnownPlans): readonly CatalogPla
 export const planIn = ({ plans }: KnownPlans, id: string, version: number): CatalogPlan | null =>
   plans.get(version)?.find((plan) => plan.id === id) ?? null;
 
-interface ListedPlan {
+export interface ListedPlan {
   readonly version: number;
   readonly plan: CatalogPlan;
 }
