@@ -57,8 +57,8 @@ export class StripeApi {
     return (await fetched('payment_intent', id, cancelling)).whole();
   }
 
-  intents(created: Created): AsyncIterable<NamedAnswer> {
-    return listed('named', (after) => this.#stripe.paymentIntents.list({ created, ...after }));
+  intents(created: Created, of: { readonly customer?: string } = {}): AsyncIterable<NamedAnswer> {
+    return listed('named', (after) => this.#stripe.paymentIntents.list({ created, ...of, ...after }));
   }
 
   async openPage(params: Stripe.Checkout.SessionCreateParams, idempotencyKey: string): Promise<string> {

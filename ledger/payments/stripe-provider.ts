@@ -20,7 +20,7 @@ import { StripeApi } from './stripe-api.ts';
 import { asked, type StripeClient, stripeClient, whyRefused } from './stripe-client.ts';
 import { factsOf, noticeOf } from './stripe-facts.ts';
 import { BY_OPERATOR, centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
-import { findMade, isOf, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
+import { findMade, findMadeBetween, isOf, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
 import { whyUnproven } from './stripe-signature.ts';
 
 /** The name of the provider in events. */
@@ -156,8 +156,10 @@ export class StripeProvider implements TellingProvider {
   /** @returns what is known of a decline; null where there is nothing yet, and no card to charge */
   async #charge(one: AskedPayment, names: Names): Promise<Made | null> {
     const { attempt } = one;
-    const found = () => this.#findCharge(attempt, names);
+    const found = () => this.#findCharge(one, names);
     if (attempt.paymentId !== null) return made(attempt.paymentId);
+    const before = await this.#chargedBefore(one, names);
+    if (before !== null) return before;
     const method = one.method();
     if (method?.provider !== STRIPE) return (await found()) ?? neverCharged(attempt, method);
     const terms: Stripe.PaymentIntentCreateParams = {
@@ -182,15 +184,32 @@ export class StripeProvider implements TellingProvider {
   /** What there is of it. The key is used up for what charges nothing, so that whoever still asks under it charges nothing either. */
   async #uncharged(one: AskedPayment, names: Names): Promise<Made | null> {
     const { attempt } = one;
-    const found = () => this.#findCharge(attempt, names);
+    const found = () => this.#findCharge(one, names);
     if (attempt.paymentId !== null) return made(attempt.paymentId);
     if (this.#isForgotten(attempt)) return found();
     const terms = { amount: wholeCents(attempt.price), currency: 'usd', metadata: { ...names } };
     return orFound(this.#api.charge(terms, keyOf(names)).then(made), found, one);
   }
 
-  #findCharge = (attempt: PaymentAttempt, names: Names): Promise<Made | null> =>
-    findMade(attempt, names, (created) => this.#api.intents(created)).then(madeOf);
+  #findCharge = async (one: AskedPayment, names: Names): Promise<Made | null> =>
+    (await this.#chargedBefore(one, names)) ??
+    findMade(one.attempt, names, (created) => this.#api.intents(created)).then(madeOf);
+
+  /**
+   * A renewal's id is its period's: a ledger that was put back begins under it once more what it does not know to be charged, and
+   * Stripe may have forgotten the key by then. Looked for among what the customer was charged since the period began.
+   */
+  async #chargedBefore({ attempt, method }: AskedPayment, names: Names): Promise<Made | null> {
+    const { kind, period } = attempt;
+    const [toMs, saved] = [this.#options.clock(), method()];
+    if (kind !== 'renewal' || period === null || toMs - period.startMs < KEY_KNOWN_MS) return null;
+    if (saved?.provider !== STRIPE) return null;
+    const of = { customer: saved.customerId };
+    const looking = findMadeBetween({ fromMs: period.startMs, toMs }, names, (created) =>
+      this.#api.intents(created, of),
+    );
+    return looking.then(madeOf, nothingOfUnknown);
+  }
 
   /** What has ended is made no more either. */
   #isForgotten = (attempt: PaymentAttempt): boolean =>
@@ -330,18 +349,25 @@ const neverCharged = ({ startedAtMs }: PaymentAttempt, method: ReturnType<AskedP
     ? { type: 'failed', code: 'no_payment_method', isTerminal: true }
     : null;
 
+/** Whom Stripe does not know has paid nothing, and is charged nothing. */
+function nothingOfUnknown(error: unknown): null {
+  if (isGone(error)) return null;
+  throw error;
+}
+
 /** What a bank has refused, or a card that is no more; null where nobody knows. @throws UnfitAnswerError */
 function declineOf(error: unknown): Made | null {
-  const { StripeCardError, StripeInvalidRequestError } = Stripe.errors;
-  if (error instanceof StripeCardError) {
+  if (error instanceof Stripe.errors.StripeCardError) {
     const { payment_intent: intent, ...said } = read('declined', error);
     return intent ? made(intent.id) : declined(said);
   }
-  const isGone = error instanceof StripeInvalidRequestError && error.code === 'resource_missing';
-  return isGone && (error.param === 'payment_method' || error.param === 'customer')
-    ? declined(read('declined', error))
-    : null;
+  return isGone(error) ? declined(read('declined', error)) : null;
 }
+
+const isGone = (error: unknown): boolean =>
+  error instanceof Stripe.errors.StripeInvalidRequestError &&
+  error.code === 'resource_missing' &&
+  (error.param === 'payment_method' || error.param === 'customer');
 
 function wholeCents(price: PaymentAttempt['price']): number {
   const cents = centsOf(price);

@@ -29,6 +29,11 @@ interface Created {
   readonly lte: number;
 }
 
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 type Listing<One> = (created: Created) => AsyncIterable<One>;
 
 /** Looked for where it is if all went well; then from the claim until its key was used last. @throws Error where it is not known */
@@ -38,12 +43,21 @@ export async function findMade<One extends Named>(
   list: Listing<One>,
 ): Promise<One | null> {
   const around = (beforeMs: number, afterMs: number): Promise<One | null> =>
-    findWithin(list, names, {
-      gte: Math.floor((startedAtMs - beforeMs) / 1_000),
-      lte: Math.ceil((startedAtMs + afterMs) / 1_000),
-    });
+    findWithin(list, names, secondsOf({ fromMs: startedAtMs - beforeMs, toMs: startedAtMs + afterMs }));
   return (await around(AT_ONCE_MS, AT_ONCE_MS)) ?? around(CLOCKS_MS, KEY_KNOWN_MS + CLOCKS_MS);
 }
+
+/** Looked for throughout, as what may have been made long before it was claimed. @throws Error where it is not known */
+export const findMadeBetween = <One extends Named>(
+  { fromMs, toMs }: Span,
+  names: Names,
+  list: Listing<One>,
+): Promise<One | null> => findWithin(list, names, secondsOf({ fromMs: fromMs - CLOCKS_MS, toMs: toMs + CLOCKS_MS }));
+
+const secondsOf = ({ fromMs, toMs }: Span): Created => ({
+  gte: Math.floor(fromMs / 1_000),
+  lte: Math.ceil(toMs / 1_000),
+});
 
 /** In halves, the earlier one first, where there are too many. */
 async function findWithin<One extends Named>(
