@@ -10,8 +10,8 @@ const THREAD_UNSUPPORTED = 'thread_unsupported_request';
 
 /**
  * What an upstream says of a request, with its message, as a refusal of our own (interface, 4.4): its status and type are of
- * the error table, into which 413 and 422 come as 400, and our credential is in it in no spelling (What holds, 14), for it
- * is looked for in what the JSON means. What is no envelope is quoted.
+ * the error table, into which 413 and 422 come as 400, and our credential is in it in no spelling (What holds, 14). What is
+ * no envelope is quoted.
  */
 export function saidRefusal(status: number, body: Buffer, words: UpstreamWords): Refusal {
   const text = body.toString('utf8');

@@ -28,6 +28,20 @@ describe('what an upstream says of a request', () => {
       expect(told(400, `{"error":{"message":"bad x-api-key ${key}"}}`).message).toBe('bad x-api-key [redacted]');
   });
 
+  it.each([
+    '{"error":"bad KEY"}',
+    '{"detail":[{"bad KEY":1}]}',
+    '"bad KEY"',
+    'bad KEY',
+    '{"error":{"message":"bad KEY"',
+  ])('is not quoted where it spells our credential with escapes and is no envelope: %s', (text) => {
+    const spelled = KEY.replaceAll('+', '\\u002b').replaceAll('=', '\\u003D');
+    expect(told(400, text.replace('KEY', KEY)).message).toMatch(/^the model refused the request: .*bad \[redacted]/);
+    expect(told(400, text.replace('KEY', spelled)).message).toBe('the model refused the request: [redacted]');
+    const utf16 = saidRefusal(400, Buffer.from(text.replace('KEY', KEY), 'utf16le'), new UpstreamWords(KEY));
+    expect(utf16.message).toBe('the model refused the request: [redacted]');
+  });
+
   it('is bounded and printable, in any script', () => {
     const message = `Größe\u202e\n模型 ${'x'.repeat(5_000)}`;
     expect(told(400, { error: { message } }).message).toBe(`Größe? 模型 ${'x'.repeat(1_990)}`);

@@ -33,6 +33,47 @@ describe('the words of an upstream', () => {
         }
   });
 
+  const each = (spell: (code: number) => string) => KEY.replace(/./gs, (character) => spell(character.charCodeAt(0)));
+  const inHex = (code: number) => code.toString(16);
+  const inJson = (code: number) => `\\u${inHex(code).padStart(4, '0')}`;
+  const asIs = String.fromCharCode;
+  it.each([
+    ['JSON', each(inJson)],
+    ['JSON in JSON', JSON.stringify(JSON.stringify(each(inJson)))],
+    ['JSON, in part', `${KEY.slice(0, -1)}\\u0039`],
+    ['a program', each((code) => `\\x${inHex(code).toUpperCase()}`)],
+    ['a URL', encodeURIComponent(KEY)],
+    ['a URL in a URL', encodeURIComponent(encodeURIComponent(KEY))],
+    ['a URL of old', each((code) => `%u00${inHex(code)}`)],
+    ['HTML', each((code) => `&#${code};`)],
+    ['HTML, in hexadecimal', each((code) => `&#X${inHex(code).padStart(6, '0')};`)],
+    ['HTML, by names', KEY.replaceAll('"', '&quot;')],
+    ['HTML in HTML in JSON', each((code) => `\\u0026amp;#${code};`)],
+    ['UTF-16', each((code) => `${asIs(code)}\0`)],
+    ['characters with joiners between', each((code) => `${asIs(code)}\u200b`)],
+    ['characters with spelled ones between', each((code) => `${asIs(code)}\\u200b&#8203;`)],
+    ['lines', KEY.replace('key', 'k\r\ney')],
+    ['lines in JSON', JSON.stringify(KEY.replace('key', 'k\ney'))],
+    ['more depths than are undone', `%${'25'.repeat(20)}3D`],
+  ])('are not told where they spell the credential as %s does', (_, spelled) => {
+    for (const said of [spelled, `key: ${spelled}.`, `${KEY} ${spelled}`, `${'x'.repeat(90)}${spelled}`]) {
+      expect(words.clean(said, 100)).toBe('[redacted]');
+      expect(words.sentence(said, 100)).toBe('[redacted]');
+    }
+  });
+
+  it('are told where they have escapes and not the credential', () => {
+    for (const said of [
+      '{"a":"C:\\\\users\\n\\u003d"}',
+      '100% of &lt;max_tokens&gt; %3D %zz &#; \\',
+      each(inJson).slice(6),
+    ]) {
+      expect(words.clean(said, 500)).toBe(said);
+      expect(words.sentence(said, 500)).toBe(said);
+    }
+    expect(NO_SECRETS.sentence(each(inJson), 500)).toBe(each(inJson));
+  });
+
   it('are as they come where the credential is as short as a word of its own', () => {
     for (const key of ['x', 'text', 'stream'])
       expect(new UpstreamWords(key).clean('text/event-stream', 50)).toBe('text/event-stream');
