@@ -8,7 +8,8 @@ import { withLogFile } from '../../ledger/event-log/sqlite/log-file.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { identifyLedger } from '../../ledger/identity/identify-ledger.ts';
 import { openInAdoptedForms } from '../../proxy/program/open-event-log.ts';
-import { runHereWith } from '../fixtures/processes/run-here.ts';
+import { copySite, copyTo, open } from '../commands/copy-site.ts';
+import { runHere, runHereForJson, runHereWith } from '../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 const eventsIn = (data: string): Promise<RecordedEvent[]> =>
@@ -63,4 +64,20 @@ it('what another copy has more is put back in the forms that it has there, also 
     await done(data, 'ledger', 'forms', '--adopt');
     await done(data, 'key', 'issue', 'acct_a', '--key-only');
   });
+});
+
+it('of what has moved, by another copy, it is said where it went, and not that it is whole or to be served', async () => {
+  const of = await copySite();
+  const backup = join(temporaryFolder(), 'backup');
+  await open(of.inFile, 'ada');
+  await done(of.data, 'ledger', 'backup', backup);
+  expect(await copyTo(of)).toMatchObject({ exitCode: 0 });
+  const moved = join(of.data, 'ledger.db');
+  const restoring = (to: string) => ['--data', to, 'ledger', 'restore', backup, '--from-copy', moved];
+  const to = join(temporaryFolder(), 'data');
+  const { exitCode, stdout } = await runHere(...restoring(to));
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain(`\n\nthe ledger (${join(to, 'ledger.db')}) has moved to EventStoreDB at 127.0.0.1:`);
+  expect(stdout).not.toMatch(/next:|all that is known/);
+  expect(await runHereForJson(...restoring(join(temporaryFolder(), 'data')))).toMatchObject({ isServed: false });
 });

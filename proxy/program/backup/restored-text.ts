@@ -15,7 +15,8 @@ export interface Restored {
   readonly sealed: SealVerdict | null;
 }
 
-const isLost = ({ type }: LedgerComparison): boolean => type === 'lost' || type === 'other ledger';
+/** What is elsewhere has not been compared with what is known of it, either. */
+const isServed = ({ type }: LedgerComparison): boolean => type === 'whole' || type === 'later generation';
 
 export const restoredJson = ({ data, manifest, refilled, comparison, sealed }: Restored): unknown => ({
   data,
@@ -24,7 +25,7 @@ export const restoredJson = ({ data, manifest, refilled, comparison, sealed }: R
   requests: manifest.requests,
   refilled,
   lost: comparison.type === 'lost' ? comparison.lost.map(describeLost) : [],
-  isServed: !isLost(comparison),
+  isServed: isServed(comparison),
   seals: sealed && { verdict: sealed.verdict, seals: sealed.seals, sealed: sealed.sealed, events: sealed.events },
   keys: manifest.keys,
 });
@@ -41,16 +42,18 @@ export function restoredText({ data, manifest, refilled, comparison, sealed }: R
     ...(refilled === null ? ['an earlier run had made all of it: nothing was read again'] : refilledLines(refilled)),
     ...(sealed === null ? [] : [sealsLine(sealed)]),
     ...keys.map(({ use, name }) => `to be put back by hand: ${name} (${use})`),
-    ...(isLost(comparison)
-      ? []
-      : [
-          `it has all that is known of it; whether anything else came after ${begunAt} is known to nobody who was asked`,
-        ]),
+    ...(isServed(comparison)
+      ? [`it has all that is known of it; whether anything else came after ${begunAt} is known to nobody who was asked`]
+      : []),
     '',
-    isLost(comparison)
-      ? 'next: what is missing, as below'
-      : `next: ${serve}, which makes the views anew and settles the journal`,
+    next(comparison, serve),
   ].join('\n');
+}
+
+function next(comparison: LedgerComparison, serve: string): string {
+  if (comparison.type === 'elsewhere') return comparison.error.message;
+  if (!isServed(comparison)) return 'next: what is missing, as below';
+  return `next: ${serve}, which makes the views anew and settles the journal`;
 }
 
 function refilledLines({ fromCopies, fromTopic, requests }: Refilled): string[] {
