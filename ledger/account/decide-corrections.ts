@@ -231,10 +231,13 @@ const unspentOf = ({ grants }: OpenAccount) => grants.filter(({ remaining }) => 
 /** What was revoked of a grant whose money has not gone back otherwise; all of it where nobody paid. */
 function stillPaid(state: OpenAccount, grantId: string): bigint {
   const revoked = (state.grants.find((one) => one.grantId === grantId)?.amount ?? 0n) - revocableOf(state, grantId);
-  const attempt = valuesOf(state.billing.payments.attempts).find(
+  const { payments } = state.billing;
+  const attempt = valuesOf(payments.attempts).find(
     (one) => one.state === 'paid' && one.paymentId !== null && isOfPayment(state, grantId, one.paymentId),
   );
-  const paid = attempt === undefined ? revoked : revoked - creditsGone(state.billing, attempt);
+  // An id alone does not say whose credits were taken.
+  const revocations = state.billing.revocations.filter((one) => one.grantId === grantId);
+  const paid = attempt === undefined ? revoked : revoked - creditsGone({ payments, revocations }, attempt);
   return paid > 0n ? paid : 0n;
 }
 

@@ -124,7 +124,7 @@ function comesBack(
   const { isHere, isNot } = returnsOf(attempt);
   const taken = [...isHere, ...isNot].flatMap(takenBy);
   let most = taken.reduce((sum, { amount, restored }) => sum + amount - restored, 0n);
-  most -= creditsGone(state.billing, attempt);
+  most -= creditsGone({ payments, revocations: ofGrant }, attempt);
   const from = [{ id: own, cause: ownCause }, ...isHere.filter(({ id }) => id !== own)];
   return [...from, ...isNot.filter(({ cause }) => cause === 'dispute')]
     .flatMap(takenBy)

@@ -90,7 +90,7 @@ export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentA
 
 /**
  * Of what a payment bought, the part whose money has gone back: refunds, and disputes that were not won; together it may be more. Less
- * what an operator has given back of it all the same.
+ * what an operator has given back of it all the same, of the revocations of its grant.
  */
 export function creditsGone(billing: Pick<BillingState, 'revocations' | 'payments'>, attempt: PaymentAttempt): bigint {
   const ofRefunds = creditsOf(attempt, wentBack(attempt)) - givenBack(billing, attempt);

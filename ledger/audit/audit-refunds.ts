@@ -247,7 +247,8 @@ const goneWith = (attempt: OwnAttempt, refunded: bigint): bigint =>
 function lastOf(books: AccountBooks, attempt: OwnAttempt, id: string): OwnRevocation | undefined {
   const cause = attempt.disputed.has(id) ? 'dispute' : 'refund';
   return [...books.revocations].findLast(
-    ([name, one]) => one.cause === cause && (name === id || isOfLostAgain(books, name, id)),
+    ([name, one]) =>
+      one.grantId === attempt.grantId && one.cause === cause && (name === id || isOfLostAgain(books, name, id)),
   )?.[1];
 }
 

@@ -5,7 +5,16 @@ import { attemptId, grantId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { decide } from '../../../ledger/account/decide.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
-import { keyIssued, lifeWith, ms, openAccount, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
+import {
+  granted,
+  keyIssued,
+  lifeWith,
+  ms,
+  openAccount,
+  opened,
+  usageOf,
+  usd,
+} from '../../fixtures/ledger/example-account.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 
 /** What is left of a payment's credits is the same in whatever order it is told what became of its money, and of them. */
@@ -130,6 +139,17 @@ test.each<[string, AccountCommand[], bigint]>([
     expect(balanceOf(lived(lost, refund('z', 5), fail('z')))).toBe(10n);
   },
 );
+
+test('what an operator has revoked of other credits, called as what a dispute takes that is lost again, keeps nothing', () => {
+  const life = lived([...paid(20), granted('g1', 10)], dispute('a', 10), close('a', 'lost'), restore('a'));
+  for (const id of ['other', 'a_lost', 'a_lost_2']) {
+    const others = { ...revoke(id, 10), grantId: grantId('g1'), cause: 'dispute' } as AccountCommand;
+    const then = [refund('r', 5), fail('r'), revoke('f', 5), restore('f')];
+    expect(balanceOf(lived(life, others, ...then))).toBe(20n);
+    // Programs of before gave nothing back.
+    expect(balanceOf(lived(life, others, refund('r', 5), fail('r')).slice(0, -1))).toBe(15n);
+  }
+});
 
 test('what came back with the money of a dispute that was won is nothing that an operator gave back, once it is lost', () => {
   const won = lived(paid(20), dispute('a', 5), close('a', 'won'));

@@ -364,9 +364,10 @@ export class PlainAccount extends PlainMoney {
     let times = 0;
     const grant = `payment_${paymentId}`;
     for (const of of new Set([own, ...comesBackOf(this.payments.paidBy(paymentId))]))
-      for (const revocationId of [of, ...this.#lostAgain(of)]) {
+      for (const revocationId of [of, ...this.#lostAgain(of, grant)]) {
         const most = (this.#stillPaid(grant) ?? 0n) - revokedByHand(this.#revocations, grant);
-        const amount = least(this.#leftOf(revocationId), most);
+        const { owed = 0n, taken = 0n } = this.#revocations[revocationId] ?? {};
+        const amount = least(owed + taken, most);
         if (amount <= 0n) continue;
         times++;
         const restorationId = numbered(`${own}_${word}`, (id) => this.#restorations[id] !== undefined);
@@ -379,13 +380,9 @@ export class PlainAccount extends PlainMoney {
   }
 
   /** What a dispute took as it was lost after it had been won. */
-  #lostAgain(id: string): string[] {
-    return Object.keys(this.#revocations).filter((one) => one.startsWith(`${id}_lost`) && !this.payments.knows(one));
-  }
-
-  #leftOf(id: string): bigint {
-    const revocation = this.#revocations[id];
-    return revocation === undefined ? 0n : revocation.owed + revocation.taken;
+  #lostAgain(id: string, grant: string): string[] {
+    const ofGrant = Object.keys(this.#revocations).filter((one) => this.#revocations[one]?.grant === grant);
+    return ofGrant.filter((one) => one.startsWith(`${id}_lost`) && !this.payments.knows(one));
   }
 
   /** Of what was revoked of a grant, that for which there is money still; null where nobody paid for it. */
@@ -393,7 +390,7 @@ export class PlainAccount extends PlainMoney {
     const grant = this.find(grantId);
     const attempt = this.payments.paidBy(grantId.replace('payment_', ''));
     if (grant === undefined || attempt === undefined) return null;
-    const gone = creditsGone(attempt, (id) => this.#revocations[[id, ...this.#lostAgain(id)].at(-1) ?? id]);
+    const gone = creditsGone(attempt, (id) => this.#revocations[[id, ...this.#lostAgain(id, grantId)].at(-1) ?? id]);
     const left = grant.amount - this.#revocable(grant) - gone;
     return left > 0n ? left : 0n;
   }
