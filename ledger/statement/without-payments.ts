@@ -18,8 +18,8 @@ export function sentenceWithoutPayments(event: AccountEvent, actor: string): str
 
 const NOT_TOLD: ReadonlySet<EventData<'GrantRevoked'>['cause']> = new Set(['refund', 'dispute']);
 
-/** By its id: then it names its payment. */
-export const isBought = (id: string): boolean => id.startsWith(OF_PAYMENT);
+/** A grant's id: whether it was bought with one stands in its events. */
+export const namesPayment = (id: string): boolean => id.startsWith(OF_PAYMENT);
 
 /** Null where that is a payment's business. */
 export const causeToldOf = (cause: EventData<'GrantRevoked'>['cause']): string | null =>
@@ -29,7 +29,7 @@ export const causeToldOf = (cause: EventData<'GrantRevoked'>['cause']): string |
 function bareSentence(event: AccountEvent): string | null {
   switch (event.type) {
     case 'CreditsGranted':
-      return isBought(event.data.grantId)
+      return namesPayment(event.data.grantId)
         ? `${GRANT_WORDS[event.data.source]} granted${until(event.data.expiresAt)}`
         : null;
     case 'GrantRevoked':
@@ -42,13 +42,13 @@ function bareSentence(event: AccountEvent): string | null {
 }
 
 const isOfMoney = ({ cause, grantId: id }: Pick<EventData<'GrantRevoked'>, 'cause' | 'grantId'>): boolean =>
-  NOT_TOLD.has(cause) || isBought(id);
+  NOT_TOLD.has(cause) || namesPayment(id);
 
 /** Instead of its id, which has its payment's. */
 const BOUGHT = grantId('credits that were paid for');
 
 const nameless = <T extends { readonly grantId: GrantId }>(one: T): T =>
-  isBought(one.grantId) ? { ...one, grantId: BOUGHT } : one;
+  namesPayment(one.grantId) ? { ...one, grantId: BOUGHT } : one;
 
 function namelessIn(event: AccountEvent): AccountEvent {
   switch (event.type) {

@@ -13,7 +13,7 @@ import { overdraftOf } from '../../../ledger/account/plan-over.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
-import { isBought } from '../../../ledger/statement/without-payments.ts';
+import { namesPayment } from '../../../ledger/statement/without-payments.ts';
 import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-in.ts';
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
@@ -214,7 +214,7 @@ function textOf(
     terminal,
   );
   const grants = state.grants.map((grant) => [
-    seesPayments || !isBought(grant.grantId) ? grant.grantId : 'paid for',
+    seesPayments || !namesPayment(grant.grantId) ? grant.grantId : 'paid for',
     grant.source,
     groupedUsd(grant.amount),
     groupedUsd(grant.remaining),

@@ -6,7 +6,7 @@ import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { ownerOf } from '../../../ledger/account/members.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
-import { causeToldOf, isBought } from '../../../ledger/statement/without-payments.ts';
+import { causeToldOf, namesPayment } from '../../../ledger/statement/without-payments.ts';
 
 /**
  * An account as `account show --json` has it: each part by name, so that what the state gets later is shown where somebody has
@@ -60,7 +60,7 @@ function billingJson(billing: OpenAccount['billing'], seesPayments: boolean): ob
 
 /** What was paid for it, and the id that names its payment, are left out. */
 const withoutPayment = ({ costBasis: _paid, grantId, ...grant }: Grant): object => ({
-  grantId: isBought(grantId) ? null : grantId,
+  grantId: namesPayment(grantId) ? null : grantId,
   ...grant,
 });
 
