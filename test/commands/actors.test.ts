@@ -109,12 +109,16 @@ it('account show has payments for who may list them alone, and the hash of a sec
   await program.run('credits', 'purchase', 'acct_paid', '--usd', '20', '--id', 'invoice-7');
   await program.run('payment', 'confirm', 'acct_paid', '--payment', 'transfer-42');
   await program.run('payment', 'refund', 'acct_paid', 'transfer-42', '--usd', '1', '--reason', 'x', '--id', 'refund-7');
+  const revoke = ['credits', 'revoke', 'acct_paid', '--reason', 'x', '--usd', '2', '--grant'];
+  await program.run(...revoke, 'grant_trial', '--id', 'by-mistake');
+  await program.run(...revoke, 'payment_transfer-42', '--cause', 'fraud');
+  await program.run(...revoke, 'grant_trial', '--cause', 'refund', '--id', 'refund-9');
   await program.run('credits', 'purchase', 'acct_paid', '--usd', '7', '--id', 'invoice-8');
   const show = ['account', 'show', 'acct_paid'];
   const shownTo = async (...as: readonly string[]) =>
     (await program.run(...show, ...as)) + JSON.stringify(await program.json(...show, ...as));
   const words = ['4242', 'pm_mandate7', 'invoice-7', 'invoice-8', '"reload"', 'auto-reload'];
-  words.push('transfer-42', 'refund-7', '"refund"', 'costBasis');
+  words.push('transfer-42', 'refund-7', 'refund-9', '"refund"', 'costBasis');
   const seen = async (...as: readonly string[]) => {
     const shown = await shownTo(...as);
     return words.filter((word) => shown.includes(word));
@@ -123,10 +127,18 @@ it('account show has payments for who may list them alone, and the hash of a sec
   const { grants, billing } = await program.json(...show, '--as', EMAILS.admin);
   expect(grants).toMatchObject([
     { grantId: 'grant_trial' },
-    { grantId: null, source: 'purchase', amount: '20000000', remaining: '19000000' },
+    { grantId: null, source: 'purchase', amount: '20000000', remaining: '17000000' },
   ]);
-  expect(billing).toMatchObject({ revocations: [{ cause: null, amount: '1000000', restored: '0' }] });
-  expect(await program.run(...show, '--as', EMAILS.admin)).toMatch(/available +24\.0+ USD.*\npaid for +purchase /s);
+  const nameless = { revocationId: null, grantId: null };
+  expect(billing).toMatchObject({
+    revocations: [
+      { ...nameless, cause: null, amount: '1000000', restored: '0' },
+      { revocationId: 'by-mistake', grantId: 'grant_trial', cause: 'administration', amount: '2000000' },
+      { ...nameless, cause: 'fraud', amount: '2000000' },
+      { ...nameless, cause: null, amount: '2000000' },
+    ],
+  });
+  expect(await program.run(...show, '--as', EMAILS.admin)).toMatch(/available +18\.0+ USD.*\npaid for +purchase /s);
   for (const as of [[], ADA]) expect(await seen(...as)).toEqual(words);
   expect(await shownTo()).toContain('"previous":{"last4":');
   expect(await shownTo()).not.toMatch(/sha256|[0-9a-f]{64}/);

@@ -64,7 +64,10 @@ const withoutPayment = ({ costBasis: _paid, grantId, ...grant }: Grant): object 
   ...grant,
 });
 
-const revokedWithoutPayment = ({ cause, amount, taken, restored }: Revocation): object => ({
-  cause: causeToldOf(cause),
-  ...{ amount, taken, restored },
-});
+/** As its statement has it: of what was paid for its own id, too, may name the payment, as it does where nobody has chosen one. */
+function revokedWithoutPayment({ revocationId, grantId, cause, amount, taken, restored }: Revocation): object {
+  const told = causeToldOf(cause);
+  const ids =
+    told === null || namesPayment(grantId) ? { revocationId: null, grantId: null } : { revocationId, grantId };
+  return { ...ids, cause: told, amount, taken, restored };
+}
