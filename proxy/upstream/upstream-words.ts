@@ -42,7 +42,7 @@ export class UpstreamWords {
   }
 
   #isSpelledIn(text: string): boolean {
-    if (this.#secret === null) return false;
+    if (this.#secret === null || !MAY_HIDE.test(text)) return false;
     let plain = text;
     for (let depth = 0; depth < SPELLED_DEPTH_MAX; depth++) {
       if (plain.replace(BETWEEN, '').search(this.#secret) >= 0) return true;
@@ -67,6 +67,8 @@ export const NO_SECRETS = new UpstreamWords('');
 const REDACTED = '[redacted]';
 const NOT_PRINTABLE = /[^\x20-\x7e]/g;
 
+/** As of most words there is nothing in which it could be spelled otherwise, or stand in pieces. */
+const MAY_HIDE = /[^!-$'-[\]-~]/;
 /** How JSON, programs, URLs and HTML spell a character of a credential, which is printable ASCII, or one between two. */
 const SPELLED =
   /[\\%]u([\da-f]{4})|(?:\\x|%)([2-7][\da-f])|&#(?:x0*([\da-f]{1,6})|0*(\d{1,7}));?|&(amp|lt|gt|quot|apos);|\\(.)/gi;
