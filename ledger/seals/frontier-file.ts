@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { ReadableLog } from '../../contracts/event-log.ts';
 import { EVENT_SCHEMAS } from '../../contracts/events.ts';
-import { position, revision } from '../../contracts/ids.ts';
+import { position, revision, SEALS_STREAM } from '../../contracts/ids.ts';
 import { giveToFolderOwner } from '../folder-owner.ts';
-import { digestOfHex, hexOf } from './merkle.ts';
-import type { SealedFrontier } from './sealed-sequence.ts';
+import { digestOfHex, hexOf, sha256 } from './merkle.ts';
+import type { LedgerSealed } from './seal-signature.ts';
+import { readSealEvent, type SealedFrontier } from './sealed-sequence.ts';
 
 /**
  * A short way for the next start, which otherwise reads the log from its beginning. Nothing is lost without it, and what is
@@ -26,8 +28,25 @@ const schema = z.strictObject({
   keys: z.array(EVENT_SCHEMAS.SealKeyIntroduced),
 });
 
-/** Null where there is none that can be read. */
-export function readFrontier(dataFolder: string): SealedFrontier | null {
+interface KeptFrontier {
+  readonly frontier: SealedFrontier;
+  /** Its own. */
+  readonly seal: LedgerSealed;
+}
+
+/** Null where there is none that can be read, or the log has not its seal at its place. @throws EventLogError, UnreadableEventError */
+export async function keptFrontier(log: ReadableLog, dataFolder: string): Promise<KeptFrontier | null> {
+  const frontier = readFrontier(dataFolder);
+  if (frontier === null) return null;
+  for await (const recorded of log.readStream(SEALS_STREAM, { from: frontier.revision, limit: 1 })) {
+    if (recorded.position !== frontier.sealPosition || hexOf(sha256(recorded.data)) !== frontier.hash) return null;
+    const { type, data: seal } = readSealEvent(recorded);
+    if (type === 'LedgerSealed') return { frontier, seal };
+  }
+  return null;
+}
+
+function readFrontier(dataFolder: string): SealedFrontier | null {
   try {
     return schema.parse(JSON.parse(readFileSync(join(dataFolder, FILE), 'utf8')));
   } catch {

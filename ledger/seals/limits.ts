@@ -12,6 +12,8 @@ export const SEAL_LIMITS = Object.freeze({
   restPerWork: 3,
   /** Between two tries of what is due and could not be done, at the most. */
   retryMs: 5_000,
+  /** Events that are counted to find where the newest seal ends, by who does not follow the log: seconds, on a server. */
+  countedMax: 100_000,
   /** Seals of others that are read at once. */
   sealsAheadMax: 100,
   /**

@@ -9,11 +9,11 @@ import { pause } from '../pause.ts';
 import { recordingBy } from '../recording-by.ts';
 import { untilLogAnswers } from '../until-log-answers.ts';
 import { firstKey } from './first-key.ts';
-import { readFrontier, writeFrontier } from './frontier-file.ts';
+import { keptFrontier, writeFrontier } from './frontier-file.ts';
 import { LeafHasher } from './leaf.ts';
 import { largestPowerIn } from './leaf-page.ts';
 import { SEAL_LIMITS } from './limits.ts';
-import { hexOf, MerkleTree, sha256 } from './merkle.ts';
+import { hexOf, MerkleTree } from './merkle.ts';
 import { restUntilDueMs } from './oldest-unsealed.ts';
 import { SealCopies } from './seal-copies.ts';
 import { introductionOf, type SealKey } from './seal-keys.ts';
@@ -75,14 +75,13 @@ export class Sealer {
   #sealing: Promise<void> | null = null;
   #keeping: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
-  /** What was unsealed at the start has waited since before; from the first seal by time on `afterMs`. */
-  #waitMs: number;
+  /** What was unsealed at the start has waited since before; from the first seal by time on `afterMs`. Null before either is known. */
+  #waitMs: number | null = null;
   #stopped: string | null = null;
   #uncopied: string | null = null;
 
   constructor(options: SealerOptions) {
     this.#options = options;
-    this.#waitMs = options.afterMs;
   }
 
   /** Idempotent; what fails is told, and ends nothing but the sealing. */
@@ -116,7 +115,6 @@ export class Sealer {
         ...{ log, to: copyTo, ledgerId: this.#ledgerId },
         answersWithinMs: this.#options.copyAnswersWithinMs ?? SEAL_LIMITS.copyAnswerMs,
       });
-    this.#waitMs = await untilLogAnswers(() => restUntilDueMs(log, this.#options), { signal });
     this.#subscription =
       log.readLeaves === undefined
         ? log.subscribeAll({
@@ -147,7 +145,7 @@ export class Sealer {
       const count = this.#sequence.size - place.ordinal;
       after = seal?.position ?? (count === 0 ? after : position((firstPosition ?? 0) + count - 1));
       await this.#taken(seal !== null);
-      if (isEnd) this.#arm();
+      if (isEnd) await this.#arm();
       await pause(isEnd ? SEAL_LIMITS.lookMs : tookMs * SEAL_LIMITS.restPerWork, signal);
     }
   }
@@ -158,16 +156,9 @@ export class Sealer {
     this.#ledgerId = (await readLedgerState(log)).identity?.ledgerId ?? null;
     for await (const newest of log.readStream(SEALS_STREAM, { direction: 'backwards', limit: 1 }))
       this.#known = newest.revision;
-    const frontier = readFrontier(dataFolder);
-    if (frontier === null) return null;
-    for await (const recorded of log.readStream(SEALS_STREAM, { from: frontier.revision, limit: 1 })) {
-      if (recorded.position !== frontier.sealPosition || hexOf(sha256(recorded.data)) !== frontier.hash) break;
-      const seal = readSealEvent(recorded);
-      if (seal.type !== 'LedgerSealed') break;
-      if (!(await this.#endsThere(frontier, seal.data))) break;
-      return this.#sequence.goOnFrom(frontier, seal.data) ? frontier.position : null;
-    }
-    return null;
+    const kept = await keptFrontier(log, dataFolder);
+    if (kept === null || !(await this.#endsThere(kept.frontier, kept.seal))) return null;
+    return this.#sequence.goOnFrom(kept.frontier, kept.seal) ? kept.frontier.position : null;
   }
 
   /** Whether what the log has from there on is what the seal covers, and ends where the frontier says that it does. */
@@ -191,7 +182,7 @@ export class Sealer {
       this.#sequence.take(event);
       await this.#taken(event.stream === SEALS_STREAM);
     }
-    this.#arm();
+    await this.#arm();
   }
 
   /** Seals what is due by what was taken. */
@@ -247,8 +238,17 @@ export class Sealer {
     return this.#key;
   }
 
-  #arm(): void {
-    if (this.#timer !== null || this.#closing.signal.aborted || this.#sequence.unsealed === 0) return;
+  async #arm(): Promise<void> {
+    const { signal } = this.#closing;
+    const { revision, unsealed, frontier } = this.#sequence;
+    if (this.#timer !== null || signal.aborted || unsealed === 0) return;
+    if (this.#waitMs === null) {
+      // Before all seals are followed nothing tells which event is the oldest; they are still to come, and then this is asked again.
+      if (revision < this.#known) return;
+      const rest = () => restUntilDueMs(this.#options.log, frontier?.position ?? null, this.#options);
+      this.#waitMs = await untilLogAnswers(rest, { signal });
+      if (signal.aborted) return;
+    }
     this.#timer = setTimeout(() => {
       this.#timer = null;
       void this.#sealByTime().then(() => this.#arm());
@@ -266,7 +266,7 @@ export class Sealer {
     const { afterMs } = this.#options;
     const { newest } = this.#sequence;
     // Before anything else arms it.
-    this.#waitMs = Math.min(afterMs, Math.max(this.#waitMs, SEAL_LIMITS.retryMs));
+    this.#waitMs = Math.min(afterMs, Math.max(this.#waitMs ?? 0, SEAL_LIMITS.retryMs));
     await this.#seal();
     if (this.#sequence.newest !== newest) this.#waitMs = afterMs;
   }

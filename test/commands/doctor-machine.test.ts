@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { lockFolder } from '../../ledger/journal/folder-lock.ts';
 import { JOURNAL_BOUNDS } from '../../ledger/journal/limits.ts';
 import { journalFolder, RESERVE_FILE } from '../../ledger/journal/segment-folder.ts';
@@ -12,6 +13,7 @@ import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { untilSealed } from '../fixtures/ledger/until-sealed.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { started } from '../ledger/seals/sealer-scene.ts';
 import { doctor, FAULTS } from './doctored.ts';
 
 const MIB = 1024 ** 2;
@@ -121,6 +123,20 @@ describe('of seals', () => {
         advice: 'look at the log of the gateway',
       },
     });
+  });
+
+  it('what the newest one leaves to the next has none, though it stands before it', async () => {
+    const { data, look, open } = await scene();
+    await open();
+    const log = endedLater(await openSqliteEventLog({ path: join(data, 'ledger.db') }));
+    const { length } = await Array.fromAsync(log.readAll());
+    const { sealer } = started(log, { dataFolder: data, events: length - 1 });
+    await untilSealed(log, 1);
+    await sealer.close();
+    await log.close();
+    const says = expect.stringContaining('has no seal');
+    expect(await look()).toMatchObject({ state: 'ok', says });
+    expect(await look(HOUR_MS)).toMatchObject({ state: 'warn', says });
   });
 
   it('all that is written may have one', async () => {

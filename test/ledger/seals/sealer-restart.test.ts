@@ -2,26 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { BASE_FORMS } from '../../../contracts/event-forms.ts';
 import type { ProposedEvent } from '../../../contracts/event-log.ts';
 import { NO_STREAM } from '../../../contracts/ids.ts';
-import { openSqliteEventLog } from '../../../ledger/event-log/sqlite/sqlite-event-log.ts';
-import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { SEAL_LIMITS } from '../../../ledger/seals/limits.ts';
 import { keyOfFolder } from '../../../ledger/seals/seal-keys.ts';
-import { endedLater } from '../../fixtures/ended-later.ts';
 import { chainOf } from '../../fixtures/ledger/seal-chain.ts';
 import { untilSealed } from '../../fixtures/ledger/until-sealed.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import { ACCOUNT, NOW_MS, newLog, sizesOf, started, write } from './sealer-scene.ts';
-
-/** The same as `newLog` in a file, which hashes where it reads. */
-async function newFile() {
-  const log = endedLater(await openSqliteEventLog({ path: join(temporaryFolder(), 'ledger.db') }));
-  await identifyLedger(log, NOW_MS, recordingBy('test', NOW_MS), BASE_FORMS);
-  return log;
-}
+import { ACCOUNT, LOGS, NOW_MS, newFile, newLog, sizesOf, started, write, writeNow } from './sealer-scene.ts';
 
 const suspended = (): ProposedEvent => {
   const { commandId } = recordingBy('test', NOW_MS);
@@ -126,5 +115,64 @@ describe('a restart of a sealer', () => {
     started(log, { afterMs: 600_000, clock: () => NOW_MS + 600_000, mayWrite: () => asked++ > 0 });
     await untilSealed(log, 1);
     expect(asked).toBe(2);
+  });
+
+  describe.each(LOGS)('on $kind, of what the newest seal leaves to the next one and stands before it', (given) => {
+    const afterMs = 600_000;
+
+    /** A seal of ten events behind fourteen, by a sealer that has ended. */
+    async function left() {
+      const log = await given.newLog();
+      await writeNow(log, 13);
+      const { key } = keyOfFolder(temporaryFolder());
+      const { sealer, dataFolder } = started(log, { key: () => key, afterMs, clock: Date.now });
+      await untilSealed(log, 1);
+      await expect.poll(() => sealer.standing().unsealed).toBe(4);
+      await sealer.close();
+      return { log, key: () => key, dataFolder };
+    }
+
+    it.each(['the same folder', 'another folder'])('seals it at once where it is overdue, from %s', async (folder) => {
+      const { log, key, dataFolder } = await left();
+      const from = folder === 'the same folder' ? { dataFolder } : {};
+      started(log, { key, afterMs, clock: () => Date.now() + afterMs, ...from });
+      await untilSealed(log, 2);
+      expect(sizesOf(await chainOf(log))).toEqual([10, 14]);
+    });
+
+    it('leaves it for the rest of its time', async () => {
+      const { log, key, dataFolder } = await left();
+      const { sealer } = started(log, { key, dataFolder, afterMs, clock: () => Date.now() + afterMs - 60_000 });
+      await expect.poll(() => sealer.standing().unsealed).toBe(4);
+      await setTimeout(4 * SEAL_LIMITS.lookMs);
+      await sealer.close();
+      expect(sizesOf(await chainOf(log))).toEqual([10]);
+    });
+  });
+
+  it('takes nothing for overdue that a seal covers which is still to be read', async () => {
+    const log = await newLog();
+    await write(log, 9);
+    const { key } = keyOfFolder(temporaryFolder());
+    const { sealer } = started(log, { key: () => key });
+    await untilSealed(log, 1);
+    await sealer.close();
+    await write(log, 3);
+    // Event by event: what the seal covers before it.
+    const read = Promise.withResolvers<void>();
+    const subscribe = log.subscribeAll.bind(log);
+    log.subscribeAll = (options) =>
+      subscribe({
+        ...options,
+        onEvents: async (events) => {
+          for (const event of events) await options.onEvents([event]);
+          read.resolve();
+        },
+      });
+    const next = started(log, { key: () => key, afterMs: 600_000, clock: () => NOW_MS + 600_000 });
+    await read.promise;
+    await setTimeout(4 * SEAL_LIMITS.lookMs);
+    await next.sealer.close();
+    expect(sizesOf(await chainOf(log))).toEqual([10]);
   });
 });
