@@ -182,14 +182,27 @@ it('shows what another grant loses and gets back by hand with the corrections, a
   const restored = (restorationId: string): AccountCommand => ({
     ...{ type: 'RestoreGrant', restorationId, revocationId: 'dp_1_lost', amount: usd(1), reason: 'x', ...SAID },
   });
+  /** Under ids as programs of before let an operator choose them. */
+  const called: Readonly<Record<string, string>> = { first: 'dp_1_won_2', second: 're_1_withdrawn_2' };
+  const asBefore = (event: AccountEvent): AccountEvent =>
+    event.type === 'GrantRestored'
+      ? {
+          ...event,
+          data: { ...event.data, restorationId: called[event.data.restorationId] ?? event.data.restorationId },
+        }
+      : event;
   for (const command of [
     ...[purchase('p1', 100), pay('p1', 100), dispute('p1', 'dp_1', 40), close('p1', 'dp_1', 'lost')],
-    ...[revoked('dp_1_lost'), close('p1', 'dp_1', 'won'), restored('dp_1_won_2')],
+    ...[revoked('dp_1_lost'), close('p1', 'dp_1', 'won'), restored('first')],
     { type: 'RecordRefund', ...of('p1'), refundId: 're_1', amount: usd(10), refundedAtMs: nowMs } as const,
     { type: 'WithdrawRefund', ...of('p1'), refundId: 're_1' } as const,
-    restored('re_1_withdrawn_2'),
+    restored('second'),
   ])
-    events.push(...given(...events).decided(command));
+    events.push(
+      ...given(...events)
+        .decided(command)
+        .map(asBefore),
+    );
   const reading = new MonthBooks('2026-11', new SealCoverage('2026-11'));
   for (const event of recordedLife(events.map((one) => ({ event: one, atMs: nowMs })))) reading.take(event);
   const { payments, notes } = reading.result();
