@@ -22,12 +22,25 @@ import type { PlanState } from './plan-state.ts';
 import { restOfPeriod } from './proration.ts';
 import type { ToldTo } from './words-for-accounts.ts';
 
-/** What is charged to a method that is as good as none is not begun for who asks for it. */
+/**
+ * What is charged to a method that is as good as none is not begun for who asks for it. A plan that is over, and whose end nobody has written
+ * down yet, ends in the same append, before what is asked for; alone, where an attempt for it is open still.
+ */
 export function changePlan(
   command: CommandOf<'ChangePlan'>,
   state: OpenAccount,
   to: ToldTo,
 ): AccountEvent[] | CommandRefusal {
+  const { plan } = state.billing;
+  const over = whyOver(state.billing, command.nowMs);
+  if (plan !== null && over !== null) {
+    const end = ended(plan, over, command.nowMs);
+    if (command.plan === NO_PLAN) return [end];
+    const anew = changePlan(command, evolve(state, end), to);
+    if (!('type' in anew)) return [end, ...anew];
+    // What is open for it is not wanted any more by that: once it is over the plan is asked for again.
+    return anew.code === 'attempt_open' ? [end] : anew;
+  }
   const decided = planChange(command, state, to);
   if ('type' in decided) return decided;
   const isCharged = ({ type, data }: AccountEvent): boolean =>

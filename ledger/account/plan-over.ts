@@ -22,10 +22,12 @@ export function whyOver(billing: BillingState, nowMs: number): EventData<'PlanEn
   return unansweredUntil(billing) === null || isGivenUp(billing) ? 'unpaid' : null;
 }
 
-/** What an account may owe by its plan, from the first payment on until it is over. */
+/** What an account may owe by its plan, from the first payment on until it is over, or another is to be in its place, which is there once it is paid. */
 export function overdraftOf({ billing }: Pick<OpenAccount, 'billing'>, nowMs: number): MicroUsd {
   const { plan } = billing;
-  return plan === null || plan.overdraft === NONE || whyOver(billing, nowMs) !== null ? NONE : plan.overdraft;
+  if (plan === null || plan.overdraft === NONE) return NONE;
+  const isAnothers = plan.period !== null && nowMs >= plan.period.endMs && wantedPlan(plan, nowMs) !== plan.plan;
+  return isAnothers || whyOver(billing, nowMs) !== null ? NONE : plan.overdraft;
 }
 
 const NONE = microUsd(0n);

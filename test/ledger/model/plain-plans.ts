@@ -75,6 +75,27 @@ export class PlainPlans {
   }
 
   #askUnlessSpent(command: Of<'ChangePlan'>): Verdict {
+    const [has, name] = [this.#has, this.name];
+    if (has === null || !this.#isOver(has, command.nowMs)) return this.#askOfOne(command);
+    this.#end('nothing');
+    const isSold = this.#sold.some(({ id }) => id === command.plan);
+    if (command.plan === 'none' || (isSold && this.#all().some(isOpen))) return 'done';
+    const verdict = this.#askOfOne(command);
+    if (verdict === 'refused') {
+      this.name = name;
+      this.#has = has;
+    }
+    return verdict;
+  }
+
+  /** By the clock, though nobody has looked. */
+  #isOver({ paid, bill, next, bornMs }: PlainPlan, nowMs: number): boolean {
+    if (nowMs < (paid?.toMs ?? bornMs)) return false;
+    if (next !== null && next.name === 'none' && next.fromMs <= nowMs) return true;
+    return bill !== null && nowMs >= bill.graceMs && (this.#unanswered(bill) === null || this.#isGivenUp(bill));
+  }
+
+  #askOfOne(command: Of<'ChangePlan'>): Verdict {
     const [has, before] = [this.#has, this.#attempts.all.length];
     const verdict = this.#ask(command);
     const begun = Object.entries(this.#attempts.byId)[before];
@@ -183,11 +204,9 @@ export class PlainPlans {
     const has = this.#has;
     if (has === null || nowMs < (has.paid?.toMs ?? has.bornMs)) return 'nothing';
     const name = has.next !== null && has.next.fromMs <= nowMs ? has.next.name : has.name;
-    if (name === 'none') return this.#end('nothing');
+    if (this.#isOver(has, nowMs)) return this.#end('nothing');
     const { bill } = has;
     const againMs = bill === null ? null : this.#unanswered(bill);
-    if (bill !== null && nowMs >= bill.graceMs && (againMs === null || this.#isGivenUp(bill)))
-      return this.#end('nothing');
     if (this.#all().some((one) => one.kind === 'renewal' && isOpen(one))) return 'nothing';
     const isOver = bill !== null && nowMs >= bill.graceMs && this.#isDeclined(bill);
     if (this.#isSuspended) return isOver ? this.#end('nothing') : 'nothing';
