@@ -1,12 +1,19 @@
 import { expect, it } from 'vitest';
-import { accountId, commandOfRequest } from '../../contracts/ids.ts';
+import { encodeEvents } from '../../contracts/event-codec.ts';
+import type { AccountEvent } from '../../contracts/events.ts';
+import { accountId, accountStream, commandOfRequest } from '../../contracts/ids.ts';
 import { SYSTEM } from '../../contracts/permissions.ts';
+import type { AccountCommand } from '../../ledger/account/commands.ts';
+import { decide } from '../../ledger/account/decide.ts';
 import { executeCommand } from '../../ledger/account/execute-command.ts';
+import { loadAccount } from '../../ledger/account/load-account.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { EXIT } from '../../proxy/program/command-error.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
-import { CARD, requestOf, usageOf } from '../fixtures/ledger/example-account.ts';
+import { CARD, ms, requestOf, usageOf, usd } from '../fixtures/ledger/example-account.ts';
 import { publishCards } from '../fixtures/ledger/life-of-exceptions.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { restoredAs } from '../ledger/account/restored-as.ts';
 
 const ADA = 'acct_ada';
 const WHY = ['--reason', 'the answer was empty', '--actor', 'grace'];
@@ -104,6 +111,43 @@ it('the rest of what was done in part, and what was undone since, is another thi
   await asksForId(...reverse);
   await program.run(...reverse, '--id', 'the rest', ...WHY);
   await isSo(...reverse, '--id', 'the rest');
+});
+
+it('what was revoked under an id like that of what comes back with its money is given back without an id, once', async () => {
+  const program = await debitedProgram();
+  await program.run('credits', 'grant', ADA, '--usd', '3', '--id', 'prize_won');
+  await program.run('credits', 'revoke', ADA, '--grant', 'prize_won', '--usd', '1', ...WHY);
+  const names = ['r_won', 'won', 'r_withdrawn_2', 'r_won_by_hand'];
+  for (const id of names)
+    await program.run('credits', 'revoke', ADA, '--grant', 'bought', '--usd', '1', '--id', id, ...WHY);
+  const others = new Map([['r_won_by_hand', 'restoration_r_won_by_hand']]);
+  for (const id of [...names, 'revocation_prize_won']) {
+    const [restore, restorationId] = [['credits', 'restore', ADA, '--revocation', id], `restored_${id}_by_hand`];
+    const isSo = { restorationId: others.get(id) ?? restorationId, amountMicroUsd: null };
+    expect(await program.json(...restore, '--usd', '0.4', ...WHY)).toMatchObject({ ...isSo, amountMicroUsd: '400000' });
+    expect(await program.json(...restore, '--usd', '0.4', ...WHY)).toMatchObject(isSo);
+    await expect(program.run(...restore, ...WHY)).rejects.toThrow(/--id: .* this is another one/);
+  }
+  // Who has chosen it chooses another.
+  await expect(
+    program.run('credits', 'restore', ADA, '--revocation', 'won', '--id', 'restoration_won', ...WHY),
+  ).rejects.toThrow(/--id: .* choose another/);
+});
+
+it('what was given back without an id before that was reserved is not given back again', async () => {
+  const program = await debitedProgram();
+  await program.run('credits', 'revoke', ADA, '--grant', 'bought', '--usd', '3', '--id', 'r_won', ...WHY);
+  const { state, revision } = await loadAccount(program.log, accountId(ADA));
+  const command: AccountCommand = {
+    ...{ type: 'RestoreGrant', restorationId: 'x', revocationId: 'r_won', amount: usd(1) },
+    ...{ reason: 'x', actor: 'grace', nowMs: ms(AT) },
+  };
+  const before = restoredAs(decide(command, state) as AccountEvent[], 'restoration_r_won');
+  const events = encodeEvents(before, recordingBy('operator', ms(AT)));
+  await program.log.append(accountStream(accountId(ADA)), revision, events);
+  const restore = ['credits', 'restore', ADA, '--revocation', 'r_won', ...WHY];
+  expect(await program.run(...restore, '--usd', '0.000001')).toMatch(/restoration_r_won was made before/);
+  await expect(program.run(...restore)).rejects.toThrow(/--id: .* this is another one/);
 });
 
 it('a balance is adjusted either way, a grant revoked and restored, an account suspended, each by whom it was said', async () => {

@@ -6,7 +6,7 @@ import { lackOf, sayLack } from '../../../ledger/account/credits-taken.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
-import { runAccountCommand, sayBalanceAfter } from './run-account-command.ts';
+import { refusedAs, runAccountCommand, sayBalanceAfter, tryAccountCommand } from './run-account-command.ts';
 
 interface CorrectionOptions {
   readonly reason: string;
@@ -53,7 +53,11 @@ export function addRevokeCommands(credits: Command, context: CommandContext): vo
   )
     .requiredOption('--revocation <id>', 'the revocation; `gateway ledger replay` names it', nameArgument)
     .option('--usd <amount>', 'how much, in USD; all that has not come back otherwise', usdArgument)
-    .option('--id <id>', 'it is done once under it; `restoration_<revocation>` otherwise', nameArgument)
+    .option(
+      '--id <id>',
+      'it is done once under it; `restoration_<revocation>` otherwise, `restored_<revocation>_by_hand` where that is reserved',
+      nameArgument,
+    )
     .addHelpText(
       'after',
       '\nExample:\n  gateway credits restore acct_demo --revocation revocation_grant_1a2b --reason "the dispute was won"',
@@ -101,11 +105,19 @@ async function restore(
 ): Promise<void> {
   await withEventLog(context, command, async (log) => {
     const { revocation: revocationId, usd = null, reason } = options;
-    const restorationId = options.id ?? `restoration_${revocationId}`;
-    const done = await runAccountCommand(context, log, id, {
-      ...{ type: 'RestoreGrant', restorationId, revocationId, amount: usd },
-      ...{ reason, actor: recordingOf(context).actor, nowMs: context.clock() },
-    });
+    const restoreAs = async (restorationId: string) => {
+      const done = await tryAccountCommand(context, log, id, {
+        ...{ type: 'RestoreGrant', restorationId, revocationId, amount: usd },
+        ...{ reason, actor: recordingOf(context).actor, nowMs: context.clock() },
+      });
+      return { restorationId, done };
+    };
+    const usual = await restoreAs(options.id ?? `restoration_${revocationId}`);
+    // Asked for first also where it is reserved by now: what was done under it before is done.
+    const isReserved = usual.done.type === 'refused' && usual.done.code === 'restoration_id_reserved';
+    const { restorationId, done } =
+      options.id === undefined && isReserved ? await restoreAs(`restored_${revocationId}_by_hand`) : usual;
+    if (done.type === 'refused') throw refusedAs(id, done);
     const restored = done.events.find((event) => event.type === 'GrantRestored')?.data;
     const amount = restored?.amount ?? null;
     showWritten(context, command, done.recordedAt, {
