@@ -231,13 +231,10 @@ const unspentOf = ({ grants }: OpenAccount) => grants.filter(({ remaining }) => 
 /** What was revoked of a grant whose money has not gone back otherwise; all of it where nobody paid. */
 function stillPaid(state: OpenAccount, grantId: string): bigint {
   const revoked = (state.grants.find((one) => one.grantId === grantId)?.amount ?? 0n) - revocableOf(state, grantId);
-  const { payments } = state.billing;
-  const attempt = valuesOf(payments.attempts).find(
+  const attempt = valuesOf(state.billing.payments.attempts).find(
     (one) => one.state === 'paid' && one.paymentId !== null && isOfPayment(state, grantId, one.paymentId),
   );
-  // An id alone does not say whose credits were taken.
-  const revocations = state.billing.revocations.filter((one) => one.grantId === grantId);
-  const paid = attempt === undefined ? revoked : revoked - creditsGone({ payments, revocations }, attempt);
+  const paid = attempt === undefined ? revoked : revoked - creditsGone(state.billing, attempt, grantId);
   return paid > 0n ? paid : 0n;
 }
 

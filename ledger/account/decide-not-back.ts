@@ -19,7 +19,7 @@ import {
 import { evolve } from './evolve.ts';
 import { firstFree } from './first-free.ts';
 import { grantOfPayment } from './grant-id.ts';
-import { creditsGone, isOfDispute, paidBy } from './payments.ts';
+import { creditsGone, paidBy, takenBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { disputeNamed, isTaken, refundNamed } from './told-returns.ts';
 
@@ -111,23 +111,18 @@ function comesBack(
   state: OpenAccount,
   { paymentId, id: own, cause: ownCause }: NotBack,
 ): { readonly revocationId: string; readonly amount: MicroUsd }[] {
-  const { payments, revocations } = state.billing;
-  const attempt = paidBy(payments, paymentId);
+  const { billing } = state;
+  const attempt = paidBy(billing.payments, paymentId);
   if (attempt === undefined) return [];
-  // An id alone does not say whose credits were taken.
   const grantId = grantOfPayment(state, paymentId);
-  const ofGrant = revocations.filter((one) => one.grantId === grantId);
-  const takenBy = ({ id, cause }: Return): Revocation[] =>
-    ofGrant.filter((one) =>
-      cause === 'dispute' ? isOfDispute(payments, one, id) : one.cause === cause && one.revocationId === id,
-    );
+  const takenOf = (one: Return): Revocation[] => takenBy(billing, one, grantId);
   const { isHere, isNot } = returnsOf(attempt);
-  const taken = [...isHere, ...isNot].flatMap(takenBy);
+  const taken = [...isHere, ...isNot].flatMap(takenOf);
   let most = taken.reduce((sum, { amount, restored }) => sum + amount - restored, 0n);
-  most -= creditsGone({ payments, revocations: ofGrant }, attempt);
+  most -= creditsGone(billing, attempt, grantId);
   const from = [{ id: own, cause: ownCause }, ...isHere.filter(({ id }) => id !== own)];
   return [...from, ...isNot.filter(({ cause }) => cause === 'dispute')]
-    .flatMap(takenBy)
+    .flatMap(takenOf)
     .flatMap(({ revocationId, amount: all, restored }) => {
       const left = all - restored;
       const amount = left < most ? left : most;

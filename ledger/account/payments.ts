@@ -90,32 +90,39 @@ export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentA
 
 /**
  * Of what a payment bought, the part whose money has gone back: refunds, and disputes that were not won; together it may be more. Less
- * what an operator has given back of it all the same, of the revocations of its grant.
+ * what an operator has given back of it all the same.
  */
-export function creditsGone(billing: Pick<BillingState, 'revocations' | 'payments'>, attempt: PaymentAttempt): bigint {
-  const ofRefunds = creditsOf(attempt, wentBack(attempt)) - givenBack(billing, attempt);
+export function creditsGone(billing: BillingState, attempt: PaymentAttempt, grantId: string): bigint {
+  const ofRefunds = creditsOf(attempt, wentBack(attempt)) - givenBack(billing, attempt, grantId);
   return notWon(attempt).reduce((sum, { amount }) => sum + creditsOf(attempt, amount), ofRefunds);
 }
 
 /** By hand, of what refunds have taken that stand, and of what disputes that were not won took last. */
-function givenBack(
-  { revocations, payments }: Pick<BillingState, 'revocations' | 'payments'>,
-  attempt: PaymentAttempt,
-): bigint {
+function givenBack(billing: BillingState, attempt: PaymentAttempt, grantId: string): bigint {
   const refunds = attempt.refunds.filter(({ amount }) => amount > 0n);
-  const taken = [
-    ...refunds.map(({ refundId }) =>
-      revocations.find((one) => one.revocationId === refundId && one.cause === 'refund'),
-    ),
-    ...notWon(attempt).map(({ disputeId }) => revocations.findLast((one) => isOfDispute(payments, one, disputeId))),
+  const standing = [
+    ...refunds.map(({ refundId: id }) => ({ id, cause: 'refund' }) as const),
+    ...notWon(attempt).map(({ disputeId: id }) => ({ id, cause: 'dispute' }) as const),
   ];
-  return taken
-    .flatMap((one) => one?.restorations ?? [])
+  return standing
+    .flatMap((one) => takenBy(billing, one, grantId).at(-1)?.restorations ?? [])
     .reduce((sum, { restorationId, amount }) => (isWithMoney(attempt, restorationId) ? sum : sum + amount), 0n);
 }
 
+/** What a refund or a dispute has taken of what its payment bought: an id alone does not say whose credits those are. */
+export const takenBy = (
+  { revocations, payments }: BillingState,
+  { id, cause }: { readonly id: string; readonly cause: 'refund' | 'dispute' },
+  grantId: string,
+): Revocation[] =>
+  revocations.filter(
+    (one) =>
+      one.grantId === grantId &&
+      (cause === 'dispute' ? isOfDispute(payments, one, id) : one.cause === cause && one.revocationId === id),
+  );
+
 /** What it took as it was opened, or as it was lost after it had been won. */
-export const isOfDispute = (
+const isOfDispute = (
   payments: PaymentsState,
   { revocationId, cause }: Pick<Revocation, 'revocationId' | 'cause'>,
   disputeId: string,
