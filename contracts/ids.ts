@@ -42,6 +42,8 @@ export const grantsOfPayment = (paid: PaymentId): readonly [GrantId, GrantId] =>
 export const isBoughtBy = (paid: PaymentId, granted: GrantId): boolean => grantsOfPayment(paid).includes(granted);
 /** How the id of a grant begins that a payment has, or may have. */
 export const OF_PAYMENT = 'payment_';
+/** Whether a grant's id does. Which grant a payment has bought stands in its events. */
+export const namesPayment = (id: string): boolean => id.startsWith(OF_PAYMENT);
 export const requestId = (text: string): RequestId => text as RequestId;
 export const leaseId = (text: string): LeaseId => text as LeaseId;
 export const proxyId = (text: string): ProxyId => text as ProxyId;

@@ -1,4 +1,11 @@
-import { type GrantId, grantsOfPayment, OF_PAYMENT, type PaymentId, paymentId } from '../../contracts/ids.ts';
+import {
+  type GrantId,
+  grantsOfPayment,
+  namesPayment,
+  OF_PAYMENT,
+  type PaymentId,
+  paymentId,
+} from '../../contracts/ids.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandRefusal, commandRefused } from './commands.ts';
 import { paidBy } from './payments.ts';
@@ -41,7 +48,7 @@ export const [, LONGEST_GRANT_OF_PAYMENT] = grantsOfPayment(paymentId('x'.repeat
 
 /** A grant by hand has an id of its own, and none that a payment would be granted under: it would stand in that one's way. */
 export function refuseGrantId(account: OpenAccount, id: GrantId): CommandRefusal | null {
-  if (id.startsWith(OF_PAYMENT))
+  if (namesPayment(id))
     return commandRefused(
       'grant_id_reserved',
       `id: ${OF_PAYMENT}… is what payments are granted under, and ${id} would be in the way of one: choose another`,

@@ -8,7 +8,7 @@ import {
   isEstimate,
   type UsageRecorded,
 } from '../../contracts/events.ts';
-import { OF_PAYMENT } from '../../contracts/ids.ts';
+import { namesPayment } from '../../contracts/ids.ts';
 import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
 import { counted, groupedCount, groupedUsd } from '../../contracts/money.ts';
 import { nameOfActor, SYSTEM } from '../../contracts/permissions.ts';
@@ -91,7 +91,7 @@ const isUsual = (percents: readonly number[]): boolean => isDeepStrictEqual(perc
 
 /** What comes with an account, a payment or a correction is told there. */
 const isByHand = (source: EventData<'CreditsGranted'>['source'], grantId: string): boolean =>
-  source === 'promotion' || (source === 'purchase' && !grantId.startsWith(OF_PAYMENT));
+  source === 'promotion' || (source === 'purchase' && !namesPayment(grantId));
 
 function ofLimit({ keyId, member }: Pick<EventData<'SpendLimitSet'>, 'keyId' | 'member'>, keyName: KeyNames): string {
   if (keyId !== null) return `key ${keyName(keyId)}`;

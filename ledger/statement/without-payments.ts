@@ -1,5 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
-import { type GrantId, grantId, OF_PAYMENT } from '../../contracts/ids.ts';
+import { type GrantId, grantId, namesPayment } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { GRANT_WORDS, periodInWords, sentenceOf, until } from './sentences.ts';
 import { isOfPayments } from './statement-entries.ts';
@@ -17,9 +17,6 @@ export function sentenceWithoutPayments(event: AccountEvent, actor: string): str
 }
 
 const NOT_TOLD: ReadonlySet<EventData<'GrantRevoked'>['cause']> = new Set(['refund', 'dispute']);
-
-/** A grant's id: whether it was bought with one stands in its events. */
-export const namesPayment = (id: string): boolean => id.startsWith(OF_PAYMENT);
 
 /** Null where that is a payment's business. */
 export const causeToldOf = (cause: EventData<'GrantRevoked'>['cause']): string | null =>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
-import { type AccountId, accountId, grantId } from '../../../contracts/ids.ts';
+import { type AccountId, accountId, grantId, namesPayment } from '../../../contracts/ids.ts';
 import { groupedExactUsd, groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { authorize } from '../../../ledger/account/authorize.ts';
@@ -13,7 +13,6 @@ import { overdraftOf } from '../../../ledger/account/plan-over.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
-import { namesPayment } from '../../../ledger/statement/without-payments.ts';
 import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-in.ts';
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';

@@ -1,3 +1,4 @@
+import { namesPayment } from '../../../contracts/ids.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { Revocation } from '../../../ledger/account/billing-state.ts';
 import { keyStateAt } from '../../../ledger/account/key-state.ts';
@@ -6,7 +7,7 @@ import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { ownerOf } from '../../../ledger/account/members.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
-import { causeToldOf, namesPayment } from '../../../ledger/statement/without-payments.ts';
+import { causeToldOf } from '../../../ledger/statement/without-payments.ts';
 
 /**
  * An account as `account show --json` has it: each part by name, so that what the state gets later is shown where somebody has
