@@ -36,11 +36,10 @@ export function boundWaiting(app: FastifyInstance, left: (request: FastifyReques
       done();
       return;
     }
-    line.wait();
+    line.wait(raw);
     const isBodiless = request.method === 'GET' || request.method === 'HEAD';
     // Some come with a body all the same, and nobody reads that before their turn.
     if (isBodiless && mayHaveMore(request)) dropInTurn(request.raw, raw);
-    raw.once('socket', () => line.leave());
     if (isBodiless) whenInTurn(raw, { inTurn: done, left: () => left(request) });
     else done();
   });
@@ -66,9 +65,10 @@ class Turns {
 /** The requests of one connection. */
 class Line {
   readonly #socket: Socket;
+  /** For the answers before them. */
+  readonly #waiting = new Set<ServerResponse>();
   #turn = 0;
   #ofTurn = 0;
-  #waiting = 0;
   #last: ServerResponse | null = null;
   #isClosed = false;
 
@@ -77,6 +77,7 @@ class Line {
     // A connection that V8 has taken for old would keep its last request alive until everything is collected.
     socket.once('close', () => {
       this.#last = null;
+      this.#end();
     });
   }
 
@@ -87,7 +88,7 @@ class Line {
       this.#ofTurn = 0;
     }
     const { requestsInTurnMax } = LIMITS;
-    const mayWait = response.socket !== null || this.#waiting < requestsInTurnMax;
+    const mayWait = response.socket !== null || this.#waiting.size < requestsInTurnMax;
     if (!mayWait || this.#ofTurn > requestsInTurnMax) this.#close();
     if (this.#isClosed) return false;
     this.#ofTurn++;
@@ -95,13 +96,17 @@ class Line {
     return true;
   }
 
-  /** For the answers before it. */
-  wait(): void {
-    this.#waiting++;
+  wait(response: ServerResponse): void {
+    this.#waiting.add(response);
+    for (const over of ['socket', 'close']) response.once(over, () => this.#waiting.delete(response));
   }
 
-  leave(): void {
-    this.#waiting--;
+  /** Node closes what waits with its connection, but not where that has asked for a tunnel behind it (CONNECT): what was taken for it would never be given back. */
+  #end(): void {
+    for (const response of this.#waiting) {
+      response.destroy();
+      response.emit('close');
+    }
   }
 
   #close(): void {

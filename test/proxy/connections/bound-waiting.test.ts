@@ -56,6 +56,20 @@ describe('requests that wait on one connection', () => {
     expect(statusesOf(await all)).toEqual(['200', ...Array(WAITING_MAX - 2).fill('400'), '200', '400']);
   });
 
+  it('are over with their connection also where it asks for a tunnel behind them: nothing of them is left, and each has its count', async () => {
+    const { counts } = gateway.gateway.process;
+    const left = () => new Map(counts.byStatus()).get(499) ?? 0;
+    const before = left();
+    const gate = Promise.withResolvers<void>();
+    const { socket, all } = await underWay(gate.promise);
+    socket.write(`${bad()}${me()}${bad()}CONNECT a:1 HTTP/1.1\r\nhost: x\r\n\r\n`);
+    await all;
+    gate.resolve();
+    await expect.poll(() => callsUnderWay(gateway.gateway)).toBe(0);
+    await expect.poll(() => left() - before).toBe(4);
+    expect(gateway.gateway.process.bodies.bytes).toBe(0);
+  });
+
   it('are counted no more once they are answered: two at a time are answered for ever', async () => {
     const socket = await openSocket(gateway.url);
     let answers = '';
