@@ -9,7 +9,7 @@ import { refuseWithoutRoom } from './grant-room.ts';
 import { attemptOf, declineByEnd, openAttempts, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { isOpen } from './payments-state.ts';
-import { isAwaited } from './plans.ts';
+import { isAwaited, paysTheSame } from './plans.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
@@ -46,12 +46,15 @@ export function startPurchase(command: CommandOf<'StartPurchase'>, state: OpenAc
 
 /**
  * The provider has the money. It is written down together with its credits, also where the attempt was given up before: what
- * was paid is never lost. @returns events, none where it is written down already
+ * was paid is never lost. @returns events, none where it is written down already, also as that of another attempt of a renewal's period
+ * where the ledger was put back and does not know this one any more
  */
 export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAccount): Decision {
   const { attemptId, provider, paymentId, amount, paidAtMs, nowMs } = command;
   const attempt = attemptOf(state.billing.payments, attemptId);
-  if (attempt === undefined) return withoutAttempt(attemptId);
+  const other = paidBy(state.billing.payments, paymentId);
+  if (attempt === undefined)
+    return other !== undefined && paysTheSame(attemptId, other) ? [] : withoutAttempt(attemptId);
   if (attempt.state === 'paid' && attempt.paymentId === paymentId) return [];
   if (attempt.state === 'paid')
     return commandRefused(
@@ -63,7 +66,6 @@ export function recordPayment(command: CommandOf<'RecordPayment'>, state: OpenAc
       'payment_differs',
       `attempt ${attemptId} is about ${groupedUsd(attempt.price)} USD at ${attempt.provider}, and ${paymentId} is ${groupedUsd(amount)} USD at ${provider}: refund that`,
     );
-  const other = paidBy(state.billing.payments, paymentId);
   if (other !== undefined)
     return commandRefused(
       'payment_differs',

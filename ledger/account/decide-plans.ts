@@ -19,6 +19,7 @@ import { graceOf } from './plan-grace.ts';
 import { wantedPlan, whyOver } from './plan-over.ts';
 import { type Period, periodAt } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
+import { renewalId } from './plans.ts';
 import { restOfPeriod } from './proration.ts';
 import type { ToldTo } from './words-for-accounts.ts';
 
@@ -168,7 +169,7 @@ export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAcco
   const { plan, version } = listed;
   const again = due !== null && nowMs < due.endMs ? due : null;
   const period: Period = again ?? periodAt(anchorMs, nowMs);
-  const id = unused(state, `renewal_${instant(period.startMs)}`);
+  const id = unused(state, renewalId(period.startMs));
   if (refuseWithoutRoom(state, { grantId: LONGEST_GRANT_OF_PAYMENT, amount: plan.credits }) !== null) return notBegun;
   const graceUntilMs = graceOf(state.billing, { plan, provider: command.provider, nowMs, again });
   const { price, credits } = plan;

@@ -1,4 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import { isNumbered } from '../../contracts/lost-again.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { type CatalogPlan, NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
 import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
@@ -95,6 +96,13 @@ export const renewalsOf = ({ attempts }: PaymentsState, startMs: number): Paymen
   valuesOf(attempts)
     .filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs)
     .toArray();
+
+/** The first attempt's to pay a period; each further one has a number behind it. */
+export const renewalId = (startMs: number): string => `renewal_${new Date(startMs).toISOString()}`;
+
+/** Whether an id is an attempt's to pay the same as this one does: its own, or, of a renewal, any of its period, also one that is not known here any more. */
+export const paysTheSame = (id: string, { attemptId, kind, period }: PaymentAttempt): boolean =>
+  id === attemptId || (kind === 'renewal' && period !== null && isNumbered(id, renewalId(period.startMs)));
 
 /** The newest of them. */
 export const newestRenewal = (payments: PaymentsState, startMs: number): PaymentAttempt | undefined =>

@@ -2,7 +2,8 @@ import type { AccountId } from '../../contracts/ids.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { AccountState, OpenAccount } from '../account/account-state.ts';
 import { isWithdrawn, methodFor } from '../account/method-for.ts';
-import type { PaymentAttempt } from '../account/payments-state.ts';
+import { attemptOf, paidBy } from '../account/payments.ts';
+import type { PaymentAttempt, PaymentsState } from '../account/payments-state.ts';
 import { MANUAL_PROVIDER } from './manual-provider.ts';
 import type { AskedPayment, PaymentOutcome, PaymentProvider } from './payment-provider.ts';
 
@@ -12,9 +13,20 @@ export function askOfAttempt(
   accountId: AccountId,
   { stateNow, attempt, isFirst }: AskedOf,
 ): Promise<PaymentOutcome> {
-  const asked = { accountId, attempt, method: () => methodFor(stateNow(), attempt), isFirst };
+  const method = () => methodFor(stateNow(), attempt);
+  const isAnothers = isAnothersIn(() => stateNow().billing.payments, attempt);
+  const asked = { accountId, attempt, method, isFirst, isAnothers };
   return isWithdrawn(stateNow().billing, attempt) ? provider.withdraw(asked) : provider.ask(asked);
 }
+
+/** Looked at as something is found. */
+export const isAnothersIn =
+  (paymentsNow: () => PaymentsState, { attemptId }: PaymentAttempt): AskedPayment['isAnothers'] =>
+  (attempt, paymentId) => {
+    const payments = paymentsNow();
+    const isKnown = attempt !== attemptId && attemptOf(payments, attempt) !== undefined;
+    return isKnown || (paidBy(payments, paymentId)?.attemptId ?? attemptId) !== attemptId;
+  };
 
 interface AskedOf extends Pick<AskedPayment, 'attempt' | 'isFirst'> {
   /** As far as it is known at the instant. */

@@ -10,6 +10,8 @@ export interface AskedPayment {
   readonly method: () => PaymentsState['method'];
   /** It was begun a moment ago, by who asks: nobody has been asked of it before. */
   readonly isFirst: boolean;
+  /** Whether what a provider finds of such an attempt, by such a name of its own, is that of another one that is known, or has paid one. */
+  readonly isAnothers: (attempt: string, paymentId: string) => boolean;
 }
 
 /** The same of what is ended. */

@@ -41,6 +41,10 @@ export type CarriedNames = z.output<typeof names>;
 const named = z.object({ id, metadata: names });
 export type NamedAnswer = z.output<typeof named>;
 
+/** Of what is listed, where it is ours: others' are of anything. */
+const terms = z.object({ amount, currency: z.string(), status: z.string() });
+export type Terms = z.output<typeof terms>;
+
 const intent = z.object({
   ...{ id: id.transform(paymentId), metadata: names, created: ms },
   ...{ amount, amount_received: amount, currency, cancellation_reason: word },
@@ -112,6 +116,7 @@ const ANSWERS = {
   dispute,
   part,
   named,
+  terms,
   made: z.object({ id }),
   consent: z.object({ id, url: address }),
   list: page,

@@ -8,12 +8,19 @@ import {
   read,
   type Session,
   type Setup,
+  type Terms,
 } from './stripe-answers.ts';
 
 /** One that was asked for by its id: whose it is, which may be anybody's, and all of it, where it matters here. */
 export interface Fetched<One> extends NamedAnswer {
   /** @throws UnfitAnswerError */
   whole(): One;
+}
+
+/** One of many: whose it is, and the rest where it matters here. */
+export interface ListedIntent extends NamedAnswer {
+  /** @throws UnfitAnswerError */
+  terms(): Terms;
 }
 
 interface Created {
@@ -57,8 +64,8 @@ export class StripeApi {
     return (await fetched('payment_intent', id, cancelling)).whole();
   }
 
-  intents(created: Created, of: { readonly customer?: string } = {}): AsyncIterable<NamedAnswer> {
-    return listed('named', (after) => this.#stripe.paymentIntents.list({ created, ...of, ...after }));
+  intents(created: Created, of: { readonly customer?: string } = {}): AsyncIterable<ListedIntent> {
+    return listed(listedIntent, (after) => this.#stripe.paymentIntents.list({ created, ...of, ...after }));
   }
 
   async openPage(params: Stripe.Checkout.SessionCreateParams, idempotencyKey: string): Promise<string> {
@@ -74,7 +81,7 @@ export class StripeApi {
   }
 
   pages(created: Created): AsyncIterable<NamedAnswer> {
-    return listed('named', (after) => this.#stripe.checkout.sessions.list({ created, ...after }));
+    return listed(reading('named'), (after) => this.#stripe.checkout.sessions.list({ created, ...after }));
   }
 
   async openConsent(
@@ -102,11 +109,11 @@ export class StripeApi {
   }
 
   refunds(payment: string): AsyncIterable<Refund> {
-    return listed('refund', (after) => this.#stripe.refunds.list({ payment_intent: payment, ...after }));
+    return listed(reading('refund'), (after) => this.#stripe.refunds.list({ payment_intent: payment, ...after }));
   }
 
   disputes(payment: string): AsyncIterable<Dispute> {
-    return listed('dispute', (after) => this.#stripe.disputes.list({ payment_intent: payment, ...after }));
+    return listed(reading('dispute'), (after) => this.#stripe.disputes.list({ payment_intent: payment, ...after }));
   }
 }
 
@@ -137,17 +144,27 @@ function assertSame(kind: string, id: string, answered: { readonly id: string })
   if (answered.id !== id) throw new UnfitAnswerError(`Stripe answers another of its ${kind} than was asked for`);
 }
 
+const reading =
+  <Kind extends 'named' | 'refund' | 'dispute'>(kind: Kind) =>
+  (answer: unknown): ReturnType<typeof read<Kind>> =>
+    read(kind, answer);
+
+const listedIntent = (answer: unknown): ListedIntent => ({
+  ...read('named', answer),
+  terms: () => read('terms', answer),
+});
+
 /** Whoever reads it ends it: a list may say for ever that there is more. */
-async function* listed<Kind extends 'named' | 'refund' | 'dispute'>(
-  kind: Kind,
+async function* listed<One extends { readonly id: string }>(
+  reads: (answer: unknown) => One,
   list: (after: { readonly limit: number; readonly starting_after?: string }) => Promise<unknown>,
-): AsyncGenerator<ReturnType<typeof read<Kind>>> {
+): AsyncGenerator<One> {
   let last: string | null = null;
   for (;;) {
     const after: { readonly starting_after?: string } = last === null ? {} : { starting_after: last };
     const { data, has_more: hasMore } = read('list', await answerOf(list({ limit: PAGE, ...after })));
     for (const answer of data) {
-      const one = read(kind, answer);
+      const one = reads(answer);
       last = one.id;
       yield one;
     }

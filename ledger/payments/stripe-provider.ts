@@ -15,8 +15,9 @@ import {
   UnprovenError,
   type WithdrawnPayment,
 } from './payment-provider.ts';
-import { type Intent, read, type Session } from './stripe-answers.ts';
-import { StripeApi } from './stripe-api.ts';
+import { type Intent, type NamedAnswer, read, type Session } from './stripe-answers.ts';
+import { type ListedIntent, StripeApi } from './stripe-api.ts';
+import { chargesPeriod, isMadeFor } from './stripe-charges.ts';
 import { asked, type StripeClient, stripeClient, whyRefused } from './stripe-client.ts';
 import { factsOf, noticeOf } from './stripe-facts.ts';
 import { BY_OPERATOR, centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
@@ -124,7 +125,7 @@ export class StripeProvider implements TellingProvider {
   async #askCharge(one: AskedPayment, names: Names): Promise<PaymentOutcome> {
     const made = await this.#charge(one, names);
     if (made === null) return this.#notThere(one.attempt);
-    if (made.type === 'made') return outcomeOfIntent(await this.#intent(made.id, one, names));
+    if (made.type === 'made') return outcomeOfIntent(await this.#intent(made, one, names));
     if (made.type !== 'refused') return made;
     // Something of it may be there all the same, or still be asked for: it is ended, and its key used up.
     const outcome = await this.#endCharge(one, names);
@@ -136,7 +137,7 @@ export class StripeProvider implements TellingProvider {
     const made = await this.#uncharged(one, names);
     if (made === null) return this.#notThere(one.attempt);
     if (made.type !== 'made') return made;
-    const intent = await this.#intent(made.id, one, names);
+    const intent = await this.#intent(made, one, names);
     const outcome = outcomeOfIntent(intent);
     if (!UNDECIDED.has(intent.status) || outcome.type === 'failed') return outcome;
     const { attempt } = one;
@@ -147,9 +148,9 @@ export class StripeProvider implements TellingProvider {
   }
 
   /** @throws UnfitAnswerError where it is of something else */
-  async #intent(id: string, { attempt }: AskedPayment, names: Names): Promise<Intent> {
+  async #intent({ id, ...found }: MadeThere, { attempt }: AskedPayment, names: Names): Promise<Intent> {
     const intent = (await this.#api.intent(id)).whole();
-    assertOf({ names, attempt, kind: 'payment_intent' }, intent);
+    assertOf({ names: { ...names, ...found.as }, attempt, kind: 'payment_intent' }, intent);
     return intent;
   }
 
@@ -193,21 +194,32 @@ export class StripeProvider implements TellingProvider {
 
   #findCharge = async (one: AskedPayment, names: Names): Promise<Made | null> =>
     (await this.#chargedBefore(one, names)) ??
-    findMade(one.attempt, names, (created) => this.#api.intents(created)).then(madeOf);
+    findMade(
+      one.attempt,
+      names,
+      (created) => this.#api.intents(created),
+      (listed) => isMadeFor(listed, one, names),
+    ).then(madeOf);
 
   /**
    * A renewal's id is its period's: a ledger that was put back begins under it once more what it does not know to be charged, and
-   * Stripe may have forgotten the key by then. Looked for among what the customer was charged since the period began.
+   * Stripe may have forgotten the key by then; or the next one's, which has paid the period. Looked for among what the customer was
+   * charged since the period began.
    */
-  async #chargedBefore({ attempt, method }: AskedPayment, names: Names): Promise<Made | null> {
+  async #chargedBefore(one: AskedPayment, names: Names): Promise<Made | null> {
+    const { attempt, method } = one;
     const { kind, period } = attempt;
     const [toMs, saved] = [this.#options.clock(), method()];
     if (kind !== 'renewal' || period === null || toMs - period.startMs < KEY_KNOWN_MS) return null;
     if (saved?.provider !== STRIPE) return null;
     const of = { customer: saved.customerId };
-    const looking = findMadeBetween({ fromMs: period.startMs, toMs }, names, (created) =>
-      this.#api.intents(created, of),
-    );
+    const list = (created: { gte: number; lte: number }) => this.#api.intents(created, of);
+    const look = (is: typeof isMadeFor): Promise<ListedIntent | null> =>
+      findMadeBetween(
+        { fromMs: period.startMs, toMs },
+        { names, list, isIt: (listed: ListedIntent) => is(listed, one, names) },
+      );
+    const looking = look(chargesPeriod).then((charged) => charged ?? look(isMadeFor));
     return looking.then(madeOf, nothingOfUnknown);
   }
 
@@ -277,10 +289,21 @@ type Refused = Extract<PaymentOutcome, { type: 'refused' }>;
 type Failed = Extract<PaymentOutcome, { type: 'failed' }>;
 
 /** Either what Stripe calls an object of its, or that it was declined or refused at once. */
-type Made = { readonly type: 'made'; readonly id: string } | Failed | Refused;
+type Made = MadeThere | Failed | Refused;
 
-const made = (id: string): Made => ({ type: 'made', id });
-const madeOf = (found: { readonly id: string } | null): Made | null => (found === null ? null : made(found.id));
+interface MadeThere {
+  readonly type: 'made';
+  readonly id: string;
+  /** Of whichever attempt of the period it was found to be. */
+  readonly as?: { readonly attempt: string };
+}
+
+const made = (id: string): MadeThere => ({ type: 'made', id });
+const madeOf = (found: NamedAnswer | null): Made | null => {
+  if (found === null) return null;
+  const { id, metadata } = found;
+  return { type: 'made', id, ...(metadata.attempt === undefined ? {} : { as: { attempt: metadata.attempt } }) };
+};
 
 interface AskedOf {
   readonly names: Names;

@@ -36,23 +36,28 @@ interface Span {
 
 type Listing<One> = (created: Created) => AsyncIterable<One>;
 
+interface Sought<One> {
+  readonly names: Names;
+  readonly list: Listing<One>;
+  readonly isIt: (one: One) => boolean;
+}
+
 /** Looked for where it is if all went well; then from the claim until its key was used last. @throws Error where it is not known */
 export async function findMade<One extends Named>(
   { startedAtMs }: Pick<PaymentAttempt, 'startedAtMs'>,
   names: Names,
   list: Listing<One>,
+  isIt = (one: One): boolean => isOf(one.metadata, names),
 ): Promise<One | null> {
+  const sought = { names, list, isIt };
   const around = (beforeMs: number, afterMs: number): Promise<One | null> =>
-    findWithin(list, names, secondsOf({ fromMs: startedAtMs - beforeMs, toMs: startedAtMs + afterMs }));
+    findWithin(sought, secondsOf({ fromMs: startedAtMs - beforeMs, toMs: startedAtMs + afterMs }));
   return (await around(AT_ONCE_MS, AT_ONCE_MS)) ?? around(CLOCKS_MS, KEY_KNOWN_MS + CLOCKS_MS);
 }
 
 /** Looked for throughout, as what may have been made long before it was claimed. @throws Error where it is not known */
-export const findMadeBetween = <One extends Named>(
-  { fromMs, toMs }: Span,
-  names: Names,
-  list: Listing<One>,
-): Promise<One | null> => findWithin(list, names, secondsOf({ fromMs: fromMs - CLOCKS_MS, toMs: toMs + CLOCKS_MS }));
+export const findMadeBetween = <One extends Named>({ fromMs, toMs }: Span, sought: Sought<One>): Promise<One | null> =>
+  findWithin(sought, secondsOf({ fromMs: fromMs - CLOCKS_MS, toMs: toMs + CLOCKS_MS }));
 
 const secondsOf = ({ fromMs, toMs }: Span): Created => ({
   gte: Math.floor(fromMs / 1_000),
@@ -60,19 +65,16 @@ const secondsOf = ({ fromMs, toMs }: Span): Created => ({
 });
 
 /** In halves, the earlier one first, where there are too many. */
-async function findWithin<One extends Named>(
-  list: Listing<One>,
-  names: Names,
-  { gte, lte }: Created,
-): Promise<One | null> {
+async function findWithin<One extends Named>(sought: Sought<One>, { gte, lte }: Created): Promise<One | null> {
+  const { names, list, isIt } = sought;
   let looked = 0;
   for await (const one of list({ gte, lte })) {
-    if (isOf(one.metadata, names)) return one;
+    if (isIt(one)) return one;
     if (++looked < LISTED_MAX) continue;
     if (lte - gte <= HOUR_MS / 1_000)
       throw new Error(`attempt ${names.attempt} is not among ${LISTED_MAX} of an hour at Stripe`);
     const half = Math.floor((gte + lte) / 2);
-    return (await findWithin(list, names, { gte, lte: half })) ?? findWithin(list, names, { gte: half + 1, lte });
+    return (await findWithin(sought, { gte, lte: half })) ?? findWithin(sought, { gte: half + 1, lte });
   }
   return null;
 }

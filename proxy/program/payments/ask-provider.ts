@@ -8,6 +8,7 @@ import type { CommandResult } from '../../../ledger/account/execute-command.ts';
 import { loadAccount } from '../../../ledger/account/load-account.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import { isOpen, type PaymentAttempt, type PaymentsState } from '../../../ledger/account/payments-state.ts';
+import { paysTheSame } from '../../../ledger/account/plans.ts';
 import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
 import { declineAsTold } from '../../../ledger/account/words-for-accounts.ts';
 import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
@@ -165,7 +166,7 @@ export async function factsOfPaid({ accountId, attempt, provider }: OfPaid): Pro
   if (known?.accountId !== accountId)
     throw new CommandError(`${accountId}: ${provider.name} knows no ${attempt.paymentId} of it`, EXIT.refused);
   const { facts } = known;
-  const fact = facts.find((one) => one.type === 'attempt' && one.attemptId === attempt.attemptId);
+  const fact = facts.find((one) => one.type === 'attempt' && paysTheSame(one.attemptId, attempt));
   if (fact?.type !== 'attempt')
     throw new CommandError(`${accountId}: ${attempt.paymentId} is of another attempt`, EXIT.refused);
   return { outcome: fact.outcome, facts };

@@ -17,6 +17,7 @@ import {
   usageOf,
   usd,
 } from '../../fixtures/ledger/example-account.ts';
+import { PLANS } from '../../fixtures/ledger/example-plan-events.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 
 const NOW = ms('2026-11-20T10:00:00.000Z');
@@ -146,6 +147,22 @@ describe('a payment', () => {
     given(opened, started).refuses(pay({ provider: 'stripe' }), 'payment_differs');
     given(opened, started, ...paid).refuses(pay({ paymentId: paymentId('pi_2') }), 'payment_differs', /refund that/);
     given(opened).refuses(pay(), 'attempt_not_found');
+  });
+
+  test('pays one attempt alone; told of another of its period that is not known any more it is done already', () => {
+    const [, asked, begun] = PLANS as AccountEvent[];
+    if (asked === undefined || begun?.type !== 'RenewalStarted') throw new Error('no plan is asked for');
+    const { attemptId: renewal, price: amount } = begun.data;
+    const of = (id: string, paymentOf = PAYMENT) =>
+      pay({ attemptId: attemptId(id), amount, paymentId: paymentOf, nowMs: ms(begun.data.startedAt) });
+    const life = [opened, asked, begun];
+    life.push(...given(...life).decided(of(renewal)));
+    for (const id of [renewal, `${renewal}_2`, `${renewal}_13`]) given(...life).decides(of(id));
+    for (const id of [`${renewal}_x`, 'renewal_2026-12-20T10:00:00.000Z_2', ATTEMPT])
+      given(...life).refuses(of(id), 'attempt_not_found');
+    given(...life).refuses(of(`${renewal}_2`, paymentId('pi_2')), 'attempt_not_found');
+    const again: AccountEvent = { ...begun, data: { ...begun.data, attemptId: attemptId(`${renewal}_2`) } };
+    given(...life, again).refuses(of(`${renewal}_2`), 'payment_differs', /pi_1 has paid renewal_.*, and pays nothing/);
   });
 
   test('is not lost where an operator of before has granted under its id: its credits have another', () => {

@@ -84,7 +84,8 @@ type Told = StripeServer['events'][number];
 async function paidScene() {
   const { server, time, provider } = await stripeScene();
   const attempt = stripeAttempt({ kind: 'purchase', attemptId: bought });
-  const ask = () => provider.ask({ accountId: ACCOUNT, attempt, method: () => null, isFirst: false });
+  const ask = () =>
+    provider.ask({ accountId: ACCOUNT, attempt, method: () => null, isFirst: false, isAnothers: () => false });
   await ask();
   server.pay(String(server.all('checkout.session')[0]?.id));
   const paid = await ask();

@@ -169,7 +169,7 @@ async function cancel({ log, provider, run }: Begun, through: EventLog): Promise
   const attempt = allAttempts((await stateOf(log)).billing.payments).findLast(({ state }) => state === 'open');
   if (attempt === undefined) return;
   const ended = attempt.kind === 'purchase' ? {} : ({ endedBy: 'operator' } as const);
-  const asked = { accountId: ACCOUNT, attempt, method: () => null, isFirst: false, ...ended };
+  const asked = { accountId: ACCOUNT, attempt, method: () => null, isFirst: false, isAnothers: () => false, ...ended };
   const outcome = await provider.withdraw(asked).catch(() => null);
   if (outcome === null) return;
   const said = { attemptId: attempt.attemptId, provider: provider.name };

@@ -87,9 +87,11 @@ it('a message is looked into while all that is asked of by itself has every conn
   const attempt = stripeAttempt({ kind: 'purchase' });
   let ended = 0;
   const asked = Array.from({ length: LIMITS.paymentsAtOnceMax }, () =>
-    provider.ask({ accountId: accountId('acme'), attempt, method: () => null, isFirst: false }).catch(() => {
-      ended++;
-    }),
+    provider
+      .ask({ accountId: accountId('acme'), attempt, method: () => null, isFirst: false, isAnothers: () => false })
+      .catch(() => {
+        ended++;
+      }),
   );
   while (seen.requests < asked.length) await nextTurn();
   const look = () => provider.factsOf({ kind: 'payment_intent', id: 'pi_1' });

@@ -132,7 +132,7 @@ it('no interleaving of Stripe’s answers, faults, messages in any order, refund
           const attempt = state.type === 'open' ? attemptOf(state.billing.payments, 'bought') : undefined;
           if (attempt === undefined) throw new Error('nothing was bought');
           const outcome = await provider
-            .withdraw({ accountId: ACCOUNT, attempt, method: () => null, isFirst: false })
+            .withdraw({ accountId: ACCOUNT, attempt, method: () => null, isFirst: false, isAnothers: () => false })
             .catch(() => null);
           const said = { attemptId: attempt.attemptId, provider: provider.name, nowMs: time.nowMs };
           const command = outcome === null ? null : commandOfOutcome(outcome, said);

@@ -1,18 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { accountId, attemptId } from '../../../contracts/ids.ts';
-import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
+import { accountId, attemptId, paymentId } from '../../../contracts/ids.ts';
+import { NO_PAYMENTS, type PaymentAttempt, withAttempt } from '../../../ledger/account/payments-state.ts';
+import { isAnothersIn } from '../../../ledger/payments/ask-of-attempt.ts';
 import { usd } from '../../fixtures/ledger/example-account.ts';
 import { cardOf, LEDGER, STARTED_MS, stripeAttempt, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
 
 const HOUR_MS = 3_600_000;
+const RENEWAL = `renewal_${new Date(STARTED_MS).toISOString()}`;
 const INTENTS = '/v1/payment_intents';
-const NAMES = { ledger: LEDGER, account: 'acme', attempt: 'renewal_1', kind: 'renewal' };
+const NAMES = { ledger: LEDGER, account: 'acme', attempt: RENEWAL, kind: 'renewal' };
 const PAID = { type: 'paid', paymentId: 'pi_1', amount: 20_000_000n, paidAtMs: STARTED_MS };
 const hoursIn = (hours: number): number => STARTED_MS + hours * HOUR_MS;
 
 /** Of the period that began as the scene does, begun some hours later. */
 const renewal = (hours: number, more: Partial<PaymentAttempt> = {}): Partial<PaymentAttempt> => ({
-  ...{ kind: 'renewal', attemptId: attemptId('renewal_1'), startedAtMs: hoursIn(hours) },
+  ...{ kind: 'renewal', attemptId: attemptId(RENEWAL), startedAtMs: hoursIn(hours) },
   period: { plan: 'team', catalogVersion: 1, startMs: STARTED_MS, endMs: hoursIn(30 * 24), overdraft: usd(0) },
   ...more,
 });
@@ -71,7 +73,11 @@ describe('a renewal of a ledger that was put back', () => {
 
   it('is charged once, under its key, where nothing of its names is there', async () => {
     const { server, ask, askFirst, at, charges } = await scene();
-    for (const other of [{ ledger: 'another' }, { account: 'others' }, { attempt: 'renewal_1_2' }]) {
+    const period = `renewal_${new Date(hoursIn(1)).toISOString()}`;
+    for (const other of [
+      ...[{ ledger: 'another' }, { account: 'others' }, { attempt: `${RENEWAL}_x` }, { attempt: `${period}_2` }],
+      { attempt: `${RENEWAL}_2`, account: 'others' },
+    ]) {
       const { id } = server.putPaid({ ...NAMES, ...other });
       server.change(id, { customer: 'cus_1' });
     }
@@ -81,7 +87,7 @@ describe('a renewal of a ledger that was put back', () => {
     expect(paid).toMatchObject({ type: 'paid', paidAtMs: hoursIn(30) });
     expect(await ask(renewal(30))).toEqual(paid);
     expect(charges()).toBe(before + 1);
-    expect(server.made(INTENTS).map(({ key }) => key)).toEqual([`${LEDGER}/acme/renewal_1`]);
+    expect(server.made(INTENTS).map(({ key }) => key)).toEqual([`${LEDGER}/acme/${RENEWAL}`]);
   });
 
   it('is charged no card that was removed while it was looked for', async () => {
@@ -93,7 +99,13 @@ describe('a renewal of a ledger that was put back', () => {
       return answer;
     };
     const attempt = stripeAttempt(renewal(30));
-    const asked = { accountId: accountId('acme'), attempt, method: () => method, isFirst: true };
+    const asked = {
+      accountId: accountId('acme'),
+      attempt,
+      method: () => method,
+      isFirst: true,
+      isAnothers: () => false,
+    };
     expect(await provider.ask(asked)).toEqual({ type: 'waits', url: null });
     expect(charges()).toBe(0);
   });
@@ -116,4 +128,112 @@ it.each([
   expect(await askFirst(renewal(hours, more))).toMatchObject({ type: 'paid' });
   expect(listed()).toEqual([]);
   expect(charges()).toBe(1);
+});
+
+/** What was made under an id of the lost part, of 20 USD or other terms. */
+async function lost() {
+  const at = await scene();
+  const make = (attempt: string, terms: Record<string, unknown> = {}): string => {
+    const { id } = at.server.putPaid({ ...NAMES, attempt });
+    at.server.change(id, { customer: 'cus_1', ...terms });
+    return id;
+  };
+  const madeHere = () => at.server.made(INTENTS).length;
+  return { ...at, make, madeHere };
+}
+
+describe('a renewal whose period was charged under another number of its id', () => {
+  it.each([
+    ['the first, which was declined there', RENEWAL, `${RENEWAL}_2`],
+    ['the first, of which nothing is there', null, `${RENEWAL}_12`],
+    ['the second, which was declined there', `${RENEWAL}_2`, `${RENEWAL}_3`],
+    ['the second, of which nothing is there, and the first has paid', null, RENEWAL],
+  ])('is paid by that: %s', async (_, declined, paid) => {
+    const { ask, askFirst, at, make, charges, madeHere } = await lost();
+    const asked = { attemptId: attemptId(declined ?? (paid === RENEWAL ? `${RENEWAL}_2` : RENEWAL)) };
+    if (declined !== null) await ask(renewal(0, asked), 'pm_lost');
+    at(25);
+    const id = make(paid);
+    at(30);
+    const [before, made] = [charges(), madeHere()];
+    const outcome = { ...PAID, paymentId: id, paidAtMs: hoursIn(25) };
+    expect(await askFirst(renewal(30, asked))).toEqual(outcome);
+    at(30 + 24);
+    expect(await ask(renewal(30, asked))).toEqual(outcome);
+    expect([charges(), madeHere()]).toEqual([before, made]);
+  });
+
+  it('waits while that is being paid, and ends nothing of it', async () => {
+    const { server, ask, at, make, madeHere } = await lost();
+    const id = make(`${RENEWAL}_2`, { status: 'processing', amount_received: 0, latest_charge: null });
+    at(30);
+    expect(await ask(renewal(30))).toEqual({ type: 'waits', url: null });
+    at(30 + 24);
+    expect(await ask(renewal(30))).toEqual({ type: 'waits', url: null });
+    expect(server.get(id).status).toBe('processing');
+    server.settle(id);
+    expect(await ask(renewal(30))).toMatchObject({ type: 'paid', paymentId: id });
+    expect(madeHere()).toBe(0);
+  });
+
+  it('is charged where that was declined', async () => {
+    const { ask, askFirst, at, charges } = await lost();
+    await ask(renewal(0, { attemptId: attemptId(`${RENEWAL}_2`) }), 'pm_lost');
+    at(30);
+    expect(await askFirst(renewal(30))).toMatchObject({ type: 'paid', paidAtMs: hoursIn(30) });
+    expect(charges()).toBe(1);
+  });
+
+  it.each([
+    ['an attempt that the ledger knows, as given up', `${RENEWAL}_2`, { state: 'abandoned' }],
+    ['a payment that has paid another there', `${RENEWAL}_3`, { state: 'paid', paymentId: paymentId('pi_1') }],
+    ['a payment of its own id that has paid another there', RENEWAL, { state: 'paid', paymentId: paymentId('pi_1') }],
+  ] as const)('is not paid by %s', async (_, made, known) => {
+    const { provider, at, make, charges } = await lost();
+    expect(make(made)).toBe('pi_1');
+    at(30);
+    const attempt = stripeAttempt(renewal(30));
+    const other = stripeAttempt(renewal(0, { attemptId: attemptId(`${RENEWAL}_2`), ...known }));
+    const payments = [attempt, other].reduce(withAttempt, NO_PAYMENTS);
+    const isAnothers = isAnothersIn(() => payments, attempt);
+    const asked = { accountId: accountId('acme'), attempt, method: () => cardOf('pm_ok'), isFirst: false, isAnothers };
+    expect(await provider.ask(asked)).toMatchObject({ type: 'paid', paidAtMs: hoursIn(30) });
+    expect(charges()).toBe(2);
+  });
+});
+
+describe('a renewal that was charged on other terms', () => {
+  const OTHER = [{ amount: 2_500, amount_received: 2_500 }, { currency: 'eur' }];
+
+  it.each(OTHER)('%o is charged on its own, under its key', async (terms) => {
+    const { server, ask, askFirst, at, make, madeHere } = await lost();
+    for (const attempt of [RENEWAL, `${RENEWAL}_2`]) make(attempt, terms);
+    at(30);
+    const paid = await askFirst(renewal(30));
+    expect(paid).toMatchObject({ type: 'paid', amount: 20_000_000n, paidAtMs: hoursIn(30) });
+    expect(await ask(renewal(30))).toEqual(paid);
+    expect(server.made(INTENTS)[0]?.key).toBe(`${LEDGER}/acme/${RENEWAL}`);
+    at(30 + 25);
+    expect(await ask(renewal(30))).toEqual(paid);
+    expect(madeHere()).toBe(1);
+  });
+
+  it.each(OTHER)('%o is ended by an operator', async (terms) => {
+    const { withdraw, at, make } = await lost();
+    for (const attempt of [RENEWAL, `${RENEWAL}_2`]) make(attempt, terms);
+    at(30);
+    expect(await withdraw(renewal(30), { endedBy: 'operator' })).toMatchObject({
+      ...{ type: 'abandoned', endedBy: 'operator' },
+    });
+  });
+
+  it.each(OTHER)('%o is given up, and ended by an operator, once its own key is forgotten', async (terms) => {
+    const { server, ask, withdraw, at, make } = await lost();
+    make(RENEWAL, terms);
+    at(30);
+    const outcome = { type: 'abandoned', reason: 'Stripe has nothing of it' };
+    expect(await ask(renewal(1))).toEqual(outcome);
+    expect(await withdraw(renewal(1), { endedBy: 'operator' })).toEqual(outcome);
+    expect(server.made(INTENTS)).toEqual([]);
+  });
 });
