@@ -1,4 +1,5 @@
 import { readable } from '../../contracts/printable.ts';
+import { SpelledSecret } from './spelled-secret.ts';
 
 /**
  * What a provider has said, made fit for an event, a log line, a header or an error message: without the
@@ -8,6 +9,7 @@ import { readable } from '../../contracts/printable.ts';
  */
 export class UpstreamWords {
   readonly #secret: RegExp | null;
+  readonly #spelled: SpelledSecret;
   readonly #secretCharsMax: number;
 
   /** @param given what the provider is called with; empty where it is called with none */
@@ -17,6 +19,7 @@ export class UpstreamWords {
     const spelled = [key, JSON.stringify(key).slice(1, -1), key.replaceAll('/', '\\/')];
     const forms = key === '' ? [] : [...new Set(spelled)].map((form) => `(?:bearer )?${RegExp.escape(form)}`);
     this.#secret = key === '' ? null : new RegExp(forms.join('|'), 'gi');
+    this.#spelled = new SpelledSecret(key);
     this.#secretCharsMax = Math.max(...spelled.map((form) => 'Bearer '.length + form.length));
   }
 
@@ -32,25 +35,15 @@ export class UpstreamWords {
 
   /** What a caller is to read, in any script: without control and format characters. */
   sentence(text: string, charsMax: number): string {
-    return readable(this.#told(this.#redacted(text).replace(/\s+/g, ' '), charsMax).toWellFormed());
+    // A line's end is kept until it is looked at: what it parts is not parted for a reader.
+    const lines = this.#redacted(text).replace(/\s{2,}|[^\S ]/g, '\n');
+    return readable(this.#told(lines, charsMax).replaceAll('\n', ' ').toWellFormed());
   }
 
   /** What is cut off is looked through as far as a credential goes on in it. */
   #told(redacted: string, charsMax: number): string {
     const looked = redacted.slice(0, charsMax + this.#secretCharsMax * SPELLED_CHARS_MAX);
-    return (this.#isSpelledIn(looked) ? REDACTED : redacted).slice(0, charsMax);
-  }
-
-  #isSpelledIn(text: string): boolean {
-    if (this.#secret === null || !MAY_HIDE.test(text)) return false;
-    let plain = text;
-    for (let depth = 0; depth < SPELLED_DEPTH_MAX; depth++) {
-      if (plain.replace(BETWEEN, '').search(this.#secret) >= 0) return true;
-      const undone = plain.replace(SPELLED, characterOf);
-      if (undone === plain) return false;
-      plain = undone;
-    }
-    return true;
+    return (this.#spelled.isIn(looked) ? REDACTED : redacted).slice(0, charsMax);
   }
 
   #redacted(text: string): string {
@@ -66,21 +59,5 @@ export const NO_SECRETS = new UpstreamWords('');
 
 const REDACTED = '[redacted]';
 const NOT_PRINTABLE = /[^\x20-\x7e]/g;
-
-/** As of most words there is nothing in which it could be spelled otherwise, or stand in pieces. */
-const MAY_HIDE = /[^!-$'-[\]-~]/;
-/** How JSON, programs, URLs and HTML spell a character of a credential, which is printable ASCII, or one between two. */
-const SPELLED =
-  /[\\%]u([\da-f]{4})|(?:\\x|%)([2-7][\da-f])|&#(?:x0*([\da-f]{1,6})|0*(\d{1,7}));?|&(amp|lt|gt|quot|apos);|\\(.)/gi;
-const NAMED: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
-/** What is spelled more often (JSON in JSON in HTML) is not asked for its meaning. */
-const SPELLED_DEPTH_MAX = 8;
-const SPELLED_CHARS_MAX = 16;
-/** What a reader does not see or leaves out: the zeros of UTF-16, joiners, the ends of lines. */
-const BETWEEN = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu;
-
-function characterOf(_: string, ...[json, byte, html, decimal, name, itself]: (string | undefined)[]): string {
-  if (name !== undefined) return NAMED[name.toLowerCase()] ?? '';
-  if (itself !== undefined) return 'bfnrt'.includes(itself) ? ' ' : itself;
-  return String.fromCharCode(decimal === undefined ? Number.parseInt(json ?? byte ?? html ?? '', 16) : Number(decimal));
-}
+/** How many stand for a character, also where one escape is in another. */
+const SPELLED_CHARS_MAX = 32;
