@@ -25,7 +25,8 @@ import type { ToldTo } from './words-for-accounts.ts';
 
 /**
  * What is charged to a method that is as good as none is not begun for who asks for it. A plan that is over, and whose end nobody has written
- * down yet, ends in the same append, before what is asked for; alone, where an attempt for it is open still.
+ * down yet, ends in the same append, before what is asked for; alone, where that is refused, as it is
+ * to who asks for it again.
  */
 export function changePlan(
   command: CommandOf<'ChangePlan'>,
@@ -38,9 +39,8 @@ export function changePlan(
     const end = ended(plan, over, command.nowMs);
     if (command.plan === NO_PLAN) return [end];
     const anew = changePlan(command, evolve(state, end), to);
-    if (!('type' in anew)) return [end, ...anew];
-    // What is open for it is not wanted any more by that: once it is over the plan is asked for again.
-    return anew.code === 'attempt_open' ? [end] : anew;
+    // Also what is open for it, which is not wanted any more by that: once it is over the plan is asked for again.
+    return 'type' in anew ? [end] : [end, ...anew];
   }
   const decided = planChange(command, state, to);
   if ('type' in decided) return decided;

@@ -83,8 +83,9 @@ describe('who asks for a plan when the one before is over, and nobody has looked
     expect(one.faults).toEqual([]);
   });
 
-  it('has nothing written down where what is asked for is refused', () => {
-    const one = onTeam().does(asks('none', '2026-12-15T10:00:00.000Z'));
+  it('has its end written down alone where what is asked for is refused, as it is to who asks again', () => {
+    const one = onTeam().does(asks('none', '2026-12-15T10:00:00.000Z'), asks('unheard', LATE));
+    expect(one.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { reason: 'cancelled' } });
     given(...one.events).refuses(asks('unheard', LATE), 'plan_not_found');
   });
 });

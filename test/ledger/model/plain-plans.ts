@@ -75,17 +75,11 @@ export class PlainPlans {
   }
 
   #askUnlessSpent(command: Of<'ChangePlan'>): Verdict {
-    const [has, name] = [this.#has, this.name];
+    const has = this.#has;
     if (has === null || !this.#isOver(has, command.nowMs)) return this.#askOfOne(command);
     this.#end('nothing');
-    const isSold = this.#sold.some(({ id }) => id === command.plan);
-    if (command.plan === 'none' || (isSold && this.#all().some(isOpen))) return 'done';
-    const verdict = this.#askOfOne(command);
-    if (verdict === 'refused') {
-      this.name = name;
-      this.#has = has;
-    }
-    return verdict;
+    if (command.plan !== 'none') this.#askOfOne(command);
+    return 'done';
   }
 
   /** By the clock, though nobody has looked. */
