@@ -16,10 +16,10 @@ import { isWithdrawn } from './method-for.ts';
 import { attemptOf, openAttempts } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { graceOf } from './plan-grace.ts';
-import { wantedPlan, whyOver } from './plan-over.ts';
+import { whyOver } from './plan-over.ts';
 import { type Period, periodAt } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
-import { renewalId } from './plans.ts';
+import { renewalId, wantedPlan } from './plans.ts';
 import { restOfPeriod } from './proration.ts';
 import type { ToldTo } from './words-for-accounts.ts';
 

@@ -4,11 +4,7 @@ import { NO_PLAN } from '../../contracts/plan.ts';
 import type { OpenAccount } from './account-state.ts';
 import { isGivenUp, unansweredUntil } from './after-decline.ts';
 import type { BillingState } from './billing-state.ts';
-import type { PlanState } from './plan-state.ts';
-
-/** What the plan's next period is to be of, as things are. */
-export const wantedPlan = ({ plan, next }: PlanState, nowMs: number): string =>
-  next !== null && next.effectiveAtMs <= nowMs ? next.plan : plan;
+import { wantedPlan } from './plans.ts';
 
 /**
  * Why the plan that there is goes on no more, whether that is written down yet or not: it was not to, or is not paid and its grace is

@@ -64,7 +64,7 @@ export function planInForce(
 export function isPlanPaying({ plan, payments }: BillingState, nowMs: number): boolean {
   if (openAttempts(payments).some(({ period }) => period !== null)) return true;
   if (plan === null || plan.due !== null || nowMs < (plan.period?.endMs ?? plan.anchorMs)) return false;
-  return plan.next === null || plan.next.plan !== NO_PLAN || nowMs < plan.next.effectiveAtMs;
+  return wantedPlan(plan, nowMs) !== NO_PLAN;
 }
 
 const NONE = microUsd(0n);
@@ -83,9 +83,13 @@ export function isAwaited(
   return plan.upgrade === period.plan && plan.due === null && plan.period?.endMs === period.endMs;
 }
 
-/** Which plan the period that is to be paid is of: the one that was asked for last. */
-export const duePlan = ({ plan, due, next }: PlanState): string =>
-  due !== null && next !== null && next.effectiveAtMs <= due.startMs ? next.plan : plan;
+/** Which plan a period that begins at an instant is to be of: the one that was asked for last. */
+export const wantedPlan = ({ plan, next }: PlanState, atMs: number): string =>
+  next !== null && next.effectiveAtMs <= atMs ? next.plan : plan;
+
+/** Which plan the period that is to be paid is of. */
+export const duePlan = (plan: PlanState): string =>
+  plan.due === null ? plan.plan : wantedPlan(plan, plan.due.startMs);
 
 /** Whether the period that is to be paid was begun for another plan alone than was asked for since: what may be paid for that is withdrawn. */
 export const isBegunForAnother = ({ plan, payments }: Pick<BillingState, 'plan' | 'payments'>): boolean =>

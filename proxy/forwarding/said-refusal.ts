@@ -10,7 +10,7 @@ const THREAD_UNSUPPORTED = 'thread_unsupported_request';
 
 /**
  * What an upstream says of a request, with its message, as a refusal of our own (interface, 4.4): its status and type are of
- * the error table, into which 413 and 422 come as 400, and our credential is in it in no spelling (What holds, 14). What is
+ * the error table, into which 413 and 422 come as 400, and our credential is in it in no spelling that is looked for (What holds, 14). What is
  * no envelope is quoted.
  */
 export function saidRefusal(status: number, body: Buffer, words: UpstreamWords): Refusal {
