@@ -69,12 +69,12 @@ class Line {
   readonly #waiting = new Set<ServerResponse>();
   #turn = 0;
   #ofTurn = 0;
+  /** Null where all are answered: a connection that stands idle keeps nothing of its requests, whose objects are to die young. */
   #last: ServerResponse | null = null;
   #isClosed = false;
 
   constructor(socket: Socket) {
     this.#socket = socket;
-    // A connection that V8 has taken for old would keep its last request alive until everything is collected.
     socket.once('close', () => {
       this.#last = null;
       this.#end();
@@ -93,6 +93,9 @@ class Line {
     if (this.#isClosed) return false;
     this.#ofTurn++;
     this.#last = response;
+    response.once('close', () => {
+      if (this.#last === response) this.#last = null;
+    });
     return true;
   }
 
@@ -110,10 +113,11 @@ class Line {
   }
 
   #close(): void {
-    if (this.#isClosed || this.#last === null) return;
+    if (this.#isClosed) return;
     this.#isClosed = true;
-    makeLast(this.#last);
+    const last = this.#last;
+    if (last !== null) makeLast(last);
     dropUnparsed(this.#socket);
-    if (this.#last.writableFinished) this.#socket.destroySoon();
+    if (last === null || last.writableFinished) this.#socket.destroySoon();
   }
 }

@@ -331,7 +331,10 @@ describe('the connection of requests that wait, alone', () => {
   });
 });
 
-it('a connection that is closed keeps nothing of its requests, whoever has it still', async () => {
+it.each([
+  ['is closed', 'connection: close\r\n', true],
+  ['stands idle', '', false],
+])('a connection that %s keeps nothing of its requests, whoever has it still', async (_title, header, closes) => {
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   const app = Fastify();
@@ -346,11 +349,12 @@ it('a connection that is closed keeps nothing of its requests, whoever has it st
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
-  expect(await sendRaw(`http://127.0.0.1:${port}`, 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')).toContain(
-    ' 200 ',
-  );
+  const socket = await openSocket(`http://127.0.0.1:${port}`);
+  onTestFinished(() => void socket.destroy());
+  socket.write(`GET / HTTP/1.1\r\nhost: x\r\n${header}\r\n`);
+  expect(String((await once(socket, 'data'))[0])).toContain(' 200 ');
   expect(requests).toHaveLength(1);
-  await expect.poll(() => connections.map(({ closed }) => closed)).toEqual([true]);
+  await expect.poll(() => connections.map(({ closed }) => closed)).toEqual([closes]);
   // What has been looked at in a turn lives until its end.
   await nextTurn();
   collect();
