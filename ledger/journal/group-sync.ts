@@ -32,8 +32,8 @@ export class GroupSync {
   #current: PromiseWithResolvers<void> | null = null;
   #next: PromiseWithResolvers<void> | null = null;
   #failure: Error | null = null;
-  /** The file of a closed segment whose sync is still under way. */
-  #retiredFd: number | null = null;
+  /** The file whose sync is under way; null while none is. Once there is another, it is closed behind its sync. */
+  #syncingFd: number | null = null;
 
   constructor(options: GroupSyncOptions) {
     this.#options = options;
@@ -64,9 +64,8 @@ export class GroupSync {
   moveTo(fd: number): void {
     const previous = this.#fd;
     this.#fd = fd;
-    // A sync of the previous file may be waiting for a thread: closed now, its number could by then be another file.
-    if (this.#isSyncing && this.#retiredFd === null) this.#retiredFd = previous;
-    else closeSync(previous);
+    // Its sync may be waiting for a thread: closed now, its number could by then be another file.
+    if (previous !== this.#syncingFd) closeSync(previous);
   }
 
   /** Nothing more is synced; whoever waits is refused. */
@@ -116,7 +115,13 @@ export class GroupSync {
     this.#isDirty = false;
     this.#current = this.#next;
     this.#next = null;
-    fdatasync(this.#fd, (error) => this.#ended(error));
+    const fd = this.#fd;
+    this.#syncingFd = fd;
+    fdatasync(fd, (error) => {
+      this.#syncingFd = null;
+      if (fd !== this.#fd) closeSync(fd);
+      this.#ended(error);
+    });
   }
 
   #ended(error: Error | null): void {
@@ -124,8 +129,6 @@ export class GroupSync {
     this.#current = null;
     this.#isSyncing = false;
     this.#endedAtMs = performance.now();
-    if (this.#retiredFd !== null) closeSync(this.#retiredFd);
-    this.#retiredFd = null;
     if (error !== null) this.#options.onFailure(error);
     if (this.#failure !== null) {
       waiting?.reject(this.#failure);

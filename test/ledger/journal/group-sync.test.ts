@@ -8,16 +8,17 @@ import { journalFolder } from '../../fixtures/ledger/journal-folder.ts';
 import { idOf, startOf } from '../../fixtures/ledger/numbered-requests.ts';
 import { segmentNames } from './fixtures/plain-reader.ts';
 
-/** A group sync over a file of its own; `syncs` counts those that were started. */
+/** A group sync over a file of its own; `syncs` counts those that were started, after `first` before the first of them. */
 function countedSync(pauseMs: number, backgroundMs: number) {
   const path = `${journalFolder()}-file`;
-  const count = { syncs: 0 };
+  const count = { syncs: 0, first: (): void => undefined };
   const fd = openSync(path, 'w');
   const sync = new GroupSync({
     fd,
     backgroundMs,
     pauseMs,
     beforeSync: () => {
+      if (count.syncs === 0) count.first();
       count.syncs += 1;
     },
     onFailure: (cause) => sync.fail(new Error('failed', { cause })),
@@ -121,6 +122,21 @@ describe('group commit', () => {
     expect(inodeOf(fd)).toBe(statSync(path).ino);
     await waiting;
     expect(inodeOf(fd)).not.toBe(statSync(path).ino);
+    closeSync(other);
+  });
+
+  test('nor where another file came before its sync began, and one more while it is under way', async () => {
+    const { sync, count, path } = countedSync(1, 60_000);
+    const next = openSync(`${path}-next`, 'w');
+    count.first = () => sync.moveTo(next);
+    sync.wrote();
+    const waiting = sync.durable();
+    const last = openSync(`${path}-last`, 'w');
+    sync.moveTo(last);
+    const other = openSync(`${path}-other`, 'w');
+    expect(inodeOf(next)).toBe(statSync(`${path}-next`).ino);
+    await waiting;
+    expect([inodeOf(next), inodeOf(last)]).toEqual([null, statSync(`${path}-last`).ino]);
     closeSync(other);
   });
 
