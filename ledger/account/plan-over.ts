@@ -1,6 +1,7 @@
 import type { EventData } from '../../contracts/events.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
-import { NO_PLAN } from '../../contracts/plan.ts';
+import { type CatalogPlan, NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
+import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
 import { isGivenUp, unansweredUntil } from './after-decline.ts';
 import type { BillingState } from './billing-state.ts';
@@ -17,6 +18,21 @@ export function whyOver(billing: BillingState, nowMs: number): EventData<'PlanEn
   if (plan.due === null || nowMs < plan.due.graceUntilMs) return null;
   return unansweredUntil(billing) === null || isGivenUp(billing) ? 'unpaid' : null;
 }
+
+/** As the catalog has it by which its period is; null where none was paid, or it is over. */
+export function planInForce(
+  { billing }: Pick<OpenAccount, 'billing'>,
+  catalog: KnownPlans,
+  nowMs: number,
+): CatalogPlan | null {
+  const { plan } = billing;
+  if (plan === null || plan.period === null || whyOver(billing, nowMs) !== null) return null;
+  return planIn(catalog, plan.plan, plan.catalogVersion);
+}
+
+/** Which plan an account has at an instant, one that is set by hand, too. */
+export const planNow = ({ plan, billing }: Pick<OpenAccount, 'plan' | 'billing'>, nowMs: number): string =>
+  whyOver(billing, nowMs) === null ? plan : WITHOUT_PLAN;
 
 /** What an account may owe by its plan, from the first payment on until it is over, or another is to be in its place, which is there once it is paid. */
 export function overdraftOf({ billing }: Pick<OpenAccount, 'billing'>, nowMs: number): MicroUsd {

@@ -1,8 +1,7 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { isNumbered } from '../../contracts/lost-again.ts';
 import { microUsd } from '../../contracts/money.ts';
-import { type CatalogPlan, NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
-import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
+import { NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { BillingState } from './billing-state.ts';
 import { hasHadPlan } from './has-paid.ts';
@@ -51,14 +50,6 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
 /** The plan in force as it is shown to people: `none` where one was had and has ended, `trial` where none ever was. */
 export const planSaid = ({ plan, billing, grants }: Pick<OpenAccount, 'plan' | 'billing' | 'grants'>): string =>
   plan === WITHOUT_PLAN && billing.endedPlan !== null && hasHadPlan({ grants }) ? NO_PLAN : plan;
-
-/** As the catalog has it by which its period is; null where none is in force. */
-export function planInForce(
-  { billing: { plan } }: Pick<OpenAccount, 'billing'>,
-  catalog: KnownPlans,
-): CatalogPlan | null {
-  return plan === null || plan.period === null ? null : planIn(catalog, plan.plan, plan.catalogVersion);
-}
 
 /** Whether a plan is about to bring credits: an attempt of it is open, or its next period is to begin and none was made yet. */
 export function isPlanPaying({ plan, payments }: BillingState, nowMs: number): boolean {

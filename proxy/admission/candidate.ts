@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { CatalogModel } from '../../contracts/catalog.ts';
 import { type Refusal, refusal } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
-import { planInForce } from '../../ledger/account/plans.ts';
+import { planInForce } from '../../ledger/account/plan-over.ts';
 import type { Caller } from '../caller.ts';
 import type { CallingClient } from '../calling-client.ts';
 import { headerOf } from '../header.ts';
@@ -118,14 +118,19 @@ export function findCallable(
   if (refused !== null) return refusedFor(model, nowMs, refused);
   if (caller.key.models !== null && !caller.key.models.includes(model.id))
     return refusedFor(model, nowMs, refusal('model_not_allowed', `model: the key may not call ${model.id}`));
-  const ofPlan = refuseByPlan(caller, model, parts);
+  const ofPlan = refuseByPlan(caller, model, parts, nowMs);
   return ofPlan === null ? model : refusedFor(model, nowMs, ofPlan);
 }
 
-function refuseByPlan({ accountId }: Caller, { id }: CatalogModel, { projections }: AdmissionParts): Refusal | null {
+function refuseByPlan(
+  { accountId }: Caller,
+  { id }: CatalogModel,
+  { projections }: AdmissionParts,
+  nowMs: number,
+): Refusal | null {
   const { accounts, catalog } = projections;
   const { state } = accounts.read(accountId);
-  const plan = state.type === 'open' ? planInForce(state, catalog.state) : null;
+  const plan = state.type === 'open' ? planInForce(state, catalog.state, nowMs) : null;
   if (plan === null || plan.models === null || plan.models.includes(id)) return null;
   return refusal('model_not_allowed', `model: the plan ${plan.id} does not have ${id}`);
 }

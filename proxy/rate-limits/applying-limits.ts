@@ -1,7 +1,7 @@
 import type { RateLimitSet, RateLimitsConfiguration } from '../../contracts/rate-limits.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
 import { hasPaid } from '../../ledger/account/has-paid.ts';
-import { planInForce } from '../../ledger/account/plans.ts';
+import { planInForce, planNow } from '../../ledger/account/plan-over.ts';
 import type { KnownPlans } from '../../ledger/catalog/known-plans.ts';
 
 /** What applies to a caller on this proxy. */
@@ -26,10 +26,11 @@ export class LimitsByAccount {
   }
 
   /** @param proxies how many serve the account, as far as is known */
-  of(account: Pick<OpenAccount, 'plan' | 'grants' | 'billing'>, proxies: number): ApplyingLimits {
+  of(account: Pick<OpenAccount, 'plan' | 'grants' | 'billing'>, proxies: number, nowMs: number): ApplyingLimits {
     const { paid, unpaid, plans } = this.#configuration;
-    const configured = Object.hasOwn(plans, account.plan) ? plans[account.plan] : undefined;
-    const ofPlan = planInForce(account, this.#catalog())?.rateLimits ?? configured;
+    const plan = planNow(account, nowMs);
+    const configured = Object.hasOwn(plans, plan) ? plans[plan] : undefined;
+    const ofPlan = planInForce(account, this.#catalog(), nowMs)?.rateLimits ?? configured;
     return this.#dividedAmong(
       ofPlan ?? (hasPaid(account) ? paid : unpaid),
       Math.max(proxies, this.#configuration.proxies),

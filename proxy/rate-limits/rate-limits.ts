@@ -117,10 +117,10 @@ export class RateLimits {
   }
 
   #limitsOf({ accountId, account }: Caller): ApplyingLimits {
-    const { accounts, proxiesOf } = this.#parts;
+    const { accounts, proxiesOf, clock } = this.#parts;
     const { state } = accounts.read(accountId);
     const current = state.type === 'open' ? state : account;
-    return this.#limits.of(current, proxiesOf(current));
+    return this.#limits.of(current, proxiesOf(current), clock());
   }
 
   readonly #nowMs = (): number => Math.floor(this.#parts.monotonic());

@@ -72,6 +72,21 @@ it('a key tells which plan its account has, the trial before the first one, and 
   expect(await planOf()).toBe('trial');
 });
 
+it('models and rates are the plan’s until it is over, whether that is written down yet or not', async () => {
+  const [narrow, slow] = [await onPlan('narrow'), await onPlan('slow')];
+  const endMs = Date.parse('2026-06-30T23:59:59.000Z');
+  for (const account of [narrow, slow]) {
+    await choose(account, NO_PLAN);
+    const times = { effectiveAtMs: nowMs, expiresAtMs: endMs + DAY };
+    await gateway.command({ type: 'GrantCredits', ...MORE, ...times }, account.accountId);
+  }
+  nowMs = endMs - 1;
+  expect((await send(narrow, 1, 'opal-fast')).status).toBe(403);
+  nowMs = endMs;
+  expect((await send(narrow, 1, 'opal-fast')).status).toBe(200);
+  expect([await send(slow, 1), await send(slow, 1)].map(({ status }) => status)).toEqual([200, 200]);
+});
+
 it('calls are limited by the rates of the plan', async () => {
   const account = await onPlan('slow');
   expect((await send(account, 1)).status).toBe(200);
