@@ -77,7 +77,9 @@ const eventLogSchema = z.discriminatedUnion(
        */
       connectionString: text.optional(),
       connectionStringEnv: environmentVariable.optional(),
-      connectionStringFile: systemText.optional(),
+      connectionStringFile: systemText
+        .refine((file) => !file.includes('://'), 'expected a file that has the connection string')
+        .optional(),
       /**
        * What the names of all streams of this ledger begin with, as `gateway-`, on a server that others use, too: their
        * streams of the same names (`account-…` is the most natural) stay theirs. Nothing by default. It belongs to the

@@ -1,9 +1,9 @@
-import { parse as parseYaml } from 'yaml';
 import { type CatalogFile, catalogFileSchema } from '../../contracts/catalog.ts';
 import { ConfigurationError } from '../../contracts/configuration.ts';
 import { describeFault, fieldFaults } from '../../contracts/field-faults.ts';
 import { nearName } from '../../contracts/near-name.ts';
 import { textOfFile } from '../named-file.ts';
+import { readYaml } from '../read-yaml.ts';
 import type { KnownProviders } from './gateway-providers.ts';
 
 /** YAML or JSON, naming only known providers. @param textOf `textOfArgument` where a command line names it. @throws ConfigurationError with every fault and its path */
@@ -14,14 +14,6 @@ export function readCatalogFile(file: string, known: KnownProviders, textOf = te
   const faults = unknownProviders(result.data, known);
   if (faults.length > 0) throw new ConfigurationError(file, faults);
   return result.data;
-}
-
-function readYaml(file: string, textOf: typeof textOfFile): unknown {
-  try {
-    return parseYaml(textOf(file));
-  } catch (cause) {
-    throw new ConfigurationError(file, [cause instanceof Error ? cause.message : String(cause)]);
-  }
 }
 
 const unknownProviders = ({ models }: CatalogFile, { names, of, remedy }: KnownProviders): string[] =>

@@ -132,6 +132,10 @@ describe('gateway ledger copy', () => {
     await copyTo(of);
     const other = temporaryFolder();
     const copyBack = (to: string) => runHere('--config', of.inStore, 'ledger', 'copy', '--to', to);
+    for (const server of [' esdb://a:secret@b?tlsCAFile=/c/d', 'kurrentdb://a:secret@b?tlsCAFile=/c/d'])
+      expect(await copyBack(server)).toMatchObject({
+        ...{ exitCode: 2, stderr: expect.not.stringContaining('secret') },
+      });
     for (const none of [join(of.data, 'back.db'), join(other, 'data')])
       expect(await copyBack(none)).toMatchObject({
         ...{ exitCode: 2, stdout: '' },

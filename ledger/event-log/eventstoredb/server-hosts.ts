@@ -3,7 +3,7 @@
  * nothing of the client, for whoever only says where the log is.
  */
 export const serverHosts = (connectionString: string): readonly string[] =>
-  (authorityOf(connectionString).split('@').at(-1) ?? '')
+  (partsOf(connectionString).authority.split('@').at(-1) ?? '')
     .split('/', 1)
     .flatMap((hosts) => hosts.split(','))
     .filter((host) => HOST.test(host));
@@ -11,11 +11,19 @@ export const serverHosts = (connectionString: string): readonly string[] =>
 /** Anything else may be a part of a password. */
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d+)?$/i;
 
-/** What stands between the scheme and the settings: credentials and hosts. */
-export function authorityOf(connectionString: string): string {
-  const [authority = ''] = connectionString
-    .trim()
-    .replace(/^[^:]*:\/*/, '')
-    .split('?');
-  return authority;
+interface ConnectionStringParts {
+  /** With its colon and slashes. */
+  readonly scheme: string;
+  /** Credentials and hosts. */
+  readonly authority: string;
+  /** From the ? on; empty where there are none. */
+  readonly options: string;
 }
+
+/** As the client reads them: a ? before the @ of credentials is their own. */
+export function partsOf(connectionString: string): ConnectionStringParts {
+  const { scheme = '', authority = '', options = '' } = PARTS.exec(connectionString.trim())?.groups ?? {};
+  return { scheme, authority, options: options.replace(/\/+$/, '') };
+}
+
+const PARTS = /^(?<scheme>[^:]*:\/*)?(?<authority>(?:[^:]+:[^@]+@)?[^?]*)(?<options>.*)$/s;

@@ -1,11 +1,11 @@
 import { dirname, resolve } from 'node:path';
-import { parse as parseYaml } from 'yaml';
 import type { z } from 'zod';
 import { type Configuration, ConfigurationError, configurationSchema } from '../../../contracts/configuration.ts';
 import type { Environment } from '../../../contracts/environment-variable.ts';
 import { describeFault, fieldFaults } from '../../../contracts/field-faults.ts';
 import { slackFaults } from '../../../contracts/lease-slack.ts';
 import { isPipe, textOfArgument } from '../../../ledger/named-file.ts';
+import { readYaml } from '../../../ledger/read-yaml.ts';
 import { readCredentials } from './read-credentials.ts';
 import { readKafka } from './read-kafka.ts';
 import { readPayments } from './read-payments.ts';
@@ -30,9 +30,12 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
   const name = source.file ?? 'configuration';
   // A pipe is in no folder of anybody's.
   const base = source.file === null || isPipe(source.file) ? process.cwd() : dirname(resolve(source.file));
-  const result = configurationSchema.safeParse(source.file === null ? {} : readFile(source.file), {
-    reportInput: true,
-  });
+  const result = configurationSchema.safeParse(
+    source.file === null ? {} : (readYaml(source.file, textOfArgument) ?? {}),
+    {
+      reportInput: true,
+    },
+  );
   if (!result.success)
     throw new ConfigurationError(name, fieldFaults(result.error, configurationSchema).map(describeFault));
   const faults: string[] = [];
@@ -63,14 +66,6 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
     seals,
     payments,
   });
-}
-
-function readFile(file: string): unknown {
-  try {
-    return parseYaml(textOfArgument(file)) ?? {};
-  } catch (cause) {
-    throw new ConfigurationError(file, [cause instanceof Error ? cause.message : String(cause)]);
-  }
 }
 
 function withConnectionString(

@@ -169,7 +169,8 @@ function targetOf(
 ): Target {
   const named = to.startsWith('env:') ? (environment[to.slice('env:'.length)] ?? '') : to;
   if (named === '') throw new CommandError(`--to ${to}: there is no such variable, or nothing in it`, EXIT.usage);
-  if (/^esdb(\+discover)?:\/\//.test(named)) {
+  // Of another scheme or behind a blank it is none that can be used, and never a file's path, which would be told.
+  if (/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(named)) {
     if (eventLog.kind === 'eventstoredb')
       throw new CommandError('the ledger is in an event store already: --to names a file', EXIT.usage);
     const place = { kind: 'eventstoredb', connectionString: named, streamPrefix } as const;

@@ -8,6 +8,7 @@ const placeOf = (connectionString: string, streamPrefix = ''): string =>
 it.each([
   ['esdb://localhost:2113?tls=false', 'EventStoreDB at localhost:2113'],
   [`esdb+discover://proxy:${SECRET}@log.example/?tls=true`, 'EventStoreDB at log.example'],
+  [`esdb://proxy:${SECRET}?1@a:1?tls=false`, 'EventStoreDB at a:1'],
   [` esdb://proxy:${SECRET}@a:1,b:2,[::1]:3?nodePreference=leader`, 'EventStoreDB at a:1, b:2, [::1]:3'],
 ])('the place of %s is %s', (connectionString, place) => {
   expect(placeOf(connectionString)).toBe(place);
@@ -17,6 +18,7 @@ it.each([
 it.each([
   `esdb://proxy:${SECRET}?@host`,
   `esdb://proxy/${SECRET}@host`,
+  `esdb://proxy:7?${SECRET}@host`,
   `esdb://p@${SECRET}@host`,
   `esdb://proxy:p@host?x=${SECRET}`,
 ])('no secret stands in the place of %s', (connectionString) => {

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { inspect } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CATALOG_STREAM, NO_STREAM } from '../../../../contracts/ids.ts';
 import {
   checkEventStoreDb,
@@ -138,8 +138,27 @@ it.each([
     });
 });
 
+it.each([
+  ['maxDiscoverAttempt=3', 'it has no option named "maxDiscoverAttempt" (is maxDiscoverAttempts meant?)'],
+  ['tls=true&password=x', 'it has no option named "password"'],
+  ['tlsVerifyCert=false', 'tlsVerifyCert=false is not supported'],
+  ['tls=true&tls-verify-cert=false', 'tlsVerifyCert=false is not supported'],
+])('of the connection string ?%s what the client cannot do is told by its name', async (options, why) => {
+  const connectionString = `esdb://localhost:1?${options}`;
+  expect(await rejectionOf(openEventStoreDbEventLog({ connectionString }))).toMatchObject({
+    kind: 'invalid',
+    message: expect.stringContaining(`cannot be used: ${why}`),
+  });
+});
+
 describe('a secret', () => {
   const SECRET = 'hunter2-hunter2';
+  /** What the client writes by itself, to stderr. */
+  const clientsWords = () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue();
+    onTestFinished(() => warn.mockRestore());
+    return warn.mock.calls;
+  };
 
   it.each([
     `esdb:/proxy:${SECRET}@host:2113`,
@@ -152,10 +171,29 @@ describe('a secret', () => {
     `esdb://proxy:${SECRET}:x@host`,
     `esdb://proxy:p@host?keepAliveInterval=${SECRET}`,
     `esdb://proxy:${SECRET}@host?tlsCAFile=/no/such/file.pem`,
+    `esdb://proxy:${SECRET}@host?tls=true&tlsVerifyCert=false`,
+    `esdb://proxy:${SECRET}@host?maxDiscoverAttempt=3`,
+    `esdb://proxy:${SECRET}@host?tls&tls=true`,
+    `esdb://proxy:p@x?${SECRET}=1@host`,
+    `esdb://proxy:p@host?password=${SECRET}`,
   ])('is not told by the refusal of the connection string %s', async (connectionString) => {
+    const said = clientsWords();
     const error = await rejectionOf(openEventStoreDbEventLog({ connectionString }));
     expect(error).toMatchObject({ name: 'EventLogError', kind: 'invalid' });
     expect(inspect(error, { depth: 9 })).not.toContain(SECRET);
+    expect(said).toEqual([]);
+  });
+
+  it.each([
+    'tls=false&tlsVerifyCert=false',
+    'tls=true&tlsVerifyCert=false&tls_verify_cert=true',
+    ' NODE-preference=leader&max_discover_attempts=3&keepAliveInterval=10000&connectionName=a@b/',
+    'tls=true&dnsdiscover=true&throwOnAppendFailure=true&defaultDeadline=1000&discoveryInterval=1&keepAliveTimeout=1000',
+  ])('is not told of what is opened either, with ?%s', async (options) => {
+    const said = clientsWords();
+    for (const hosts of ['localhost:1', 'localhost:1,localhost:2'])
+      await open({ connectionString: `esdb://proxy:${SECRET}?@${hosts}?${options}` });
+    expect(said).toEqual([]);
   });
 
   it('is not told by errors, log lines and lines of the check when the server refuses it', async () => {

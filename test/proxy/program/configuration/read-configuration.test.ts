@@ -191,6 +191,21 @@ describe('the connection string of the event log', () => {
       expect.stringMatching(/^eventLog\.connectionStringFile: .*nowhere does not exist/),
     ]);
   });
+
+  test.each([
+    [
+      'connectionStringFile: esdb://a:secret@b',
+      'eventLog.connectionStringFile: expected a file that has the connection',
+    ],
+    ['{ connectionString:esdb://a:secret@b }', 'eventLog: has no setting named "connectionString:esdb://…"'],
+  ])('is not told where it stands in the wrong place: %s', (settings, fault) => {
+    const file = fileOf(
+      `eventLog:\n  ${settings.replace(/^(?=c)/, 'kind: eventstoredb\n  ').replace('{', '{ kind: eventstoredb,')}`,
+    );
+    const faults = faultsOf(() => readConfiguration({ file, environment: {}, callsProviders: true }));
+    expect(faults).toEqual([expect.stringContaining(fault)]);
+    expect(faults.join()).not.toContain('secret');
+  });
 });
 
 describe('the slack of leases', () => {
