@@ -46,7 +46,8 @@ const FORMS: readonly Form[] = [
   form('\\x', 16, [1, 2]),
   form('\\x{', 16, [1, Infinity], ['}']),
   form('\\', 8, [1, 3]),
-  form('\\', 16, [1, 6]),
+  // In CSS a blank behind it belongs to it.
+  form('\\', 16, [1, 6], ['', ' ']),
   // A line's end, and what else has a letter of its own.
   { ...form('\\', 36, [1, 1]), characters: ' ' },
   form('%', 16, [2, 2]),

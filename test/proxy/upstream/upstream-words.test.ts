@@ -63,6 +63,10 @@ describe('the words of an upstream', () => {
     ['octal numbers', each((code) => `\\${code.toString(8)}`)],
     ['octal numbers in a URL', KEY.replace('-', '%5C55').replace('+', '%5c053')],
     ['CSS', each((code) => `\\${inHex(code)} `)],
+    ['CSS of a URL', each((code) => `\\25 ${inHex(code)}`)],
+    ['CSS of JSON', each((code) => `\\5c u00${inHex(code)}`)],
+    ['CSS of CSS', each((code) => `\\5c ${inHex(code)} `)],
+    ['CSS of a URL, with a line’s end for its blank, in JSON', each((code) => `\\25\\n${inHex(code)}`)],
     ['a program, in braces', each((code) => `\\u{${inHex(code)}}`)],
     ['a program, in braces with x', each((code) => `\\x{00${inHex(code)}}`)],
     ['a program, in eight digits', each((code) => `\\U${inHex(code).padStart(8, '0')}`)],
@@ -143,6 +147,8 @@ describe('the words of an upstream', () => {
       '\\u{0',
       '=3D3D',
       '\\134\\',
+      '\\5c ',
+      '\\5c 35',
     ];
     for (const unit of units) {
       const before = process.cpuUsage().user;
