@@ -1,3 +1,4 @@
+import { Transform } from 'node:stream';
 import {
   type BrotliDecompress,
   constants,
@@ -34,13 +35,13 @@ interface EncodedCall {
 /**
  * Undoes the encoding of an answer that was asked for as it is, so that it can be metered, looked through and passed on.
  * What an upstream has flushed is passed on at once. It decodes to as much as a JSON answer may have, or is broken, like
- * one that is not what it says.
+ * one that is not what it says; what came before that is told in either case.
  */
 export class DecodedAnswer {
   readonly #encoding: Encoding;
   readonly #receiver: UpstreamReceiver;
   readonly #call: EncodedCall;
-  #decoder: Decoder | null = null;
+  #decoding: Decoding | null = null;
   #bytes = 0;
   #isPaused = false;
   #isOver = false;
@@ -56,50 +57,52 @@ export class DecodedAnswer {
   push(chunk: Buffer): void {
     const [first] = chunk;
     if (this.#isOver || first === undefined) return;
-    this.#decoder ??= this.#begin(first);
-    if (!this.#decoder.write(chunk)) this.#call.pause();
+    this.#decoding ??= this.#begin(first);
+    const { pieces } = this.#decoding;
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES_MAX) pieces.write(chunk.subarray(at, at + PIECE_BYTES_MAX));
+    if (pieces.writableNeedDrain) this.#call.pause();
   }
 
   /** The call has ended; the answer does when all of it is decoded. */
   end(): void {
     this.#isCallOver = true;
     if (this.#isOver) return;
-    if (this.#decoder === null) this.#over(() => this.#receiver.onEnd());
+    if (this.#decoding === null) this.#over(() => this.#receiver.onEnd());
     // Where the encoding lacks its end that is an error, by which a decoder loses what it holds.
-    else onceRead(this.#decoder, (decoder) => decoder.end());
+    else onceRead(this.#decoding, (decoder) => decoder.end());
   }
 
   /** The call has failed: what had come until then is told before that. */
   fail(error: UpstreamError): void {
     this.#isCallOver = true;
-    const decoder = this.#decoder;
     const tell = (): void => this.#over(() => this.#receiver.onError(error));
-    if (decoder === null || error.kind === 'aborted') tell();
-    else onceRead(decoder, tell);
+    if (this.#decoding === null || error.kind === 'aborted') tell();
+    else onceRead(this.#decoding, tell);
   }
 
   pause(): void {
     this.#isPaused = true;
-    this.#decoder?.pause();
+    this.#decoding?.decoder.pause();
     if (!this.#isCallOver) this.#call.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
-    this.#decoder?.resume();
-    if (this.#decoder?.writableNeedDrain !== true) this.#goOn();
+    this.#decoding?.decoder.resume();
+    if (this.#decoding?.pieces.writableNeedDrain !== true) this.#goOn();
   }
 
   #goOn(): void {
     if (!this.#isCallOver) this.#call.resume();
   }
 
-  #begin(first: number): Decoder {
-    const decoder = decoderOf(this.#encoding, first);
-    decoder.on('data', (decoded: Buffer) => this.#pass(decoded));
-    decoder.on('drain', () => {
+  #begin(first: number): Decoding {
+    const pieces = triedPieces(decoderOf(this.#encoding, first));
+    pieces.on('drain', () => {
       if (!this.#isPaused) this.#goOn();
     });
+    const decoder = decoderOf(this.#encoding, first);
+    decoder.on('data', (decoded: Buffer) => this.#pass(decoded));
     decoder.on('end', () => {
       this.#over(() => this.#receiver.onEnd());
       // More has come than was encoded: nobody takes that, and the call would wait for whoever does.
@@ -110,7 +113,8 @@ export class DecodedAnswer {
       this.#break(`the answer is not the ${this.#encoding} that it says`);
     });
     if (this.#isPaused) decoder.pause();
-    return decoder;
+    pieces.pipe(decoder, { end: false });
+    return { pieces, decoder };
   }
 
   #pass(decoded: Buffer): void {
@@ -133,20 +137,54 @@ export class DecodedAnswer {
   #over(tell: () => void): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#decoder?.destroy();
+    this.#decoding?.pieces.destroy();
+    this.#decoding?.decoder.destroy();
     tell();
   }
 }
 
-/** When all that has been written to it is decoded and read, however long that is held back, and nothing is. */
-function onceRead(decoder: Decoder, then: (decoder: Decoder) => void): void {
+/** What comes encoded, in pieces, on its way to what decodes it. */
+interface Decoding {
+  readonly pieces: Transform;
+  readonly decoder: Decoder;
+}
+
+/**
+ * A decoder loses what it has made of a piece that it fails on. Another takes each piece before it: one that fails there is
+ * passed on in single bytes, so that all that is before the fault is made, however the bytes fall into packets.
+ */
+function triedPieces(ahead: Decoder): Transform {
+  ahead.resume();
+  return new Transform({
+    readableObjectMode: true,
+    transform(piece: Buffer, _encoding, done) {
+      const failed = (): void => {
+        for (let at = 0; at < piece.length; at++) this.push(piece.subarray(at, at + 1));
+        done();
+      };
+      ahead.once('error', failed);
+      ahead.write(piece, () => {
+        ahead.off('error', failed);
+        done(null, piece);
+      });
+    },
+    destroy(error, done) {
+      ahead.destroy();
+      done(error);
+    },
+  });
+}
+
+/** Nothing more comes: when all that has is decoded and read, however long that is held back, and nothing is. */
+function onceRead({ pieces, decoder }: Decoding, then: (decoder: Decoder) => void): void {
   const look = (): void => {
     if (decoder.isPaused()) decoder.once('resume', lookLater);
     else if (decoder.readableLength > 0) decoder.once('data', lookLater);
     else then(decoder);
   };
   const lookLater = (): void => void setImmediate(look);
-  decoder.flush(lookLater);
+  pieces.once('end', () => decoder.flush(lookLater));
+  pieces.end();
 }
 
 const AT_ONCE = { flush: constants.Z_SYNC_FLUSH };
@@ -166,3 +204,5 @@ function decoderOf(encoding: Encoding, first: number): Decoder {
 }
 
 const ZLIB_METHOD = 8;
+/** So many bytes are decoded one by one where there is a fault among them. */
+const PIECE_BYTES_MAX = 1_024;

@@ -1,6 +1,6 @@
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { DecodedAnswer } from '../../../proxy/upstream/decoded-answer.ts';
+import { decoded } from './decoded-answer-scene.ts';
 
 const MIB = 1024 * 1024;
 const WHOLE = Buffer.alloc(8 * MIB, 'x');
@@ -15,32 +15,6 @@ const NOTHING = Buffer.concat([
 const ODD = Buffer.alloc(40_001, 'x');
 /** As long as what it encodes. */
 const STORED = gzipSync(ODD, { level: 0 });
-
-/** An answer that is decoded, with what its receiver got and what was asked of its call. */
-function decoded(onData: (bytes: number) => void = () => undefined, encoding: 'gzip' | 'br' = 'gzip') {
-  const asked: string[] = [];
-  const over = Promise.withResolvers<void>();
-  const got = { bytes: 0, asked, over: over.promise };
-  const answer = new DecodedAnswer(
-    encoding,
-    {
-      onStart: () => undefined,
-      onHead: () => undefined,
-      onData: ({ length }) => {
-        got.bytes += length;
-        onData(got.bytes);
-      },
-      onEnd: () => over.resolve(),
-      onError: ({ message }) => over.reject(new Error(message)),
-    },
-    {
-      pause: () => asked.push('pause'),
-      resume: () => asked.push('resume'),
-      abort: () => asked.push('abort'),
-    },
-  );
-  return { answer, got };
-}
 
 /** Another is decoded from its beginning to its end meanwhile, by the same threads: time enough for what goes on. */
 async function longEnough(): Promise<void> {

@@ -5,8 +5,9 @@ import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, end, head, reset, type Step, silence, wait, write } from '../../upstream/answer.ts';
 import { text } from '../../upstream/content.ts';
 import { message } from '../../upstream/message.ts';
-import { byteByByte } from '../../upstream/rechunk.ts';
+import { byteByByte, cutAt, oneChunk } from '../../upstream/rechunk.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
+import { ENCODERS, faultyEnds } from './decoded-answer-scene.ts';
 
 /** What an upstream encodes though it was asked not to is decoded, metered, and reaches the client as it was before. */
 const { upstream, gateway } = await startOnUpstream(afterAll);
@@ -138,5 +139,26 @@ describe('an answer whose encoding is broken', () => {
     upstream.answerWith([streamHead('gzip'), write(gzipSync(came, { finishFlush: constants.Z_SYNC_FLUSH })), reset]);
     const { body, isCut } = await (await postMessage(gateway, { stream: true })).restOrCut();
     expect([isCut, body.subarray(0, came.length).equals(came)]).toEqual([true, true]);
+  });
+});
+
+describe('an answer whose encoding has a fault behind all that it encodes', () => {
+  const [gzip] = ENCODERS;
+  const contents = [
+    { type: 'text/event-stream', content: Buffer.concat(events) },
+    { type: 'application/json', content: Buffer.from(whole) },
+  ];
+  const faulty = contents.flatMap(({ type, content }) =>
+    faultyEnds(content, gzip).map(([how, bytes]) => ({ type, content, how, bytes })),
+  );
+  it.each(faulty)('is got whole and billed: $type with $how, in one packet and in two', async (answer) => {
+    const { type, content, bytes } = answer;
+    for (const packets of [oneChunk([bytes]), cutAt([bytes], [bytes.length - 9])]) {
+      upstream.answerWith([headOf('gzip', { 'content-type': type }), ...packets.map(write), end]);
+      const got = await postMessage(gateway, { stream: type === 'text/event-stream' });
+      const { body, isCut } = await got.restOrCut();
+      expect([isCut, body.equals(content)]).toEqual([false, true]);
+      expect(await lastUsage()).toMatchObject({ outcome: 'completed', source: 'reported', billable: true, tokens });
+    }
   });
 });
