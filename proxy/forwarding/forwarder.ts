@@ -120,7 +120,10 @@ export class Forwarder implements AttemptReceiver {
   }
 
   onError({ kind, message }: UpstreamError): void {
+    const attempt = this.#attempt;
     this.#passPieces();
+    // By its last bytes it has failed already, and the next deployment is asked.
+    if (this.#attempt !== attempt) return;
     const phase = this.#phase;
     this.#meter?.end();
     if (phase.type === 'ended') return;

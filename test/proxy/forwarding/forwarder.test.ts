@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { LIMITS } from '../../../contracts/limits.ts';
 import { REFUSED_BODY_BYTES_MAX } from '../../../proxy/forwarding/limits.ts';
 import type { UpstreamErrorKind } from '../../../proxy/upstream/upstream.ts';
 import { text } from '../../upstream/content.ts';
@@ -127,6 +128,21 @@ describe('an upstream that breaks off', () => {
     const outcome = billable ? 'client_disconnected' : 'upstream_interrupted';
     expect(scene.usages).toMatchObject([{ outcome, billable }]);
     expect(scene.client.received.includes('event: error')).toBe(!billable);
+  });
+
+  it('behind an answer that is too long has failed once: one other deployment is asked, and answers', async () => {
+    const scene = forwardingScene({ isStream: false, deployments: 3 });
+    scene.upstream.onHead(200, JSON_HEAD);
+    scene.upstream.onData(Buffer.alloc(LIMITS.answerBytesMax + 1, ' '));
+    scene.upstream.onError(broken());
+    expect(scene.upstreams).toHaveLength(2);
+    const next = scene.upstreams[1];
+    next?.onHead(200, JSON_HEAD);
+    next?.onData(Buffer.from(JSON.stringify(message({ tokens }))));
+    next?.onEnd();
+    await turn();
+    expect(scene.client.received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(scene.usages).toMatchObject([{ outcome: 'completed' }]);
   });
 
   it('in the middle of a refusal has refused, and is told as what it is', async () => {

@@ -46,6 +46,8 @@ export interface ForwardingScene {
   readonly client: ClientConnection;
   /** What it says reaches the forwarder. */
   readonly upstream: UpstreamReceiver;
+  /** The same of each call so far, one a deployment. */
+  readonly upstreams: readonly UpstreamReceiver[];
   /** What the forwarder has asked of its call, in order. */
   readonly asked: readonly ('pause' | 'resume' | 'abort')[];
   /** What is settled. */
@@ -70,6 +72,8 @@ interface ForwardingSceneOptions {
   readonly intake?: IntakeTurns;
   /** Whose request it is. */
   readonly account?: string;
+  /** How many there are of the model; one otherwise. */
+  readonly deployments?: number;
 }
 
 export const STREAM_HEAD: UpstreamHeaders = headOf('text/event-stream');
@@ -101,6 +105,7 @@ export function forwardingScene(options: ForwardingSceneOptions = {}): Forwardin
   const request = requestOf({
     account: 'acct_1',
     bytesAtEnd: undefined,
+    deployments: 1,
     ...options,
     isStream,
     clock,
@@ -137,6 +142,7 @@ export function forwardingScene(options: ForwardingSceneOptions = {}): Forwardin
     forwarder,
     client,
     upstream: receiver,
+    upstreams: receivers,
     asked,
     usages,
     finished,
@@ -174,10 +180,11 @@ interface RequestParts {
   readonly upstream: Upstream;
   readonly bytesAtEnd: Buffer | undefined;
   readonly account: string;
+  readonly deployments: number;
 }
 
 function requestOf(parts: RequestParts): ForwardedRequest {
-  const { isStream, clock, underWay, accounting, upstream, bytesAtEnd, account } = parts;
+  const { isStream, clock, underWay, accounting, upstream, bytesAtEnd, account, deployments } = parts;
   const file = catalogFileSchema.parse(TEST_CATALOG);
   const models = decideCatalog(EMPTY_CATALOG, file, new Date(clock.nowMs).toISOString())?.models ?? [];
   const model = models.find(({ id }) => id === 'opal-medium');
@@ -218,7 +225,7 @@ function requestOf(parts: RequestParts): ForwardedRequest {
     ticket,
     observed: null,
     rateLimitHeaders: () => [],
-    deployments: [{ upstream, model: model.id }],
+    deployments: Array(deployments).fill({ upstream, model: model.id }),
     refuseByStanding: () => null,
   };
 }
