@@ -62,9 +62,9 @@ export function problemOf(issue: Issue, meant: (key: string) => string | null = 
   }
 }
 
-/** A value that stands where a name does (`connectionString:esdb://…`, without a blank) may hold a password. */
+/** What stands behind a name without a blank (`apiKeyEnv:sk-…`, `admin:…@host`) may be a secret. */
 const named = (key: string, meant: string | null): string =>
-  `${JSON.stringify(key.replace(/:\/\/.*/s, '://…'))}${meant === null ? '' : ` (is ${meant} meant?)`}`;
+  `${JSON.stringify(key.replace(/:.+/s, ':…'))}${meant === null ? '' : ` (is ${meant} meant?)`}`;
 
 function article(expected: string): string {
   if (expected === 'int') return 'a whole number';

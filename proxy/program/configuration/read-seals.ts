@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { z } from 'zod';
 import type { configurationSchema, SealsConfiguration } from '../../../contracts/configuration.ts';
-import type { Environment } from '../../../contracts/environment-variable.ts';
+import { type Environment, variableNotSet } from '../../../contracts/environment-variable.ts';
 
 interface SealsSource {
   /** What relative paths begin in. */
@@ -20,8 +20,7 @@ export function readSeals(
 ): SealsConfiguration {
   if (keyFile !== undefined && keyEnv !== undefined) faults.push('seals: takes keyFile or keyEnv, not both');
   const pem = keyEnv === undefined ? '' : (environment[keyEnv] ?? '');
-  if (keyEnv !== undefined && pem === '' && callsProviders)
-    faults.push(`seals.keyEnv: the environment variable ${keyEnv} is not set`);
+  if (keyEnv !== undefined && pem === '' && callsProviders) faults.push(`seals.keyEnv: ${variableNotSet(keyEnv)}`);
   const place = { events, afterMs, copyTo: copyTo === undefined ? null : resolve(base, copyTo) };
   if (keyFile !== undefined) return { ...place, key: { type: 'file', file: resolve(base, keyFile) } };
   if (keyEnv !== undefined) return { ...place, key: { type: 'text', pem } };

@@ -1,4 +1,4 @@
-import type { Environment } from '../../../contracts/environment-variable.ts';
+import { type Environment, variableNotSet } from '../../../contracts/environment-variable.ts';
 import { CONTROL } from '../../../contracts/printable.ts';
 import { textOfFile } from '../../../ledger/named-file.ts';
 
@@ -8,7 +8,7 @@ const NOT_IN_A_SECRET = new RegExp(`^\\s|${CONTROL.source}|\\s$`, 'u');
 /** The variable's value, empty where there is none. @param path of the field that names it @param faults gets what is amiss */
 export function fromEnvironment(name: string, path: string, environment: Environment, faults: string[]): string {
   const value = environment[name] ?? '';
-  if (value === '') faults.push(`${path}: the environment variable ${name} is not set`);
+  if (value === '') faults.push(`${path}: ${variableNotSet(name)}`);
   checkSecret(value, `${path}: the environment variable ${name}`, faults);
   return value;
 }

@@ -112,6 +112,13 @@ describe('the credential of a provider', () => {
     });
   });
 
+  test('is not told where it stands itself in place of its variable’s name', () => {
+    const pasted = { ...provider, apiKeyEnv: SECRET.replaceAll('-', '_') };
+    expect(faultsOf(() => read({ providers: { main: pasted } }))).toEqual([
+      'providers.main.apiKeyEnv: no environment variable has the name that stands there; a secret itself does not belong there',
+    ]);
+  });
+
   test.each([{}, { UPSTREAM_KEY: '' }])('must be set: %j', (environment) => {
     expect(faultsOf(() => read({ providers: { main: provider } }, environment))).toEqual([
       'providers.main.apiKeyEnv: the environment variable UPSTREAM_KEY is not set',
@@ -197,7 +204,7 @@ describe('the connection string of the event log', () => {
       'connectionStringFile: esdb://a:secret@b',
       'eventLog.connectionStringFile: expected a file that has the connection',
     ],
-    ['{ connectionString:esdb://a:secret@b }', 'eventLog: has no setting named "connectionString:esdb://…"'],
+    ['{ connectionString:esdb://a:secret@b }', 'eventLog: has no setting named "connectionString:…"'],
   ])('is not told where it stands in the wrong place: %s', (settings, fault) => {
     const file = fileOf(
       `eventLog:\n  ${settings.replace(/^(?=c)/, 'kind: eventstoredb\n  ').replace('{', '{ kind: eventstoredb,')}`,
