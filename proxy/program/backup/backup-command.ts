@@ -14,12 +14,12 @@ import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { keysByName } from '../configuration/keys-by-name.ts';
+import { isWithin } from '../is-within.ts';
 import { outInWords } from '../ledger/out-in-words.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { isKept, leftOutOf } from './data-folder-names.ts';
-import { isWithin } from './is-within.ts';
-import { keysByName } from './keys-by-name.ts';
 
 /** `gateway ledger backup`: the ledger, the journal and what is noted beside them, of a gateway that may be running. */
 export function addBackupCommand(ledger: Command, context: CommandContext): void {

@@ -28,6 +28,7 @@ import {
 import { ledgerFile, openLogAt } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
+import { assertNothingLeft, type LeftBehind, leftBehind, proxiesBeside } from './left-behind.ts';
 
 interface CopyCommandOptions {
   readonly to: string;
@@ -84,19 +85,21 @@ interface Copying {
 
 async function copy(options: CopyCommandOptions, { log, configuration, call }: Copying): Promise<void> {
   const { context, command } = call;
-  const { moved } = await readLedgerState(log);
+  const { moved, identity } = await readLedgerState(log);
   if (moved === null) {
     const { error } = await context.proveLedger(log, configuration);
     if (error !== null) throw error;
     await assertClockRight(context, command, { log, configuration });
   }
   const to = targetOf(options, { ...configuration, moved }, context);
+  const { gone } = options;
+  const leaving = { configuration, identity, file: to.file };
+  if (moved === null && options.copyOnly !== true) assertNothingLeft(leaving);
   const target = await to.open();
   try {
     const progress = new Progress(context, 'events');
     const head = (await log.headPosition()) ?? 1;
     const told = progressOf(progress, head);
-    const { gone } = options;
     const copied = await copyLedger(
       { log, end: endOf(configuration, log) },
       { log: target, place: to.place, isShared: to.file === null },
@@ -108,7 +111,11 @@ async function copy(options: CopyCommandOptions, { log, configuration, call }: C
           options.copyOnly === true
             ? null
             : {
-                beforeEnd: () => assertNobodyServes(log, configuration, gone),
+                beforeEnd: async () => {
+                  await assertNobodyServes(log, configuration, gone);
+                  // Whoever served until now may have left something.
+                  assertNothingLeft(leaving);
+                },
                 beforeArrival: async ({ relays }) => {
                   // Loaded here, for it brings the driver of Kafka.
                   const { carryRelays } = await import('../../../ledger/copy/carry-relays.ts');
@@ -124,7 +131,12 @@ async function copy(options: CopyCommandOptions, { log, configuration, call }: C
     ).finally(() => progress.end());
     await target.close();
     if (copied.hasMoved && to.file !== null) putInPlace(to.file);
-    show(context, command, { json: { ...copied, to: to.place }, text: textOf(copied, to.place) });
+    const proxies = to.file === null ? [] : await proxiesBeside(log, [configuration.data, dirname(to.file)]);
+    const left = { ...leftBehind(leaving), proxies: proxies.filter((proxy) => !gone.includes(proxy)) };
+    show(context, command, {
+      json: { ...copied, to: to.place, left },
+      text: textOf(copied, left, { to, configuration }),
+    });
   } catch (error) {
     throw error instanceof CopyError ? new CommandError(error.message, EXIT.refused) : error;
   } finally {
@@ -224,17 +236,38 @@ const progressOf = (progress: Progress, head: number) => {
   };
 };
 
-function textOf({ ledgerId, events, seals, hasMoved }: CopiedLedger, to: string): string {
-  const compared = `the same in ${to}: ${counted(events, 'event')}, those of ${counted(seals, 'seal')} among them; the seals hold`;
+function textOf(
+  { ledgerId, events, seals, hasMoved }: CopiedLedger,
+  { inFolder, proxies, keys }: LeftBehind & { readonly proxies: readonly string[] },
+  { to: { place, file }, configuration: { data } }: { readonly to: Target; readonly configuration: Configuration },
+): string {
+  const compared = `the same in ${place}: ${counted(events, 'event')}, those of ${counted(seals, 'seal')} among them; the seals hold`;
+  const left = [
+    ...(inFolder.length === 0 ? [] : [`left in ${data}: ${inFolder.join(', ')}`]),
+    ...(proxies.length === 0
+      ? []
+      : [`the log knows of ${proxies.join(', ')}, too, and not what is left in the data folders of these`]),
+    ...(inFolder.length + proxies.length === 0
+      ? []
+      : [
+          'what is left in a data folder (`gateway doctor` on it says it: requests in its journal, who is parked) is not in that place: a backup',
+          'of that, which `gateway ledger restore --from-journal` makes a data folder of, together with such a one, has it',
+        ]),
+    ...keys.map(({ use, name }) => `to be put back by hand: ${name} (${use})`),
+  ];
   if (!hasMoved)
     return [
       compared,
+      ...left,
       'next: the same without --copy-only, which goes on from there and moves the ledger; until then that place serves nobody',
     ].join('\n');
   return [
     compared,
     `the ledger ${ledgerId} is there now, and nothing more is written where it was`,
-    `next: name ${namedInConfiguration(to)},`,
-    'and start gateways and relays again: what is in a journal is settled there',
+    ...left,
+    `next: name ${namedInConfiguration(place)},`,
+    file === null
+      ? 'and start gateways and relays again, each gateway on its data folder: what is in its journal is settled there'
+      : `and start a gateway and relays again: what is in the journal of ${dirname(file)} is settled there`,
   ].join('\n');
 }

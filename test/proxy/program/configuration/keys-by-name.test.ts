@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { sealKeyFile } from '../../../../ledger/seals/seal-keys.ts';
-import { keysByName } from '../../../../proxy/program/backup/keys-by-name.ts';
+import { keysByName } from '../../../../proxy/program/configuration/keys-by-name.ts';
 import { readConfiguration } from '../../../../proxy/program/configuration/read-configuration.ts';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 
