@@ -1,6 +1,15 @@
 import type { Logger } from 'pino';
+import type { Recording } from '../../contracts/event-codec.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
-import { type AccountId, type KeyId, type LeaseId, leaseId, type ProxyId } from '../../contracts/ids.ts';
+import {
+  type AccountId,
+  type KeyId,
+  type LeaseId,
+  leaseId,
+  NO_STREAM,
+  type ProxyId,
+  type Revision,
+} from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { SYSTEM } from '../../contracts/permissions.ts';
 import { type Lease, NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
@@ -55,6 +64,16 @@ export interface LeaseScope extends Omit<LeaseTerms, 'othersAheadMs'> {
   readonly leaseId: LeaseId;
 }
 
+/** A part of a lease on its way back. */
+interface Release {
+  readonly leaseId: LeaseId;
+  readonly amount: MicroUsd;
+  /** Of all its tries, which have the same ids by it. */
+  readonly recording: Recording;
+  /** Of the account, as of its last try: the event behind it tells whether that was written. */
+  decidedAt: Revision;
+}
+
 /**
  * This proxy's leases on parts of accounts' free credit. With several proxies on one log each admits only within its
  * own leases, and the log decides who has leased what: together they never admit more than there is.
@@ -67,15 +86,12 @@ export class CreditLeases {
   readonly #lastUsedMs = new Map<AccountId, Map<LeaseId, number>>();
   /** What is on its way back, by account and lease: nothing may be held against it, though the view has it still. */
   readonly #givingBack = new Map<string, bigint>();
-  /** Of those, what failed: it may still have been written, and the account's next event tells. */
-  readonly #doubtful = new Map<AccountId, (() => void)[]>();
+  /** Of those, what failed: it may still have been written, and is tried again until the log or the account's next event tells. */
+  readonly #doubtful = new Map<AccountId, readonly Release[]>();
 
   constructor(options: CreditLeasesOptions) {
     this.#options = options;
-    options.accounts.onFolded((accountId) => {
-      for (const forget of this.#doubtful.get(accountId) ?? []) forget();
-      this.#doubtful.delete(accountId);
-    });
+    options.accounts.onFolded((accountId) => this.#forgetTold(accountId));
   }
 
   /** The name that this process leases under; null before the log has it. */
@@ -187,19 +203,63 @@ export class CreditLeases {
 
   /** From now on nothing is held against the amount, whenever the log has it back. @throws EventLogError */
   async release(accountId: AccountId, id: LeaseId, amount: MicroUsd): Promise<void> {
-    const name = `${accountId} ${id}`;
-    this.#changeGivingBack(name, amount);
-    try {
-      await this.#execute(accountId, { type: 'ReleaseLease', leaseId: id, amount });
-    } catch (error) {
-      const doubtful = this.#doubtful.get(accountId) ?? [];
-      this.#doubtful.set(accountId, [...doubtful, () => this.#changeGivingBack(name, -amount)]);
-      throw error;
-    }
-    this.#changeGivingBack(name, -amount);
+    const release = { leaseId: id, amount, recording: this.#recording(), decidedAt: NO_STREAM };
+    this.#changeGivingBack(accountId, id, amount);
+    await this.#tryRelease(accountId, release);
   }
 
-  #changeGivingBack(name: string, difference: bigint): void {
+  /** Whether something was given back that may or may not have been written. */
+  isInDoubt(accountId: AccountId): boolean {
+    return this.#doubtful.has(accountId);
+  }
+
+  /** Tries what is in doubt again, as it was: so it is written once, whatever became of the tries before. @throws EventLogError */
+  async repeatReleases(accountId: AccountId): Promise<void> {
+    for (;;) {
+      const [first, ...others] = this.#doubtful.get(accountId) ?? [];
+      if (first === undefined) return;
+      this.#setDoubtful(accountId, others);
+      await this.#tryRelease(accountId, first);
+    }
+  }
+
+  async #tryRelease(accountId: AccountId, release: Release): Promise<void> {
+    const { leaseId, amount, recording } = release;
+    const command = (): AccountCommand => {
+      release.decidedAt = this.#options.accounts.read(accountId).revision;
+      return { type: 'ReleaseLease', leaseId, amount };
+    };
+    try {
+      await this.#execute(accountId, command, recording);
+    } catch (error) {
+      this.#setDoubtful(accountId, [...(this.#doubtful.get(accountId) ?? []), release]);
+      // The event that tells may have come between two of its tries.
+      this.#forgetTold(accountId);
+      throw error;
+    }
+    this.#changeGivingBack(accountId, leaseId, -amount);
+  }
+
+  /** What was decided before the account's last event is in the view, or was not written and never will be. */
+  #forgetTold(accountId: AccountId): void {
+    const doubtful = this.#doubtful.get(accountId);
+    if (doubtful === undefined) return;
+    const { revision } = this.#options.accounts.read(accountId);
+    this.#setDoubtful(
+      accountId,
+      doubtful.filter(({ decidedAt }) => decidedAt >= revision),
+    );
+    for (const { leaseId, amount, decidedAt } of doubtful)
+      if (decidedAt < revision) this.#changeGivingBack(accountId, leaseId, -amount);
+  }
+
+  #setDoubtful(accountId: AccountId, releases: readonly Release[]): void {
+    if (releases.length === 0) this.#doubtful.delete(accountId);
+    else this.#doubtful.set(accountId, releases);
+  }
+
+  #changeGivingBack(accountId: AccountId, id: LeaseId, difference: bigint): void {
+    const name = `${accountId} ${id}`;
     const sum = (this.#givingBack.get(name) ?? 0n) + difference;
     if (sum === 0n) this.#givingBack.delete(name);
     else this.#givingBack.set(name, sum);
@@ -238,9 +298,16 @@ export class CreditLeases {
     return { type: 'LeaseCredits', ...terms, upTo, expiresAtMs, nowMs };
   }
 
-  async #execute(accountId: AccountId, command: AccountCommand | (() => AccountCommand)): Promise<void> {
-    const { log, accounts, clock, timing = TIMING, waitMs } = this.#options;
-    const recording = recordingBy(this.#claim.proxy, clock());
+  #recording(): Recording {
+    return recordingBy(this.#claim.proxy, this.#options.clock());
+  }
+
+  async #execute(
+    accountId: AccountId,
+    command: AccountCommand | (() => AccountCommand),
+    recording = this.#recording(),
+  ): Promise<void> {
+    const { log, accounts, timing = TIMING, waitMs } = this.#options;
     const untilMs = timing.passedMs() + waitMs;
     // What nobody waits for would take the log's places from those who ask whether it is back.
     const isWanted = (): boolean => timing.passedMs() < untilMs;

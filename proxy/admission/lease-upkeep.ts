@@ -29,8 +29,8 @@ interface LeaseUpkeepOptions {
 
 /**
  * Keeps this proxy's leases as small as they may be: what is not held is given back where it is needed more by others
- * (little is free) or where the lease is idle; what is used is renewed in time. A failure changes nothing: the next
- * look tries again, and at worst the clock ends the lease.
+ * (little is free) or where the lease is idle; what is used is renewed in time. After a failure the next look tries
+ * again, and at worst the clock ends the lease.
  */
 export class LeaseUpkeep {
   readonly #options: LeaseUpkeepOptions;
@@ -78,6 +78,10 @@ export class LeaseUpkeep {
     }
     this.#accounts.add(accountId);
     this.#changed.add(accountId);
+    this.#gather();
+  }
+
+  #gather(): void {
     if (this.#isClosed || !this.#isStarted || this.#isGathering) return;
     this.#isGathering = true;
     this.#options.timing.later(GATHER_MS, () => {
@@ -95,17 +99,25 @@ export class LeaseUpkeep {
 
   #lookAt(accounts: Iterable<AccountId>, isRegular: boolean): void {
     for (const accountId of accounts) {
-      if (this.#underWay.size >= AT_ONCE) return;
       if (this.#underWay.has(accountId) || !this.#needsKeeping(accountId, isRegular)) continue;
-      const keeping = this.#keep(accountId, (lease) => this.#surplusToKeep(accountId, lease)).finally(() =>
-        this.#underWay.delete(accountId),
-      );
+      if (this.#underWay.size >= AT_ONCE) {
+        if (isRegular) return;
+        // Looked at once one has ended: by the next regular look nobody waits any more for what it has to give back.
+        this.#changed.add(accountId);
+        continue;
+      }
+      const keeping = this.#keep(accountId, (lease) => this.#surplusToKeep(accountId, lease)).finally(() => {
+        this.#underWay.delete(accountId);
+        if (this.#changed.size > 0) this.#gather();
+      });
       this.#underWay.set(accountId, keeping);
     }
   }
 
   #needsKeeping(accountId: AccountId, isRegular: boolean): boolean {
-    if (this.#options.accounts.whyAside(accountId) !== null) return false;
+    const { accounts, leases } = this.#options;
+    if (accounts.whyAside(accountId) !== null) return false;
+    if (leases.isInDoubt(accountId)) return true;
     return this.#ownLeases(accountId).some(
       (lease) =>
         this.#toNarrow(accountId, lease).length > 0 ||
@@ -117,6 +129,7 @@ export class LeaseUpkeep {
   async #keep(accountId: AccountId, surplusToKeep: (lease: Lease) => MicroUsd): Promise<void> {
     const { leases, logger } = this.#options;
     try {
+      await leases.repeatReleases(accountId);
       for (const { leaseId } of this.#ownLeases(accountId)) {
         // Looked up again: while one is given back, the others are used and settled under.
         const find = (): Lease | undefined => this.#ownLeases(accountId).find((own) => own.leaseId === leaseId);
