@@ -66,6 +66,12 @@ export function whyRefused(error: unknown): string | null {
   return `Stripe has refused: ${faultOf(error)}`;
 }
 
+/** Whether Stripe has no more what was to be charged, or whom. */
+export const isGone = (error: unknown): boolean =>
+  error instanceof Stripe.errors.StripeInvalidRequestError &&
+  error.code === 'resource_missing' &&
+  (error.param === 'payment_method' || error.param === 'customer');
+
 /** A name that Stripe gives something, as it may stand in an event or a log; null where it is none. */
 export function wordOf(value: unknown): string | null {
   const word = typeof value === 'number' ? String(value) : value;

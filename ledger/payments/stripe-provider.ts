@@ -16,12 +16,12 @@ import {
   type WithdrawnPayment,
 } from './payment-provider.ts';
 import { type Intent, type NamedAnswer, read, type Session } from './stripe-answers.ts';
-import { type ListedIntent, StripeApi } from './stripe-api.ts';
-import { chargesPeriod, isMadeFor } from './stripe-charges.ts';
-import { asked, type StripeClient, stripeClient, whyRefused } from './stripe-client.ts';
+import { StripeApi } from './stripe-api.ts';
+import { chargedBefore, findCharge } from './stripe-charges.ts';
+import { asked, isGone, type StripeClient, stripeClient, whyRefused } from './stripe-client.ts';
 import { factsOf, noticeOf } from './stripe-facts.ts';
 import { BY_OPERATOR, centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
-import { findMade, findMadeBetween, isOf, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
+import { findMade, isOf, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
 import { whyUnproven } from './stripe-signature.ts';
 
 /** The name of the provider in events. */
@@ -159,7 +159,7 @@ export class StripeProvider implements TellingProvider {
     const { attempt } = one;
     const found = () => this.#findCharge(one, names);
     if (attempt.paymentId !== null) return made(attempt.paymentId);
-    const before = await this.#chargedBefore(one, names);
+    const before = await chargedBefore(one, this.#look(names)).then(madeOf);
     if (before !== null) return before;
     const method = one.method();
     if (method?.provider !== STRIPE) return (await found()) ?? neverCharged(attempt, method);
@@ -192,36 +192,10 @@ export class StripeProvider implements TellingProvider {
     return orFound(this.#api.charge(terms, keyOf(names)).then(made), found, one);
   }
 
-  #findCharge = async (one: AskedPayment, names: Names): Promise<Made | null> =>
-    (await this.#chargedBefore(one, names)) ??
-    findMade(
-      one.attempt,
-      names,
-      (created) => this.#api.intents(created),
-      (listed) => isMadeFor(listed, one, names),
-    ).then(madeOf);
+  #findCharge = (one: AskedPayment, names: Names): Promise<Made | null> =>
+    findCharge(one, this.#look(names)).then(madeOf);
 
-  /**
-   * A renewal's id is its period's: a ledger that was put back begins under it once more what it does not know to be charged, and
-   * Stripe may have forgotten the key by then; or the next one's, which has paid the period. Looked for among what the customer was
-   * charged since the period began.
-   */
-  async #chargedBefore(one: AskedPayment, names: Names): Promise<Made | null> {
-    const { attempt, method } = one;
-    const { kind, period } = attempt;
-    const [toMs, saved] = [this.#options.clock(), method()];
-    if (kind !== 'renewal' || period === null || toMs - period.startMs < KEY_KNOWN_MS) return null;
-    if (saved?.provider !== STRIPE) return null;
-    const of = { customer: saved.customerId };
-    const list = (created: { gte: number; lte: number }) => this.#api.intents(created, of);
-    const look = (is: typeof isMadeFor): Promise<ListedIntent | null> =>
-      findMadeBetween(
-        { fromMs: period.startMs, toMs },
-        { names, list, isIt: (listed: ListedIntent) => is(listed, one, names) },
-      );
-    const looking = look(chargesPeriod).then((charged) => charged ?? look(isMadeFor));
-    return looking.then(madeOf, nothingOfUnknown);
-  }
+  #look = (names: Names) => ({ names, api: this.#api, nowMs: this.#options.clock() });
 
   /** What has ended is made no more either. */
   #isForgotten = (attempt: PaymentAttempt): boolean =>
@@ -372,12 +346,6 @@ const neverCharged = ({ startedAtMs }: PaymentAttempt, method: ReturnType<AskedP
     ? { type: 'failed', code: 'no_payment_method', isTerminal: true }
     : null;
 
-/** Whom Stripe does not know has paid nothing, and is charged nothing. */
-function nothingOfUnknown(error: unknown): null {
-  if (isGone(error)) return null;
-  throw error;
-}
-
 /** What a bank has refused, or a card that is no more; null where nobody knows. @throws UnfitAnswerError */
 function declineOf(error: unknown): Made | null {
   if (error instanceof Stripe.errors.StripeCardError) {
@@ -386,11 +354,6 @@ function declineOf(error: unknown): Made | null {
   }
   return isGone(error) ? declined(read('declined', error)) : null;
 }
-
-const isGone = (error: unknown): boolean =>
-  error instanceof Stripe.errors.StripeInvalidRequestError &&
-  error.code === 'resource_missing' &&
-  (error.param === 'payment_method' || error.param === 'customer');
 
 function wholeCents(price: PaymentAttempt['price']): number {
   const cents = centsOf(price);
