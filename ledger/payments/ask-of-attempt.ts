@@ -13,11 +13,17 @@ export function askOfAttempt(
   accountId: AccountId,
   { stateNow, attempt, isFirst }: AskedOf,
 ): Promise<PaymentOutcome> {
-  const method = () => methodFor(stateNow(), attempt);
-  const isAnothers = isAnothersIn(() => stateNow().billing.payments, attempt);
-  const asked = { accountId, attempt, method, isFirst, isAnothers };
+  const asked = questionOf(accountId, { stateNow, attempt, isFirst });
   return isWithdrawn(stateNow().billing, attempt) ? provider.withdraw(asked) : provider.ask(asked);
 }
+
+/** What a provider is asked. */
+export const questionOf = (accountId: AccountId, { stateNow, attempt, isFirst }: AskedOf): AskedPayment => ({
+  ...{ accountId, attempt, isFirst },
+  method: () => methodFor(stateNow(), attempt),
+  saved: () => stateNow().billing.payments.method,
+  isAnothers: isAnothersIn(() => stateNow().billing.payments, attempt),
+});
 
 /** Looked at as something is found. */
 export const isAnothersIn =

@@ -8,6 +8,8 @@ export interface AskedPayment {
   readonly attempt: PaymentAttempt;
   /** What may be charged without its owner being there; asked for as it is charged, for what was so a moment ago may be no more. */
   readonly method: () => PaymentsState['method'];
+  /** What is saved, also where it may not be charged: whom it may have been charged to before. */
+  readonly saved: () => PaymentsState['method'];
   /** It was begun a moment ago, by who asks: nobody has been asked of it before. */
   readonly isFirst: boolean;
   /** Whether what a provider finds of such an attempt, by such a name of its own, is that of another one that is known, or has paid one. */

@@ -16,7 +16,7 @@ interface Look {
 
 /** What there is of an attempt to charge somebody who is not there, without its key. @throws Error where it is not known */
 export async function findCharge(one: AskedPayment, { names, api, nowMs }: Look): Promise<NamedAnswer | null> {
-  const before = await chargedBefore(one, { names, api, nowMs });
+  const before = await ofItsPeriod(one, { names, api, nowMs });
   if (before !== null) return before;
   const isIt = (listed: ListedIntent): boolean => isMadeFor(listed, one, names);
   return findMade(one.attempt, names, (created) => api.intents(created), isIt);
@@ -24,17 +24,17 @@ export async function findCharge(one: AskedPayment, { names, api, nowMs }: Look)
 
 /**
  * A renewal's id is its period's: a ledger that was put back begins under it once more what it does not know to be charged, and
- * Stripe may have forgotten the key by then; or the next one's, which has paid the period. Looked for among what the customer was
- * charged since the period began. @throws Error where it is not known
+ * Stripe may have forgotten the key by then; or the next one's, which has paid the period. @throws Error where it is not known
  */
-export async function chargedBefore(one: AskedPayment, { names, api, nowMs: toMs }: Look): Promise<NamedAnswer | null> {
-  const { attempt, method } = one;
-  const { kind, period } = attempt;
-  const saved = method();
-  if (kind !== 'renewal' || period === null || toMs - period.startMs < KEY_KNOWN_MS) return null;
-  if (saved?.provider !== attempt.provider) return null;
-  const of = { customer: saved.customerId };
-  const list = (created: { gte: number; lte: number }) => api.intents(created, of);
+export const chargedBefore = async (one: AskedPayment, look: Look): Promise<NamedAnswer | null> =>
+  look.nowMs - (one.attempt.period?.startMs ?? look.nowMs) < KEY_KNOWN_MS ? null : ofItsPeriod(one, look);
+
+/** Of a renewal: looked for among what the customer was charged since its period began, whether or not they may be charged any more. */
+async function ofItsPeriod(one: AskedPayment, { names, api, nowMs: toMs }: Look): Promise<NamedAnswer | null> {
+  const { kind, period, provider } = one.attempt;
+  const saved = one.saved();
+  if (kind !== 'renewal' || period === null || saved?.provider !== provider) return null;
+  const list = (created: { gte: number; lte: number }) => api.intents(created, { customer: saved.customerId });
   const look = (is: typeof isMadeFor): Promise<ListedIntent | null> =>
     findMadeBetween(
       { fromMs: period.startMs, toMs },

@@ -159,7 +159,7 @@ export class StripeProvider implements TellingProvider {
     const { attempt } = one;
     const found = () => this.#findCharge(one, names);
     if (attempt.paymentId !== null) return made(attempt.paymentId);
-    const before = await chargedBefore(one, this.#look(names)).then(madeOf);
+    const before = await this.#chargedBefore(one, names);
     if (before !== null) return before;
     const method = one.method();
     if (method?.provider !== STRIPE) return (await found()) ?? neverCharged(attempt, method);
@@ -188,12 +188,17 @@ export class StripeProvider implements TellingProvider {
     const found = () => this.#findCharge(one, names);
     if (attempt.paymentId !== null) return made(attempt.paymentId);
     if (this.#isForgotten(attempt)) return found();
+    const before = await this.#chargedBefore(one, names);
+    if (before !== null) return before;
     const terms = { amount: wholeCents(attempt.price), currency: 'usd', metadata: { ...names } };
     return orFound(this.#api.charge(terms, keyOf(names)).then(made), found, one);
   }
 
   #findCharge = (one: AskedPayment, names: Names): Promise<Made | null> =>
     findCharge(one, this.#look(names)).then(madeOf);
+
+  #chargedBefore = (one: AskedPayment, names: Names): Promise<Made | null> =>
+    chargedBefore(one, this.#look(names)).then(madeOf);
 
   #look = (names: Names) => ({ names, api: this.#api, nowMs: this.#options.clock() });
 

@@ -3,28 +3,77 @@ import type { Fields } from '../fixtures/stripe/form-fields.ts';
 import { stripeProgram } from './stripe-program.ts';
 
 const EXAMPLE = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
+const PLAN = ['account', 'plan', 'acct_ada'];
 const ASK = ['payment', 'ask', 'acct_ada'];
 
-it('what has paid a period under a further number of its id is written down once, and so is what goes back of it', async () => {
+const HOUR_MS = 3_600_000;
+
+/**
+ * A plan's second period was charged as it began, in the part of the ledger that is lost; 30 hours later its renewal is begun anew, and
+ * Stripe is away.
+ *
+ * @param behind its id there
+ */
+async function chargedInTheLostPart(behind = '') {
   const { server, program } = await stripeProgram();
+  const at = (ms: number): void => {
+    server.nowMs = () => ms;
+    program.clock = server.nowMs;
+  };
   await program.run('catalog', 'publish', EXAMPLE);
   await program.run('payment', 'save-method', 'acct_ada');
   server.consent('cs_1');
   await program.run('payment', 'save-method', 'acct_ada', '--id', 'cs_1');
-  server.isAway = true;
-  await expect(program.run('account', 'plan', 'acct_ada', 'starter')).rejects.toThrow(/is not known/);
-  server.isAway = false;
+  await program.run(...PLAN, 'starter');
   const { metadata, customer, amount } = server.made('/v1/payment_intents')[0]?.params ?? {};
-  const { attempt, ...names } = metadata as Fields;
-  const { id } = server.putPaid({ ...names, attempt: `${attempt}_2` });
+  const [, endsAt = ''] = / to (\S+Z), then renewed/.exec(await program.run('account', 'show', 'acct_ada')) ?? [];
+  at(Date.parse(endsAt));
+  const attempt = `renewal_${endsAt}`;
+  const { id } = server.putPaid({ ...(metadata as Fields), attempt: `${attempt}${behind}` });
   server.change(id, { customer, amount: Number(amount), amount_received: Number(amount) });
-  const later = Date.now() + 30 * 3_600_000;
-  server.nowMs = () => later;
-  program.clock = server.nowMs;
+  at(Date.parse(endsAt) + 30 * HOUR_MS);
+  server.isAway = true;
+  await expect(program.run(...PLAN, 'starter')).rejects.toThrow(/is not known/);
+  return { server, program, id, attempt, charges: () => server.all('charge').length };
+}
+
+it('what has paid a period under a further number of its id is written down once, and so is what goes back of it', async () => {
+  const { server, program, id, attempt } = await chargedInTheLostPart('_2');
+  server.isAway = false;
   expect(await program.run(...ASK)).toContain(`paid (${id})`);
-  expect(await program.run(...ASK, String(attempt))).toContain('nothing was written');
+  expect(await program.run(...ASK, attempt)).toContain('nothing was written');
   const { id: refund } = server.refund(id, 100);
-  expect(await program.run(...ASK, String(attempt))).toContain(`\n${refund}: 1.250000 USD of credits revoked\n`);
-  expect(await program.run(...ASK, String(attempt))).toContain('nothing was written');
+  expect(await program.run(...ASK, attempt)).toContain(`\n${refund}: 1.250000 USD of credits revoked\n`);
+  expect(await program.run(...ASK, attempt)).toContain('nothing was written');
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
+it('what has paid a period is written down where the account is suspended by now, and nothing is charged once it is reinstated', async () => {
+  const { server, program, id, charges } = await chargedInTheLostPart();
+  await program.run('account', 'suspend', 'acct_ada', '--reason', 'looked into');
+  server.isAway = false;
+  expect(await program.run(...ASK)).toContain(`paid (${id})`);
+  await program.run('account', 'reinstate', 'acct_ada', '--reason', 'fine');
+  expect(await program.run(...PLAN, 'starter')).toMatch(/nothing was written/);
+  expect(charges()).toBe(2);
+});
+
+it('what has paid a period is credit as bought where its plan was ended since', async () => {
+  const { server, program, id, charges } = await chargedInTheLostPart();
+  await expect(program.run(...PLAN, 'none')).rejects.toThrow(/is not known/);
+  server.isAway = false;
+  expect(await program.run(...ASK)).toContain(`paid (${id})`);
+  expect(await program.run('account', 'show', 'acct_ada')).toMatch(
+    new RegExp(`payment_${id}\\s+purchase\\s+25.000000`),
+  );
+  expect(charges()).toBe(2);
+});
+
+it('what has paid a period is declined by an operator no more, and is not charged again', async () => {
+  const { server, program, id, attempt, charges } = await chargedInTheLostPart();
+  server.isAway = false;
+  const declining = program.run('payment', 'decline', 'acct_ada', attempt, '--reason', 'x');
+  await expect(declining).rejects.toThrow(`was paid (${id})`);
+  expect(await program.run(...PLAN, 'starter')).toMatch(/nothing was written/);
+  expect(charges()).toBe(2);
 });

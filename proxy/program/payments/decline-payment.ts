@@ -9,7 +9,7 @@ import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isOpen } from '../../../ledger/account/payments-state.ts';
 import { isAnswered } from '../../../ledger/account/reload.ts';
 import { assertAdopted } from '../../../ledger/forms/in-adopted-forms.ts';
-import { isAnothersIn, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
+import { questionOf, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { assertMayDo, runAccountCommand } from '../accounts/run-account-command.ts';
 import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
@@ -51,12 +51,10 @@ export async function declinePayment(
       attempt.kind === 'purchase' || attempt.provider === MANUAL ? {} : ({ endedBy: 'operator' } as const);
     // Its provider ends nothing of which it cannot be written down by whom.
     if (taker !== null && byOperator.endedBy !== undefined) await assertAdopted(log, 'PaymentAbandoned');
-    const isAnothers = isAnothersIn(() => state.billing.payments, attempt);
-    const told = await taker
-      ?.withdraw({ accountId, attempt, method: () => null, isFirst: false, isAnothers, ...byOperator })
-      .catch((error: unknown) => {
-        throw untold(accountId, attemptId, error);
-      });
+    const question = questionOf(accountId, { stateNow: () => state, attempt, isFirst: false });
+    const told = await taker?.withdraw({ ...question, method: () => null, ...byOperator }).catch((error: unknown) => {
+      throw untold(accountId, attemptId, error);
+    });
     if (told?.type === 'waits')
       throw new CommandError(`${accountId}: ${attemptId} is being paid, and is not ended any more`, EXIT.refused);
     const isOver = told === undefined || told.type === 'abandoned' || told.type === 'refused';

@@ -18,7 +18,7 @@ import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, grant, opened, usd } from '../../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
-import { STARTED_MS, stripeAttempt, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
+import { NOTHING_SAVED, STARTED_MS, stripeAttempt, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
 import type { StripeServer } from '../../fixtures/stripe/stripe-server.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 import { scheduled } from './scheduled-bank.ts';
@@ -84,8 +84,7 @@ type Told = StripeServer['events'][number];
 async function paidScene() {
   const { server, time, provider } = await stripeScene();
   const attempt = stripeAttempt({ kind: 'purchase', attemptId: bought });
-  const ask = () =>
-    provider.ask({ accountId: ACCOUNT, attempt, method: () => null, isFirst: false, isAnothers: () => false });
+  const ask = () => provider.ask({ accountId: ACCOUNT, attempt, ...NOTHING_SAVED });
   await ask();
   server.pay(String(server.all('checkout.session')[0]?.id));
   const paid = await ask();

@@ -27,7 +27,7 @@ import { catalogEntry } from '../../fixtures/catalog-entry.ts';
 import { ACCOUNT, usd } from '../../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { promptPause } from '../../fixtures/ledger/prompt-pauses.ts';
-import { cardOf, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
+import { cardOf, NOTHING_SAVED, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
 import type { StripeFault } from '../../fixtures/stripe/stripe-server.ts';
 import { act } from './people-at-stripe.ts';
 import { scheduled } from './scheduled-bank.ts';
@@ -169,7 +169,7 @@ async function cancel({ log, provider, run }: Begun, through: EventLog): Promise
   const attempt = allAttempts((await stateOf(log)).billing.payments).findLast(({ state }) => state === 'open');
   if (attempt === undefined) return;
   const ended = attempt.kind === 'purchase' ? {} : ({ endedBy: 'operator' } as const);
-  const asked = { accountId: ACCOUNT, attempt, method: () => null, isFirst: false, isAnothers: () => false, ...ended };
+  const asked = { accountId: ACCOUNT, attempt, ...NOTHING_SAVED, ...ended };
   const outcome = await provider.withdraw(asked).catch(() => null);
   if (outcome === null) return;
   const said = { attemptId: attempt.attemptId, provider: provider.name };

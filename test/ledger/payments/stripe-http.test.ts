@@ -10,6 +10,7 @@ import { StripeProvider } from '../../../ledger/payments/stripe-provider.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
 import {
   LEDGER,
+  NOTHING_SAVED,
   STARTED_MS,
   STRIPE_OF_TESTS,
   stripeAttempt,
@@ -87,11 +88,9 @@ it('a message is looked into while all that is asked of by itself has every conn
   const attempt = stripeAttempt({ kind: 'purchase' });
   let ended = 0;
   const asked = Array.from({ length: LIMITS.paymentsAtOnceMax }, () =>
-    provider
-      .ask({ accountId: accountId('acme'), attempt, method: () => null, isFirst: false, isAnothers: () => false })
-      .catch(() => {
-        ended++;
-      }),
+    provider.ask({ accountId: accountId('acme'), attempt, ...NOTHING_SAVED }).catch(() => {
+      ended++;
+    }),
   );
   while (seen.requests < asked.length) await nextTurn();
   const look = () => provider.factsOf({ kind: 'payment_intent', id: 'pi_1' });

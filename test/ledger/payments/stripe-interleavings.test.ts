@@ -22,7 +22,7 @@ import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { ACCOUNT, granted, keyIssued, opened, usd } from '../../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { promptPause } from '../../fixtures/ledger/prompt-pauses.ts';
-import { cardOf, STARTED_MS, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
+import { cardOf, NOTHING_SAVED, STARTED_MS, stripeScene } from '../../fixtures/stripe/stripe-example.ts';
 import type { StripeFault, StripeServer } from '../../fixtures/stripe/stripe-server.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 import { act } from './people-at-stripe.ts';
@@ -131,9 +131,7 @@ it('no interleaving of Stripe’s answers, faults, messages in any order, refund
           const { state } = await loadAccount(log, ACCOUNT);
           const attempt = state.type === 'open' ? attemptOf(state.billing.payments, 'bought') : undefined;
           if (attempt === undefined) throw new Error('nothing was bought');
-          const outcome = await provider
-            .withdraw({ accountId: ACCOUNT, attempt, method: () => null, isFirst: false, isAnothers: () => false })
-            .catch(() => null);
+          const outcome = await provider.withdraw({ accountId: ACCOUNT, attempt, ...NOTHING_SAVED }).catch(() => null);
           const said = { attemptId: attempt.attemptId, provider: provider.name, nowMs: time.nowMs };
           const command = outcome === null ? null : commandOfOutcome(outcome, said);
           if (command !== null) await run(through, command);

@@ -38,6 +38,30 @@ describe('a renewal of a ledger that was put back', () => {
     expect(listed().map(({ params }) => params)).toMatchObject(Array(2).fill({ customer: 'cus_1', created }));
   });
 
+  it.each([
+    ['nothing may be charged', 30, null],
+    ['nothing may be charged, and its own key is over', 30 + 24, null],
+    ['it is withdrawn', 30, {}],
+    ['it is withdrawn, and its own key is over', 30 + 24, {}],
+    ['an operator ends it', 30, { endedBy: 'operator' }],
+    ['it is withdrawn within the day of its key', 22, {}],
+  ] as const)('is found where it was charged before, and %s', async (_, hours, by) => {
+    const { server, ask, withdraw, at, charges } = await scene();
+    expect(await ask(renewal(0))).toEqual(PAID);
+    at(hours);
+    const begun = renewal(Math.min(hours, 30));
+    expect(await (by === null ? ask(begun, null) : withdraw(begun, by))).toEqual(PAID);
+    expect([charges(), server.all('payment_intent').length]).toEqual([1, 1]);
+  });
+
+  it('is found, within the day of its key, where another card is saved by now', async () => {
+    const { ask, at, charges } = await scene();
+    expect(await ask(renewal(0))).toEqual(PAID);
+    at(22);
+    expect(await ask(renewal(22), 'pm_other')).toEqual(PAID);
+    expect(charges()).toBe(1);
+  });
+
   it('is found where it was begun within the day of its key, and is asked of beyond it', async () => {
     const { ask, at, charges } = await scene();
     await ask(renewal(0));
@@ -103,6 +127,7 @@ describe('a renewal of a ledger that was put back', () => {
       accountId: accountId('acme'),
       attempt,
       method: () => method,
+      saved: () => cardOf('pm_ok'),
       isFirst: true,
       isAnothers: () => false,
     };
@@ -196,7 +221,8 @@ describe('a renewal whose period was charged under another number of its id', ()
     const other = stripeAttempt(renewal(0, { attemptId: attemptId(`${RENEWAL}_2`), ...known }));
     const payments = [attempt, other].reduce(withAttempt, NO_PAYMENTS);
     const isAnothers = isAnothersIn(() => payments, attempt);
-    const asked = { accountId: accountId('acme'), attempt, method: () => cardOf('pm_ok'), isFirst: false, isAnothers };
+    const saved = () => cardOf('pm_ok');
+    const asked = { accountId: accountId('acme'), attempt, method: saved, saved, isFirst: false, isAnothers };
     expect(await provider.ask(asked)).toMatchObject({ type: 'paid', paidAtMs: hoursIn(30) });
     expect(charges()).toBe(2);
   });
