@@ -16,6 +16,7 @@ import {
 import { recordTold } from '../ledger/payments/record-facts.ts';
 import { recordingBy } from '../ledger/recording-by.ts';
 import type { AccountViews } from '../projections/account-views.ts';
+import { tellMoved } from './tell-moved.ts';
 
 interface WebhooksOptions {
   readonly log: EventLog;
@@ -106,7 +107,7 @@ export class PaymentWebhooks {
       const run = (command: AccountCommand) => this.#run(accountId, command);
       const says = ['recorded'];
       const tell = (moved: CreditsMoved): void => {
-        this.#tellMoved(accountId, moved);
+        tellMoved(this.#options.logger, accountId, moved);
         says.push(`${moved.id}: ${sayMoved(moved)}`);
       };
       const refusals = await recordTold(facts, {
@@ -153,20 +154,6 @@ export class PaymentWebhooks {
     );
     this.#unproven = 0;
     this.#unprovenToldMs = nowMs;
-  }
-
-  /**
-   * Whether money that did not go back is to be sent another way nobody but an operator knows; and of money that went back twice, as by
-   * a refund of what was disputed, the credits are there once.
-   */
-  #tellMoved(accountId: AccountId, moved: CreditsMoved): void {
-    const { id } = moved;
-    const isNotBack = moved.type === 'back' && moved.cause === 'refund';
-    if (isNotBack || (moved.type === 'taken' && moved.notRevoked > 0n))
-      this.#options.logger.warn(
-        { accountId, id },
-        `${isNotBack ? 'a refund that was written down did not go back' : 'money of a payment went back whose credits were revoked before'}: ${sayMoved(moved)}`,
-      );
   }
 
   /** What another gateway has written is not yet in the views of this one: refused is only what is so by the log. */

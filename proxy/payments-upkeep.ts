@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
+import type { CreditsMoved } from '../ledger/account/credits-moved.ts';
 import type { PaymentAttempt } from '../ledger/account/payments-state.ts';
 import type { KnownPlans } from '../ledger/catalog/known-plans.ts';
 import { NowAndThen } from '../ledger/now-and-then.ts';
@@ -10,6 +11,7 @@ import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import { type PaymentProvider, UnfitAnswerError } from '../ledger/payments/payment-provider.ts';
 import { pursuePayments } from '../ledger/payments/pursue-payments.ts';
 import type { AccountViews } from '../projections/account-views.ts';
+import { tellMoved } from './tell-moved.ts';
 
 interface UpkeepOptions {
   readonly log: EventLog;
@@ -129,13 +131,14 @@ export class PaymentsUpkeep {
         { accountId, attemptId, reason },
         'the payment provider refuses a payment, as things are: nothing was charged, and another is begun later; gateway doctor looks at its configuration',
       );
+    const onMoved = (moved: CreditsMoved): void => tellMoved(logger, accountId, moved);
     try {
       if (!this.#isLookedAfter(accountId)) return;
       do {
         const { asksOpen } = one;
         one.again = false;
         one.asksOpen = false;
-        await pursuePayments(accountId, { ...this.#options, asksOpen, onUnknown, onRefused });
+        await pursuePayments(accountId, { ...this.#options, asksOpen, onUnknown, onRefused, onMoved });
       } while (one.again && !this.#isOver);
     } catch (error) {
       logger.error(

@@ -5,7 +5,13 @@ import { isWithdrawn, methodFor } from '../account/method-for.ts';
 import { attemptOf, paidBy } from '../account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../account/payments-state.ts';
 import { MANUAL_PROVIDER } from './manual-provider.ts';
-import type { AskedPayment, PaymentOutcome, PaymentProvider } from './payment-provider.ts';
+import {
+  type AskedPayment,
+  isTelling,
+  type PaymentFact,
+  type PaymentOutcome,
+  type PaymentProvider,
+} from './payment-provider.ts';
 
 /** Asks what became of an attempt, or ends it, where what it was claimed for is gone. @throws as the provider does */
 export function askOfAttempt(
@@ -16,6 +22,23 @@ export function askOfAttempt(
   const asked = questionOf(accountId, { stateNow, attempt, isFirst });
   return isWithdrawn(stateNow().billing, attempt) ? provider.withdraw(asked) : provider.ask(asked);
 }
+
+/**
+ * What a provider has said of an attempt, and of a payment what became of its money, too: that may have been told before its attempt was
+ * known here, as in the lost part of a ledger that was put back. @throws as the provider does
+ */
+export async function factsOfOutcome(
+  provider: PaymentProvider,
+  accountId: AccountId,
+  { attemptId, outcome }: Pick<AttemptFact, 'attemptId' | 'outcome'>,
+): Promise<readonly PaymentFact[]> {
+  const told: PaymentFact = { type: 'attempt', attemptId, outcome };
+  if (outcome.type !== 'paid' || !isTelling(provider)) return [told];
+  const known = await provider.factsOf({ kind: provider.kinds.payment, id: outcome.paymentId });
+  return known?.accountId === accountId ? [told, ...known.facts] : [told];
+}
+
+type AttemptFact = Extract<PaymentFact, { readonly type: 'attempt' }>;
 
 /** What a provider is asked. */
 export const questionOf = (accountId: AccountId, { stateNow, attempt, isFirst }: AskedOf): AskedPayment => ({

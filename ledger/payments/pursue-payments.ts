@@ -6,15 +6,16 @@ import { SYSTEM } from '../../contracts/permissions.ts';
 import type { AccountRepository } from '../account/account-repository.ts';
 import type { OpenAccount } from '../account/account-state.ts';
 import type { AccountCommand } from '../account/commands.ts';
-import { executeOnRepository } from '../account/execute-command.ts';
+import type { CreditsMoved } from '../account/credits-moved.ts';
+import { type CommandResult, executeOnRepository } from '../account/execute-command.ts';
 import { claimsIn, openAttempts } from '../account/payments.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
 import type { KnownPlans } from '../catalog/known-plans.ts';
 import { recordingBy } from '../recording-by.ts';
 import type { Timing } from '../timing.ts';
-import { askOfAttempt, takerOf } from './ask-of-attempt.ts';
-import type { PaymentProvider } from './payment-provider.ts';
-import { commandOfOutcome } from './record-outcome.ts';
+import { askOfAttempt, factsOfOutcome, takerOf } from './ask-of-attempt.ts';
+import type { PaymentFact, PaymentProvider } from './payment-provider.ts';
+import { recordTold } from './record-facts.ts';
 
 interface PursuedPayments {
   readonly log: EventLog;
@@ -29,8 +30,13 @@ interface PursuedPayments {
   readonly onUnknown: (error: unknown) => void;
   /** An attempt that the provider does not make, as things are: another is begun later. */
   readonly onRefused: (attempt: PaymentAttempt, reason: string) => void;
+  /** What became of credits as the money of their payment had gone back, or is disputed. */
+  readonly onMoved: (moved: CreditsMoved) => void;
   readonly timing?: Timing;
 }
+
+/** As it stands in events. */
+const ACTOR = 'payments';
 
 /**
  * Begins an auto-reload, or the payment of a plan's period, where it is time, asks the provider what became of what is open, and writes that down; what nobody wants any more it ends. It may be ended at
@@ -56,14 +62,32 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
     try {
       const isFirst = begun.has(attemptId);
       const outcome = await askOfAttempt(taker, accountId, { stateNow, attempt, isFirst });
-      const told = { attemptId, provider: taker.name, nowMs: clock() };
-      const command = commandOfOutcome(outcome, told);
-      if (command !== null) await run(accountId, pursued, command);
+      const ask = () => factsOfOutcome(taker, accountId, { attemptId, outcome });
+      await record(accountId, pursued, { provider: taker.name, facts: await ask(), ask });
       if (outcome.type === 'refused') onRefused(attempt, outcome.reason);
     } catch (error) {
       onUnknown(error);
     }
   }
+}
+
+interface Told {
+  readonly provider: string;
+  readonly facts: readonly PaymentFact[];
+  /** All of them, asked anew. */
+  readonly ask: () => Promise<readonly PaymentFact[]>;
+}
+
+/** Writes down what a provider has told. @throws Error of what is refused, once the rest is written */
+async function record(accountId: AccountId, pursued: PursuedPayments, { provider, facts, ask }: Told): Promise<void> {
+  const { accounts, clock, onMoved } = pursued;
+  const refusals = await recordTold(facts, {
+    ...{ provider, actor: ACTOR, nowMs: clock(), ask, tell: onMoved },
+    run: (command) => execute(accountId, pursued, command),
+    state: () => stateOf(accounts, accountId),
+  });
+  if (refusals.length > 0)
+    throw new Error(`what ${provider} tells was refused: ${refusals.map(({ message }) => message).join('; ')}`);
 }
 
 /** Begins the payment of a plan's period where it is time, or ends a plan. */
@@ -89,11 +113,17 @@ function stateOf(accounts: AccountRepository, accountId: AccountId): OpenAccount
 
 async function run(
   accountId: AccountId,
-  { log, accounts, clock, timing }: PursuedPayments,
+  pursued: PursuedPayments,
   command: AccountCommand,
 ): Promise<readonly AccountEvent[]> {
-  const recording = recordingBy('payments', clock());
-  const result = await executeOnRepository(log, accounts, accountId, command, SYSTEM, recording, timing);
+  const result = await execute(accountId, pursued, command);
   if (result.type === 'refused') throw new Error(`${command.type} was refused: ${result.message}`);
   return result.events;
 }
+
+const execute = (
+  accountId: AccountId,
+  { log, accounts, clock, timing }: PursuedPayments,
+  command: AccountCommand,
+): Promise<CommandResult> =>
+  executeOnRepository(log, accounts, accountId, command, SYSTEM, recordingBy(ACTOR, clock()), timing);

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Fields } from '../fixtures/stripe/form-fields.ts';
 import { stripeProgram } from './stripe-program.ts';
 
@@ -76,4 +76,28 @@ it('what has paid a period is declined by an operator no more, and is not charge
   await expect(declining).rejects.toThrow(`was paid (${id})`);
   expect(await program.run(...PLAN, 'starter')).toMatch(/nothing was written/);
   expect(charges()).toBe(2);
+});
+
+describe('what went back of it in the lost part, too,', () => {
+  it.each([
+    ['refund', 'is asked of', ASK],
+    ['dispute', 'is asked of', ASK],
+    ['refund', 'is wanted no more', [...PLAN, 'none']],
+  ] as const)('takes its credits as the renewal is written down: a %s, as it %s', async (word, _, asking) => {
+    const { server, program, id, attempt, charges } = await chargedInTheLostPart();
+    const { id: back } = server[word](id, 800);
+    server.isAway = false;
+    expect(await program.run(...asking)).toContain(`paid (${id})\n${back}: 10.000000 USD of credits revoked\n`);
+    expect(await program.run(...ASK, attempt)).toContain('nothing was written');
+    expect(charges()).toBe(2);
+  });
+
+  it('takes its credits where an operator declines it, whom it is told', async () => {
+    const { server, program, id, attempt } = await chargedInTheLostPart();
+    server.refund(id, 800);
+    server.isAway = false;
+    const declining = program.run('payment', 'decline', 'acct_ada', attempt, '--reason', 'x');
+    await expect(declining).rejects.toThrow(`was paid (${id})`);
+    expect(await program.run('account', 'show', 'acct_ada')).toMatch(/available\s+15\.000000 USD/);
+  });
 });

@@ -115,6 +115,18 @@ describe('money that went back', () => {
     expect(await faults()).toEqual([]);
   });
 
+  it('twice before its payment is looked for takes its credits once, which the log says', async () => {
+    const { server, begin, payments, account, logLines } = await scene();
+    server.pay(await begin());
+    const intent = String(server.all('payment_intent')[0]?.id);
+    server.refund(intent, 2_000);
+    server.dispute(intent, 2_000, 'lost');
+    await payments.look();
+    expect(account().balance).toBe(0n);
+    const told = 'were revoked before: 0.000000 USD of credits revoked; 20.000000 USD of its credits could not be';
+    expect(logLines.filter((line) => line.includes(told)).length).toBe(1);
+  });
+
   it('and comes again, since its refund failed after all, gives back once what it took, which the log says, also where Stripe is away then', async () => {
     const { server, begin, tell, types, account, faults, logLines } = await scene();
     server.pay(await begin());

@@ -37,7 +37,7 @@ async function scene() {
   const clock = () => time.nowMs;
   await pursuePayments(ACCOUNT, {
     ...{ log, accounts: await caughtUp(), provider, clock, catalog: () => EMPTY_CATALOG, asksOpen: true },
-    ...{ timing: TIMING, onUnknown: () => undefined, onRefused: () => undefined },
+    ...{ timing: TIMING, onUnknown: () => undefined, onRefused: () => undefined, onMoved: () => undefined },
   });
   server.pay(server.all('checkout.session').at(-1)?.id ?? '');
   const paid = server.events.findLast(({ type }) => type === 'payment_intent.succeeded');

@@ -11,7 +11,7 @@ import { isOpen, type PaymentAttempt, type PaymentsState } from '../../../ledger
 import { paysTheSame } from '../../../ledger/account/plans.ts';
 import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
 import { declineAsTold } from '../../../ledger/account/words-for-accounts.ts';
-import { askOfAttempt, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
+import { askOfAttempt, factsOfOutcome, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
 import {
   isTelling,
@@ -118,9 +118,29 @@ export async function askProvider(
       throw untold(accountId, attemptId, error);
     },
   );
-  const facts: PaymentFact[] = [{ type: 'attempt', attemptId, outcome }];
-  const written = await recordAs(context, log, { accountId, provider: name, facts });
+  const written = await recordAnswer(context, log, { accountId, attemptId, provider, outcome });
   return { attempt, outcome: outcomeAsTold(context, outcome), ...written };
+}
+
+interface Answer {
+  readonly accountId: AccountId;
+  readonly attemptId: PaymentAttempt['attemptId'];
+  readonly provider: PaymentProvider;
+  readonly outcome: PaymentOutcome;
+}
+
+/** Writes down what a provider has said of an attempt, and what became of its money where that was paid. @throws CommandError */
+export async function recordAnswer(
+  context: CommandContext,
+  log: EventLog,
+  { accountId, attemptId, provider, outcome }: Answer,
+): Promise<Written> {
+  const factsNow = () => factsOfOutcome(provider, accountId, { attemptId, outcome });
+  const facts = await factsNow().catch((error: unknown) => {
+    throw untold(accountId, attemptId, error);
+  });
+  const ask = () => answered(accountId, factsNow());
+  return recordAs(context, log, { accountId, provider: provider.name, facts, ask });
 }
 
 /** The account alone knows it: nobody else could be asked. Null where it is not decided yet, or a provider knows. */
@@ -225,7 +245,11 @@ const allRefused = (accountId: AccountId, refusals: readonly CommandRefusal[]): 
   );
 
 /** What became of credits, each in a line. */
-export const linesOf = (moved: readonly CreditsMoved[]): string[] => moved.map((one) => `${one.id}: ${sayMoved(one)}`);
+const linesOf = (moved: readonly CreditsMoved[]): string[] => moved.map((one) => `${one.id}: ${sayMoved(one)}`);
+
+/** An outcome, and what became of credits by it. */
+export const sayAsked = (context: CommandContext, accountId: AccountId, asked: Asked): string =>
+  [sayOutcome(context, accountId, asked), ...linesOf(asked.moved)].join('\n');
 
 /** The same for programs. */
 export const movedAsJson = (moved: readonly CreditsMoved[]): Readonly<Record<string, unknown>>[] =>

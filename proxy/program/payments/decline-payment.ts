@@ -18,7 +18,7 @@ import {
   type NamedAttempt,
   outcomeAsTold,
   providerFor,
-  recordAs,
+  recordAnswer,
   sayOutcome,
   untold,
 } from './ask-provider.ts';
@@ -60,13 +60,10 @@ export async function declinePayment(
     const isOver = told === undefined || told.type === 'abandoned' || told.type === 'refused';
     const outcome = isOver ? ({ type: 'abandoned', reason } as const) : told;
     const shown = outcomeAsTold(context, outcome);
-    let recordedAt: string | null;
-    if (outcome.type === 'abandoned') {
-      ({ recordedAt } = await runAccountCommand(context, log, accountId, ending()));
-    } else {
-      const facts = [{ type: 'attempt', attemptId, outcome } as const];
-      ({ recordedAt } = await recordAs(context, log, { accountId, provider: attempt.provider, facts }));
-    }
+    const { recordedAt } =
+      taker === null || outcome.type === 'abandoned'
+        ? await runAccountCommand(context, log, accountId, ending())
+        : await recordAnswer(context, log, { accountId, attemptId, provider: taker, outcome });
     await assertDeclined(context, provided, { accountId, attemptId, isWritten: recordedAt !== null });
     showWritten(context, command, recordedAt, {
       json: { accountId, attemptId, outcome: shown },

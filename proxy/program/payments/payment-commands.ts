@@ -21,7 +21,7 @@ import {
 } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { type ShownRow, showRows, showWritten } from '../show.ts';
-import { askProvider, findAttempt, linesOf, movedAsJson, type NamedAttempt, sayOutcome } from './ask-provider.ts';
+import { askProvider, findAttempt, movedAsJson, type NamedAttempt, sayAsked, sayOutcome } from './ask-provider.ts';
 import { declinePayment } from './decline-payment.ts';
 import { assertOfProduct } from './read-payer.ts';
 
@@ -75,10 +75,7 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
         const { attempt, outcome, recordedAt } = asked;
         showWritten(context, command, recordedAt, {
           json: { accountId, attemptId: attempt.attemptId, outcome, credits: movedAsJson(asked.moved) },
-          text: [
-            `${accountId}: ${attempt.attemptId} ${sayOutcome(context, accountId, asked)}`,
-            ...linesOf(asked.moved),
-          ].join('\n'),
+          text: `${accountId}: ${attempt.attemptId} ${sayAsked(context, accountId, asked)}`,
         });
       }),
     );

@@ -15,7 +15,7 @@ import { accountAfter, readAccount, runAccountCommand } from '../accounts/run-ac
 import { accountArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
-import { askProvider, configuredProvider, sayOutcome } from './ask-provider.ts';
+import { askProvider, configuredProvider, sayAsked } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
 
 interface PlanOptions {
@@ -94,7 +94,7 @@ async function carriedOut(id: AccountId, asked: Changing, provider: string, call
   const given: string[] = [];
   for (const attempt of openAttempts(billing.payments))
     if (isWithdrawn(billing, attempt) && [MANUAL, provider].includes(attempt.provider))
-      given.push(`${nameOf(attempt)}: ${sayOutcome(context, id, await ask(attempt.attemptId))}`);
+      given.push(`${nameOf(attempt)}: ${sayAsked(context, id, await ask(attempt.attemptId))}`);
   // With what the provider has answered.
   const { state, planEnds } = await readAccount(context, log, id, 'ChangePlan');
   return {
@@ -110,7 +110,7 @@ async function carriedOut(id: AccountId, asked: Changing, provider: string, call
       attemptId,
       outcome: paid?.outcome ?? null,
     },
-    text: `${id}: ${planInWords(state, planEnds, asked.nowMs)}${given.map((line) => `\n${line}`).join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayOutcome(context, id, paid)}`}`,
+    text: `${id}: ${planInWords(state, planEnds, asked.nowMs)}${given.map((line) => `\n${line}`).join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayAsked(context, id, paid)}`}`,
   };
 }
 

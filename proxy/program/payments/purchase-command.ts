@@ -6,7 +6,7 @@ import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { showWritten } from '../show.ts';
-import { askProvider, configuredProvider, sayOutcome } from './ask-provider.ts';
+import { askProvider, configuredProvider, sayAsked } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
 
 interface PurchaseOptions {
@@ -62,6 +62,6 @@ async function purchase(id: AccountId, { usd, priceUsd, id: given }: PurchaseOpt
   const { outcome } = asked;
   showWritten(context, command, recordedAt, {
     json: { accountId: id, attemptId: attempt, amountMicroUsd: usd, priceMicroUsd: price, provider, outcome },
-    text: `${id}: ${groupedUsd(usd)} USD of credits for ${groupedUsd(price)} USD (${attempt}): ${sayOutcome(context, id, asked)}`,
+    text: `${id}: ${groupedUsd(usd)} USD of credits for ${groupedUsd(price)} USD (${attempt}): ${sayAsked(context, id, asked)}`,
   });
 }

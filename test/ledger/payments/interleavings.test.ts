@@ -78,7 +78,7 @@ it('invariant 19: auto-reload: no interleaving of answers, lost answers, retries
           await pursuePayments(ACCOUNT, {
             ...{ log: through, accounts, provider, clock: () => nowMs, asksOpen: true },
             catalog: () => EMPTY_CATALOG,
-            ...{ onUnknown: () => undefined, onRefused: () => undefined, timing },
+            ...{ onUnknown: () => undefined, onRefused: () => undefined, onMoved: () => undefined, timing },
           });
         };
         const slow = slowly(bank, scheduler);

@@ -139,7 +139,7 @@ function gateway({ log, catalog, time, provider, server }: Begun, through: Event
       await catchUpAccount(log, accounts, ACCOUNT);
       await pursuePayments(ACCOUNT, {
         ...{ ...common, provider: asked, catalog: () => catalog, asksOpen, timing },
-        ...{ onUnknown: () => undefined, onRefused: () => undefined },
+        ...{ onUnknown: () => undefined, onRefused: () => undefined, onMoved: () => undefined },
       });
     },
     /** Some of the newest that Stripe tells of, the last first, one of them twice, and of the first ones again. */

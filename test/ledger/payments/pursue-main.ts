@@ -43,6 +43,7 @@ await pursuePayments(ACCOUNT, {
   catalog: () => catalogOf(STARTER),
   asksOpen: true,
   onRefused: () => undefined,
+  onMoved: () => undefined,
   onUnknown: (error) => {
     throw error;
   },

@@ -1,9 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
 import { accountStream, attemptId } from '../../../contracts/ids.ts';
 import { type Actor, SYSTEM } from '../../../contracts/permissions.ts';
 import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import type { CreditsMoved } from '../../../ledger/account/credits-moved.ts';
 import { executeOnRepository } from '../../../ledger/account/execute-command.ts';
 import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
 import type { AskedPayment, PaymentOutcome } from '../../../ledger/payments/payment-provider.ts';
@@ -22,6 +23,10 @@ const WAITS: PaymentOutcome = { type: 'waits', url: null };
 const configure: AccountCommand = {
   ...{ type: 'ConfigureAutoReload', threshold: usd(5_000_000), target: usd(20_000_000) },
   ...{ monthlyCap: usd(60_000_000), consentedAtMs: NOW, by: 'owner@example.com' },
+};
+const save: AccountCommand = {
+  ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'cus_1', paymentMethodId: 'pm_ok', brand: 'visa' },
+  ...{ last4: '4242', consentedAtMs: NOW, by: 'owner@example.com' },
 };
 const off: AccountCommand = { ...configure, consentedAtMs: null };
 const declined: AccountCommand = {
@@ -67,6 +72,7 @@ async function pursued(meanwhile: AccountCommand, during: 'purchase' | 'reload')
       throw error;
     },
     onRefused: () => undefined,
+    onMoved: () => undefined,
   });
   return did;
 }
@@ -109,14 +115,11 @@ it('what another gateway has begun since this one looked is looked for where the
       ...{ log, accounts: views, provider, catalog: () => EMPTY_CATALOG, clock: () => NOW, asksOpen: false },
       onUnknown: () => undefined,
       onRefused: () => undefined,
+      onMoved: () => undefined,
     });
   };
   await catchUpAccount(log, accounts, ACCOUNT);
-  const card = { customerId: 'cus_1', paymentMethodId: 'pm_ok', brand: 'visa', last4: '4242' };
-  for (const command of [
-    { type: 'SavePaymentMethod', provider: 'stripe', ...card, consentedAtMs: NOW, by: 'owner@example.com' },
-    configure,
-  ] as const)
+  for (const command of [save, configure])
     await executeOnRepository(
       log,
       accounts,
@@ -142,4 +145,55 @@ it('what another gateway has begun since this one looked is looked for where the
     'PaymentSucceeded',
     'CreditsGranted',
   ]);
+});
+
+describe('a reload that was paid, whose money went back before anybody here has heard of either', () => {
+  /** Stripe has charged it, and could not be read then. */
+  async function paidUnheard() {
+    const { server, provider } = await stripeScene();
+    const log = new MemoryEventLog();
+    log.write(accountStream(ACCOUNT), encodeEvents([opened], recordingBy('test', NOW)));
+    const accounts = new AccountViews();
+    await catchUpAccount(log, accounts, ACCOUNT);
+    for (const command of [save, configure]) {
+      const actor = BY_ITSELF.has(command.type) ? SYSTEM : OPERATOR;
+      await executeOnRepository(log, accounts, ACCOUNT, command, actor, recordingBy('test', NOW));
+    }
+    const [moved, unknown]: [CreditsMoved[], unknown[]] = [[], []];
+    const look = async (): Promise<string[]> => {
+      const from = log.events.length;
+      await pursuePayments(ACCOUNT, {
+        ...{ log, accounts, provider, catalog: () => EMPTY_CATALOG, clock: () => NOW, asksOpen: true },
+        onUnknown: (error) => unknown.push(error),
+        onRefused: () => undefined,
+        onMoved: (one) => moved.push(one),
+      });
+      return log.events.slice(from).map(({ type }) => type);
+    };
+    server.isUnreadable = true;
+    expect(await look()).toEqual(['AutoReloadStarted']);
+    server.isUnreadable = false;
+    return { server, look, moved, unknown, intent: String(server.all('payment_intent')[0]?.id) };
+  }
+
+  it.each([
+    ['refund', 'PaymentRefunded'],
+    ['dispute', 'PaymentDisputed'],
+  ] as const)('is written down with its %s, once, and what that took is told', async (word, event) => {
+    const { server, look, moved, intent } = await paidUnheard();
+    const { id } = server[word](intent, 500);
+    expect(await look()).toEqual(['PaymentSucceeded', 'CreditsGranted', event, 'GrantRevoked', 'AutoReloadPaused']);
+    expect(moved).toMatchObject([{ type: 'taken', id, revoked: 5_000_000n }]);
+    expect(await look()).toEqual([]);
+  });
+
+  it('is open while what became of its money cannot be told', async () => {
+    const { server, look, unknown, intent } = await paidUnheard();
+    server.refund(intent, 500);
+    server.altered = (answer, { path }) => (path === '/v1/refunds' ? { of: 'something else' } : answer);
+    expect(await look()).toEqual([]);
+    expect(unknown).toMatchObject([{}, { name: 'UnfitAnswerError' }]);
+    server.altered = null;
+    expect(await look()).toContain('PaymentRefunded');
+  });
 });

@@ -56,7 +56,7 @@ async function begun() {
     await catchUpAccount(log, accounts, ACCOUNT);
     await pursuePayments(ACCOUNT, {
       ...{ log: through, accounts, provider, catalog: () => catalog, clock: () => nowMs, asksOpen: true },
-      ...{ onUnknown: () => undefined, onRefused: () => undefined, timing },
+      ...{ onUnknown: () => undefined, onRefused: () => undefined, onMoved: () => undefined, timing },
     });
   };
   return { log, pursue, changes };

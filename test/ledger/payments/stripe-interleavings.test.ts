@@ -102,7 +102,7 @@ it('no interleaving of Stripe’s answers, faults, messages in any order, refund
         const pursue = async (through: EventLog, from: PaymentProvider = provider): Promise<void> =>
           pursuePayments(ACCOUNT, {
             ...{ ...(await process(through)), catalog: () => EMPTY_CATALOG, asksOpen: true, timing },
-            ...{ provider: from, onUnknown: () => undefined, onRefused: () => undefined },
+            ...{ provider: from, onUnknown: () => undefined, onRefused: () => undefined, onMoved: () => undefined },
           });
         /** What it asks goes out when the scheduler lets it: much may have happened since it was to be asked. */
         const ask = (word: 'ask' | 'withdraw') => async (one: AskedPayment) => {

@@ -94,7 +94,7 @@ async function look(
       return (await webhooks.hear(Buffer.from(task.body), task.signature)).status;
     }
     const catalog = await loadCatalog(log);
-    const asked = { catalog: () => catalog, asksOpen: true, onUnknown, onRefused: onUnknown };
+    const asked = { catalog: () => catalog, asksOpen: true, onUnknown, onRefused: onUnknown, onMoved: () => undefined };
     await pursuePayments(ACCOUNT, { ...parts, ...asked });
     return null;
   } finally {
