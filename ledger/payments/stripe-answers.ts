@@ -45,6 +45,8 @@ export type NamedAnswer = z.output<typeof named>;
 const terms = z.object({ amount, currency: z.string(), status: z.string() });
 export type Terms = z.output<typeof terms>;
 
+const idOfWhole = z.union([id, z.object({ id }).transform((one) => one.id)]);
+
 const intent = z.object({
   ...{ id: id.transform(paymentId), metadata: names, created: ms },
   ...{ amount, amount_received: amount, currency, cancellation_reason: word },
@@ -52,14 +54,18 @@ const intent = z.object({
     ...['canceled', 'processing', 'requires_action', 'requires_capture', 'requires_confirmation'],
     ...['requires_payment_method', 'succeeded'],
   ] as const),
-  last_payment_error: z.object({ code: word, decline_code: word, advice_code: word }).nullish(),
+  /** With what it was charged: Stripe keeps what was declined with why. */
+  payment_method: idOfWhole.nullish(),
+  last_payment_error: z
+    .object({ code: word, decline_code: word, advice_code: word, payment_method: idOfWhole.nullish() })
+    .nullish(),
   latest_charge: z.object({ id, created: ms }).nullish(),
 });
 export type Intent = z.output<typeof intent>;
 
 const method = z.object({
   id,
-  customer: z.union([id, z.object({ id }).transform((customer) => customer.id)]).nullish(),
+  customer: idOfWhole.nullish(),
   card: z.object({ brand: word, last4: z.string() }).nullish(),
 });
 
@@ -81,7 +87,6 @@ const session = z.object({
 });
 export type Session = z.output<typeof session>;
 
-const idOfWhole = z.union([id, z.object({ id }).transform((one) => one.id)]);
 /** What went back of a payment, or is disputed; some are of no payment of this kind. */
 const part = z.object({ id, payment_intent: idOfWhole.nullish() });
 

@@ -1,5 +1,5 @@
 import type { MicroUsd } from '../../contracts/money.ts';
-import { type PaymentOutcome, UnfitAnswerError } from './payment-provider.ts';
+import { type AskedPayment, type PaymentOutcome, UnfitAnswerError } from './payment-provider.ts';
 import { CENT, type Intent, type Session } from './stripe-answers.ts';
 
 /** Less than that it does not charge. */
@@ -36,6 +36,23 @@ export function outcomeOfIntent(intent: Intent): PaymentOutcome {
   }
 }
 
+/**
+ * The same of what charges a saved card: a ledger that was put back may have begun with another one what was declined before, and takes
+ * a decline for that of the card that it was begun with, while that is saved.
+ */
+export function outcomeOfCharge(
+  intent: Intent,
+  { attempt, saved }: Pick<AskedPayment, 'attempt' | 'saved'>,
+): PaymentOutcome {
+  const outcome = outcomeOfIntent(intent);
+  const charged = intent.last_payment_error?.payment_method ?? intent.payment_method ?? null;
+  const blamed = saved()?.paymentMethodId === attempt.paymentMethodId ? attempt.paymentMethodId : null;
+  const isOfAnother = charged !== null && blamed !== null && charged !== blamed;
+  return outcome.type === 'failed' && isOfAnother ? OF_ANOTHER_CARD : outcome;
+}
+
+const OF_ANOTHER_CARD: PaymentOutcome = { type: 'abandoned', reason: 'another card than the saved one was declined' };
+
 /** As what an operator ends is cancelled, here or by hand at Stripe: which says it to whoever asks. */
 export const BY_OPERATOR = 'requested_by_customer';
 
@@ -66,12 +83,14 @@ export function outcomeOfSession({ payment_intent: intent, status, url }: Sessio
 
 const EXPIRED: PaymentOutcome = { type: 'abandoned', reason: 'the Checkout session expired' };
 
+type Declined = Omit<NonNullable<Intent['last_payment_error']>, 'payment_method'>;
+
 /** Also an error of a request. */
 export function declined({
   code,
   decline_code: declineCode,
   advice_code: advice,
-}: NonNullable<Intent['last_payment_error']>): Extract<PaymentOutcome, { type: 'failed' }> {
+}: Declined): Extract<PaymentOutcome, { type: 'failed' }> {
   // Of a bank that wants its customer to be there that is said by the one, of other declines by the other.
   const word = code === 'authentication_required' ? code : (declineCode ?? code ?? 'declined');
   return { type: 'failed', code: word, isTerminal: TERMINAL.has(word) || advice === 'do_not_try_again' };

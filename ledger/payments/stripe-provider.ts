@@ -20,7 +20,14 @@ import { StripeApi } from './stripe-api.ts';
 import { chargedBefore, findCharge } from './stripe-charges.ts';
 import { asked, isGone, type StripeClient, stripeClient, whyRefused } from './stripe-client.ts';
 import { factsOf, noticeOf } from './stripe-facts.ts';
-import { BY_OPERATOR, centsOf, declined, outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
+import {
+  BY_OPERATOR,
+  centsOf,
+  declined,
+  outcomeOfCharge,
+  outcomeOfIntent,
+  outcomeOfSession,
+} from './stripe-outcomes.ts';
 import { findMade, isOf, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
 import { whyUnproven } from './stripe-signature.ts';
 
@@ -125,7 +132,7 @@ export class StripeProvider implements TellingProvider {
   async #askCharge(one: AskedPayment, names: Names): Promise<PaymentOutcome> {
     const made = await this.#charge(one, names);
     if (made === null) return this.#notThere(one.attempt);
-    if (made.type === 'made') return outcomeOfIntent(await this.#intent(made, one, names));
+    if (made.type === 'made') return outcomeOfCharge(await this.#intent(made, one, names), one);
     if (made.type !== 'refused') return made;
     // Something of it may be there all the same, or still be asked for: it is ended, and its key used up.
     const outcome = await this.#endCharge(one, names);
@@ -138,7 +145,7 @@ export class StripeProvider implements TellingProvider {
     if (made === null) return this.#notThere(one.attempt);
     if (made.type !== 'made') return made;
     const intent = await this.#intent(made, one, names);
-    const outcome = outcomeOfIntent(intent);
+    const outcome = outcomeOfCharge(intent, one);
     if (!UNDECIDED.has(intent.status) || outcome.type === 'failed') return outcome;
     const { attempt } = one;
     const [key, why] = one.endedBy === undefined ? ['cancel', {}] : ['end', ENDED_BY_OPERATOR];

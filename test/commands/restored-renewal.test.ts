@@ -8,13 +8,18 @@ const ASK = ['payment', 'ask', 'acct_ada'];
 
 const HOUR_MS = 3_600_000;
 
+interface Lost extends Pick<Awaited<ReturnType<typeof stripeProgram>>, 'server' | 'program'> {
+  readonly id: string;
+}
+
 /**
  * A plan's second period was charged as it began, in the part of the ledger that is lost; 30 hours later its renewal is begun anew, and
  * Stripe is away.
  *
  * @param behind its id there
+ * @param since what was done before that
  */
-async function chargedInTheLostPart(behind = '') {
+async function chargedInTheLostPart(behind = '', since = async (_: Lost): Promise<void> => undefined) {
   const { server, program } = await stripeProgram();
   const at = (ms: number): void => {
     server.nowMs = () => ms;
@@ -32,6 +37,7 @@ async function chargedInTheLostPart(behind = '') {
   const { id } = server.putPaid({ ...(metadata as Fields), attempt: `${attempt}${behind}` });
   server.change(id, { customer, amount: Number(amount), amount_received: Number(amount) });
   at(Date.parse(endsAt) + 30 * HOUR_MS);
+  await since({ server, program, id });
   server.isAway = true;
   await expect(program.run(...PLAN, 'starter')).rejects.toThrow(/is not known/);
   return { server, program, id, attempt, charges: () => server.all('charge').length };
@@ -100,4 +106,28 @@ describe('what went back of it in the lost part, too,', () => {
     await expect(declining).rejects.toThrow(`was paid (${id})`);
     expect(await program.run('account', 'show', 'acct_ada')).toMatch(/available\s+15\.000000 USD/);
   });
+});
+
+it('a card that is saved since the renewal was declined for good with another one is charged for it, once it is asked for again', async () => {
+  const { server, program, id, attempt, charges } = await chargedInTheLostPart('', async (lost) => {
+    const error = {
+      type: 'card_error',
+      code: 'card_declined',
+      decline_code: 'lost_card',
+      payment_method: { id: 'pm_saved' },
+    };
+    const unpaid = { status: 'requires_payment_method', amount_received: 0, latest_charge: null };
+    lost.server.change(lost.id, { ...unpaid, last_payment_error: error });
+    const [page = ''] = /cs_\d+/.exec(await lost.program.run('payment', 'save-method', 'acct_ada')) ?? [];
+    lost.server.consent(page, 'pm_new');
+    await lost.program.run('payment', 'save-method', 'acct_ada', '--id', page);
+  });
+  server.isAway = false;
+  expect(await program.run(...ASK)).toContain('nothing was paid: another card than the saved one was declined');
+  const before = charges();
+  expect(await program.run(...PLAN, 'starter')).toContain(`${attempt}_2: paid (pi_`);
+  expect(charges()).toBe(before + 1);
+  const { params } = server.made('/v1/payment_intents').at(-1) ?? {};
+  expect(params).toMatchObject({ payment_method: 'pm_new', confirm: 'true' });
+  expect(server.get(id).status).toBe('requires_payment_method');
 });

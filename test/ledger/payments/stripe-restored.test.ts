@@ -78,6 +78,20 @@ describe('a renewal of a ledger that was put back', () => {
     expect(charges()).toBe(0);
   });
 
+  it.each([
+    ['another card is saved by now', 'pm_new', 'pm_new', 'abandoned'],
+    ['the same card is', 'pm_lost', 'pm_lost', 'failed'],
+    ['another is since it was begun, which is blamed for nothing', 'pm_old', 'pm_new', 'failed'],
+  ])('is not taken for declined with a card that was never charged: %s', async (_, paymentMethodId, card, type) => {
+    const { ask, at, charges } = await scene();
+    await ask(renewal(0), 'pm_lost');
+    at(30);
+    expect(await ask(renewal(30, { paymentMethodId }), card)).toMatchObject({ type });
+    at(30 + 24);
+    expect(await ask(renewal(30, { paymentMethodId }), card)).toMatchObject({ type });
+    expect(charges()).toBe(0);
+  });
+
   it.each([31, 30 + 24])(
     'is open while it cannot be looked for, and found once it can, %i h into its period',
     async (hours) => {
