@@ -1,4 +1,4 @@
-import { Transform } from 'node:stream';
+import { Writable } from 'node:stream';
 import {
   type BrotliDecompress,
   constants,
@@ -83,12 +83,14 @@ export class DecodedAnswer {
   pause(): void {
     this.#isPaused = true;
     this.#decoding?.decoder.pause();
+    this.#decoding?.behind.pause();
     if (!this.#isCallOver) this.#call.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
     this.#decoding?.decoder.resume();
+    this.#decoding?.behind.resume();
     if (this.#decoding?.pieces.writableNeedDrain !== true) this.#goOn();
   }
 
@@ -97,24 +99,35 @@ export class DecodedAnswer {
   }
 
   #begin(first: number): Decoding {
-    const pieces = triedPieces(decoderOf(this.#encoding, first));
-    pieces.on('drain', () => {
+    const decoding = decodingOf(
+      () => this.#decoderOf(first),
+      () => this.#break(`the answer is not the ${this.#encoding} that it says`),
+    );
+    decoding.pieces.on('drain', () => {
       if (!this.#isPaused) this.#goOn();
     });
+    return decoding;
+  }
+
+  /** What it makes is told as far as none has made it before. */
+  #decoderOf(first: number): Decoder {
     const decoder = decoderOf(this.#encoding, first);
-    decoder.on('data', (decoded: Buffer) => this.#pass(decoded));
+    let made = 0;
+    const tell = (decoded: Buffer): void => {
+      made += decoded.length;
+      if (made > this.#bytes) this.#pass(decoded.subarray(this.#bytes - made));
+    };
+    decoder.on('data', tell);
     decoder.on('end', () => {
       this.#over(() => this.#receiver.onEnd());
       // More has come than was encoded: nobody takes that, and the call would wait for whoever does.
       this.#leaveCall();
     });
     decoder.on('error', () => {
-      for (let held = decoder.read(); held !== null; held = decoder.read()) this.#pass(held);
-      this.#break(`the answer is not the ${this.#encoding} that it says`);
+      for (let held = decoder.read(); held !== null; held = decoder.read()) tell(held);
     });
     if (this.#isPaused) decoder.pause();
-    pieces.pipe(decoder, { end: false });
-    return { pieces, decoder };
+    return decoder;
   }
 
   #pass(decoded: Buffer): void {
@@ -139,40 +152,57 @@ export class DecodedAnswer {
     this.#isOver = true;
     this.#decoding?.pieces.destroy();
     this.#decoding?.decoder.destroy();
+    this.#decoding?.behind.destroy();
     tell();
   }
 }
 
-/** What comes encoded, in pieces, on its way to what decodes it. */
+/** What comes encoded, in pieces, on its way to what decodes it; and what does that again where there is a fault. */
 interface Decoding {
-  readonly pieces: Transform;
+  readonly pieces: Writable;
   readonly decoder: Decoder;
+  readonly behind: Decoder;
 }
 
 /**
- * A decoder loses what it has made of a piece that it fails on. Another takes each piece before it: one that fails there is
- * passed on in single bytes, so that all that is before the fault is made, however the bytes fall into packets.
+ * A decoder loses what it has made of a piece that it fails on. Another, that stands behind it, takes such a piece in single
+ * bytes, so that all that is before the fault is made, however the bytes fall into packets. What came before that piece it
+ * takes only then, or when that is more than is kept: most answers are decoded once, and none further than it is told.
  */
-function triedPieces(ahead: Decoder): Transform {
-  ahead.resume();
-  return new Transform({
-    readableObjectMode: true,
-    transform(piece: Buffer, _encoding, done) {
-      const failed = (): void => {
-        for (let at = 0; at < piece.length; at++) this.push(piece.subarray(at, at + 1));
+function decodingOf(begun: () => Decoder, onFault: () => void): Decoding {
+  const decoder = begun();
+  const behind = begun();
+  const kept = Buffer.allocUnsafe(KEPT_BYTES_MAX);
+  let keptBytes = 0;
+  const catchUp = (then?: () => void): void => {
+    behind.write(kept.subarray(0, keptBytes), then);
+    keptBytes = 0;
+  };
+  let tried: Buffer | null = null;
+  const pieces = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      const keep = (): void => {
+        keptBytes += piece.copy(kept, keptBytes);
         done();
       };
-      ahead.once('error', failed);
-      ahead.write(piece, () => {
-        ahead.off('error', failed);
-        done(null, piece);
+      tried = piece;
+      decoder.write(piece, () => {
+        tried = null;
+        if (keptBytes + piece.length > KEPT_BYTES_MAX) catchUp(keep);
+        else keep();
       });
     },
-    destroy(error, done) {
-      ahead.destroy();
-      done(error);
-    },
   });
+  decoder.on('error', () => {
+    if (tried === null) {
+      onFault();
+      return;
+    }
+    catchUp();
+    for (const byte of tried) behind.write(Buffer.of(byte));
+  });
+  behind.on('error', onFault);
+  return { pieces, decoder, behind };
 }
 
 /** Nothing more comes: when all that has is decoded and read, however long that is held back, and nothing is. */
@@ -183,7 +213,7 @@ function onceRead({ pieces, decoder }: Decoding, then: (decoder: Decoder) => voi
     else then(decoder);
   };
   const lookLater = (): void => void setImmediate(look);
-  pieces.once('end', () => decoder.flush(lookLater));
+  pieces.once('finish', () => decoder.flush(lookLater));
   pieces.end();
 }
 
@@ -205,4 +235,6 @@ function decoderOf(encoding: Encoding, first: number): Decoder {
 
 const ZLIB_METHOD = 8;
 /** So many bytes are decoded one by one where there is a fault among them. */
-const PIECE_BYTES_MAX = 1_024;
+const PIECE_BYTES_MAX = 4_096;
+/** So many bytes, encoded, are decoded no second time where there is no fault. */
+const KEPT_BYTES_MAX = 65_536;

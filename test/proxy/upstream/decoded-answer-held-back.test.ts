@@ -106,6 +106,20 @@ describe('an answer that is decoded for a client that holds it back', () => {
     expect(got.bytes).toBe(WHOLE.length);
   });
 
+  it('and is at fault is held back all the same, also what is made of it again', async () => {
+    const content = Buffer.alloc(MIB, 'x');
+    const open = brotliCompressSync(content, { finishFlush: constants.BROTLI_OPERATION_FLUSH });
+    const { answer, got } = decoded(undefined, 'br');
+    answer.push(Buffer.concat([open, Buffer.alloc(9, 0x66)]));
+    answer.pause();
+    const ended = expect(got.over).rejects.toThrow('not the br that it says');
+    await longEnough();
+    expect(got.bytes).toBe(0);
+    answer.resume();
+    await ended;
+    expect(got.bytes).toBe(content.length);
+  });
+
   it('has its call wait while the decoder has more than it takes, and go on when it has taken it', async () => {
     const { answer, got } = decoded();
     answer.push(NOTHING);

@@ -50,10 +50,10 @@ describe.each(ENCODERS)('an answer by $as', (encoder) => {
 it('of a long packet with a fault few bytes are told one by one', async () => {
   const pieces: Buffer[] = [];
   const { answer, got } = decoded((_bytes, piece) => pieces.push(piece));
-  const content = Buffer.alloc(60_000, stream);
+  const content = Buffer.alloc(300_000, stream);
   const stored = gzipSync(content, { level: 0 });
   answer.push(flipped(stored, stored.length - 8));
   await expect(got.over).rejects.toThrow('not the gzip that it says');
   expect(Buffer.concat(pieces).equals(content)).toBe(true);
-  expect(pieces.length).toBeLessThan(1_200);
+  expect(pieces.length).toBeLessThan(4_200);
 });
