@@ -107,17 +107,24 @@ async function factsOfPayment(id: string, ledger: LedgerId, api: StripeApi): Pro
   // On a page another card may follow one that was declined.
   const isTold = outcome.type !== 'failed' || intent.metadata.kind !== 'purchase';
   const facts: PaymentFact[] = isTold ? [{ type: 'attempt', attemptId, outcome }] : [];
-  if (outcome.type !== 'paid') return { accountId, facts };
-  const refunds = await allOf(api.refunds(id));
-  const disputes = await allOf(api.disputes(id));
-  assertWithin(intent, refunds, disputes);
-  for (const { id: refundId, status } of refunds.filter(hasFailed)) {
-    const became = status === 'canceled' ? 'canceled' : 'failed';
-    facts.push({ type: 'failed refund', paymentId: intent.id, refundId, became });
-  }
-  facts.push(...refunds.flatMap((refund) => refundOf(intent, refund)));
-  facts.push(...disputes.flatMap((dispute) => disputeOf(intent, dispute)));
+  if (outcome.type === 'paid') facts.push(...(await factsOfPaid(intent, api)));
   return { accountId, facts };
+}
+
+/** What became of the money of a payment. @throws UnfitAnswerError */
+async function factsOfPaid(intent: Intent, api: StripeApi): Promise<readonly PaymentFact[]> {
+  const refunds = await allOf(api.refunds(intent.id));
+  const disputes = await allOf(api.disputes(intent.id));
+  assertWithin(intent, refunds, disputes);
+  const failed = refunds.filter(hasFailed).map(({ id: refundId, status }): PaymentFact => {
+    const became = status === 'canceled' ? 'canceled' : 'failed';
+    return { type: 'failed refund', paymentId: intent.id, refundId, became };
+  });
+  return [
+    ...failed,
+    ...refunds.flatMap((refund) => refundOf(intent, refund)),
+    ...disputes.flatMap((dispute) => disputeOf(intent, dispute)),
+  ];
 }
 
 /** Far more than one payment has; a list may say for ever that there is more. */
@@ -165,7 +172,9 @@ async function factsOfSession(id: string, ledger: LedgerId, api: StripeApi): Pro
   if (page.mode === 'setup') return setup ? factsOfSetup(setup, ours) : null;
   const { accountId, attemptId } = ours;
   if (attemptId === null) return null;
-  return { accountId, facts: [{ type: 'attempt', attemptId, outcome: outcomeOfSession(page) }] };
+  const outcome = outcomeOfSession(page);
+  const became = outcome.type === 'paid' && intent ? await factsOfPaid(intent, api) : [];
+  return { accountId, facts: [{ type: 'attempt', attemptId, outcome }, ...became] };
 }
 
 /** A card that is detached since may not be charged, whenever it is heard of. */

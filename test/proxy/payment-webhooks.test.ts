@@ -115,6 +115,20 @@ describe('money that went back', () => {
     expect(await faults()).toEqual([]);
   });
 
+  it('before its page alone tells that it was paid takes its credits, and leaves that open while it cannot be told', async () => {
+    const { server, begin, tell, types, account, faults } = await scene();
+    server.pay(await begin());
+    server.refund(String(server.all('payment_intent')[0]?.id), 2_000);
+    server.altered = (answer, { path }) => (path === '/v1/refunds' ? {} : answer);
+    expect(await tell('checkout.session.completed')).toBe(503);
+    expect(await types()).toEqual(['PurchaseStarted']);
+    server.altered = (answer) => answer;
+    expect(await tell('checkout.session.completed')).toBe(200);
+    expect(await types()).toEqual([...GRANTED, 'PaymentRefunded', 'GrantRevoked']);
+    expect(account().balance).toBe(0n);
+    expect(await faults()).toEqual([]);
+  });
+
   it('twice before its payment is looked for takes its credits once, which the log says', async () => {
     const { server, begin, payments, account, logLines } = await scene();
     server.pay(await begin());
