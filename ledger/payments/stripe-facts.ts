@@ -23,7 +23,7 @@ import { outcomeOfIntent, outcomeOfSession } from './stripe-outcomes.ts';
 
 /** What a message tells of that can concern an account here. */
 const HEARD: ReadonlySet<string> = new Set([
-  ...['succeeded', 'payment_failed', 'requires_action', 'canceled'].map((word) => `payment_intent.${word}`),
+  ...['succeeded', 'requires_action', 'canceled'].map((word) => `payment_intent.${word}`),
   ...['completed', 'expired', 'async_payment_succeeded', 'async_payment_failed'].map(
     (word) => `checkout.session.${word}`,
   ),
@@ -104,9 +104,8 @@ async function factsOfPayment(id: string, ledger: LedgerId, api: StripeApi): Pro
   const { accountId, attemptId } = ours;
   const intent = fetched.whole();
   const outcome = outcomeOfIntent(intent);
-  // On a page another card may follow one that was declined.
-  const isTold = outcome.type !== 'failed' || intent.metadata.kind !== 'purchase';
-  const facts: PaymentFact[] = isTold ? [{ type: 'attempt', attemptId, outcome }] : [];
+  // On a page another card may follow; and whether the one that an attempt was begun with was declined, who asks of that finds out (outcomeOfCharge).
+  const facts: PaymentFact[] = outcome.type === 'failed' ? [] : [{ type: 'attempt', attemptId, outcome }];
   if (outcome.type === 'paid') facts.push(...(await factsOfPaid(intent, api)));
   return { accountId, facts };
 }

@@ -52,14 +52,17 @@ describe('a payment', () => {
     expect(await types()).toContain('PaymentSucceeded');
   });
 
-  it('that has failed is told once, and pauses where the bank wants its customer there', async () => {
-    const { server, gateway, tell, types, payments } = await scene();
+  it('that has failed is found out by who asks of it, once, whatever tells of it, and pauses where the bank wants its customer there', async () => {
+    const { server, gateway, event, place, types, payments } = await scene();
     server.faults.push('unheard', 'unheard');
     await gateway.command(savedCard('pm_absent'));
     await gateway.command(CONFIGURE);
     await payments.whenIdle();
-    for (let times = 0; times < 2; times++) expect(await tell('payment_intent.payment_failed')).toBe(200);
-    await payments.look();
+    const failed = event('payment_intent.payment_failed');
+    for (const type of [failed.type, 'payment_intent.requires_action'])
+      expect(await server.deliver(place, { ...failed, type })).toBe(200);
+    expect(await types()).not.toContain('PaymentFailed');
+    for (let times = 0; times < 2; times++) await payments.look();
     expect((await types()).filter((type) => /Failed|Paused/.test(type))).toEqual(['PaymentFailed', 'AutoReloadPaused']);
   });
 
