@@ -9,7 +9,7 @@ import type { KnownPlans } from '../ledger/catalog/known-plans.ts';
 import { NowAndThen } from '../ledger/now-and-then.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import { type PaymentProvider, UnfitAnswerError } from '../ledger/payments/payment-provider.ts';
-import { pursuePayments } from '../ledger/payments/pursue-payments.ts';
+import { pursuePayments, type UnwrittenPayments } from '../ledger/payments/pursue-payments.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import { tellMoved } from './tell-moved.ts';
 
@@ -43,6 +43,8 @@ export class PaymentsUpkeep {
   readonly #awaited = new Set<AccountId>();
   readonly #changed = new Set<AccountId>();
   readonly #done = new Set<Promise<void>>();
+  /** By account. */
+  readonly #unwritten = new Map<AccountId, UnwrittenPayments>();
   #isOver = false;
 
   constructor(options: UpkeepOptions) {
@@ -132,13 +134,14 @@ export class PaymentsUpkeep {
         'the payment provider refuses a payment, as things are: nothing was charged, and another is begun later; gateway doctor looks at its configuration',
       );
     const onMoved = (moved: CreditsMoved): void => tellMoved(logger, accountId, moved);
+    const unwritten: UnwrittenPayments = this.#unwritten.get(accountId) ?? new Map();
     try {
       if (!this.#isLookedAfter(accountId)) return;
       do {
         const { asksOpen } = one;
         one.again = false;
         one.asksOpen = false;
-        await pursuePayments(accountId, { ...this.#options, asksOpen, onUnknown, onRefused, onMoved });
+        await pursuePayments(accountId, { ...this.#options, asksOpen, onUnknown, onRefused, onMoved, unwritten });
       } while (one.again && !this.#isOver);
     } catch (error) {
       logger.error(
@@ -146,6 +149,8 @@ export class PaymentsUpkeep {
         'the payments of an account could not be looked after; it is tried again',
       );
     } finally {
+      if (unwritten.size > 0) this.#unwritten.set(accountId, unwritten);
+      else this.#unwritten.delete(accountId);
       // In one step with the last look at `again`.
       this.#underWay.delete(accountId);
       this.#beginQueued();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { EventLog } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
-import { type AccountId, attemptId } from '../../contracts/ids.ts';
+import { type AccountId, type AttemptId, attemptId } from '../../contracts/ids.ts';
 import { SYSTEM } from '../../contracts/permissions.ts';
 import type { AccountRepository } from '../account/account-repository.ts';
 import type { OpenAccount } from '../account/account-state.ts';
@@ -14,7 +14,7 @@ import type { KnownPlans } from '../catalog/known-plans.ts';
 import { recordingBy } from '../recording-by.ts';
 import type { Timing } from '../timing.ts';
 import { askOfAttempt, factsOfOutcome, takerOf } from './ask-of-attempt.ts';
-import type { PaymentFact, PaymentProvider } from './payment-provider.ts';
+import type { PaymentOutcome, PaymentProvider } from './payment-provider.ts';
 import { recordTold } from './record-facts.ts';
 
 interface PursuedPayments {
@@ -32,7 +32,18 @@ interface PursuedPayments {
   readonly onRefused: (attempt: PaymentAttempt, reason: string) => void;
   /** What became of credits as the money of their payment had gone back, or is disputed. */
   readonly onMoved: (moved: CreditsMoved) => void;
+  /** What was found to be paid, and could not all be written: what went back of it is asked of again, though its attempt is open no more. Absent: it is not. */
+  readonly unwritten?: UnwrittenPayments;
   readonly timing?: Timing;
+}
+
+/** By attempt. */
+export type UnwrittenPayments = Map<AttemptId, Told>;
+
+interface Told {
+  readonly attemptId: AttemptId;
+  readonly taker: PaymentProvider;
+  readonly outcome: PaymentOutcome;
 }
 
 /** As it stands in events. */
@@ -44,7 +55,7 @@ const ACTOR = 'payments';
  * attempt's own key, and what it says counts once. @throws as `executeOnRepository`
  */
 export async function pursuePayments(accountId: AccountId, pursued: PursuedPayments): Promise<void> {
-  const { accounts, provider, clock, asksOpen, onUnknown, onRefused } = pursued;
+  const { accounts, provider, clock, asksOpen, unwritten, onUnknown, onRefused } = pursued;
   const openBefore = new Set(openOf(accounts, accountId).map((attempt) => attempt.attemptId));
   const id = attemptId(`reload_${randomBytes(8).toString('hex')}`);
   const begun = claimsIn([
@@ -53,6 +64,8 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
       ...{ type: 'StartAutoReload', attemptId: id, provider: provider.name, nowMs: clock() },
     })),
   ]);
+  for (const told of asksOpen ? [...(unwritten?.values() ?? [])] : [])
+    if (!openBefore.has(told.attemptId)) await record(accountId, pursued, told).catch(onUnknown);
   const stateNow = () => stateOf(accounts, accountId);
   for (const { attemptId } of openOf(accounts, accountId)) {
     // Each question takes its time, in which another may be decided, or wanted no more.
@@ -62,8 +75,7 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
     try {
       const isFirst = begun.has(attemptId);
       const outcome = await askOfAttempt(taker, accountId, { stateNow, attempt, isFirst });
-      const ask = () => factsOfOutcome(taker, accountId, { attemptId, outcome });
-      await record(accountId, pursued, { provider: taker.name, facts: await ask(), ask });
+      await record(accountId, pursued, { attemptId, taker, outcome });
       if (outcome.type === 'refused') onRefused(attempt, outcome.reason);
     } catch (error) {
       onUnknown(error);
@@ -71,23 +83,20 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
   }
 }
 
-interface Told {
-  readonly provider: string;
-  readonly facts: readonly PaymentFact[];
-  /** All of them, asked anew. */
-  readonly ask: () => Promise<readonly PaymentFact[]>;
-}
-
-/** Writes down what a provider has told. @throws Error of what is refused, once the rest is written */
-async function record(accountId: AccountId, pursued: PursuedPayments, { provider, facts, ask }: Told): Promise<void> {
-  const { accounts, clock, onMoved } = pursued;
-  const refusals = await recordTold(facts, {
-    ...{ provider, actor: ACTOR, nowMs: clock(), ask, tell: onMoved },
+/** Writes down what a provider has told. @throws Error where it cannot be, or of what is refused, once the rest is written */
+async function record(accountId: AccountId, pursued: PursuedPayments, told: Told): Promise<void> {
+  const { accounts, clock, onMoved, unwritten } = pursued;
+  const { attemptId, taker, outcome } = told;
+  const ask = () => factsOfOutcome(taker, accountId, told);
+  if (outcome.type === 'paid') unwritten?.set(attemptId, told);
+  const refusals = await recordTold(await ask(), {
+    ...{ provider: taker.name, actor: ACTOR, nowMs: clock(), ask, tell: onMoved },
     run: (command) => execute(accountId, pursued, command),
     state: () => stateOf(accounts, accountId),
   });
+  unwritten?.delete(attemptId);
   if (refusals.length > 0)
-    throw new Error(`what ${provider} tells was refused: ${refusals.map(({ message }) => message).join('; ')}`);
+    throw new Error(`what ${taker.name} tells was refused: ${refusals.map(({ message }) => message).join('; ')}`);
 }
 
 /** Begins the payment of a plan's period where it is time, or ends a plan. */

@@ -132,6 +132,22 @@ describe('money that went back', () => {
     expect(await faults()).toEqual([]);
   });
 
+  it('and cannot be written behind its payment, as the log is away by then, is asked of again by the next looks, until it is', async () => {
+    const { server, begin, types, account, payments, log } = await scene();
+    server.pay(await begin());
+    server.refund(String(server.all('payment_intent')[0]?.id), 2_000);
+    log.faults = (_, events) => ({ type: events.some(({ type }) => type === 'PaymentRefunded') ? 'refuse' : 'none' });
+    for (let times = 0; times < 2; times++) await payments.look();
+    expect(await types()).toEqual(GRANTED);
+    log.faults = () => ({ type: 'none' });
+    await payments.look();
+    expect(await types()).toEqual([...GRANTED, 'PaymentRefunded', 'GrantRevoked']);
+    expect(account().balance).toBe(0n);
+    const asked = server.asked.length;
+    await payments.look();
+    expect(server.asked.length).toBe(asked);
+  });
+
   it('twice before its payment is looked for takes its credits once, which the log says', async () => {
     const { server, begin, payments, account, logLines } = await scene();
     server.pay(await begin());
