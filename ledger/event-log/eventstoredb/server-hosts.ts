@@ -20,10 +20,10 @@ interface ConnectionStringParts {
   readonly options: string;
 }
 
-/** As the client reads them: a ? before the @ of credentials is their own. */
+/** As the client reads them: a ? before the @ of credentials is their own. But it would look for the host of `esdb://host/?…` as `host/`. */
 export function partsOf(connectionString: string): ConnectionStringParts {
   const { scheme = '', authority = '', options = '' } = PARTS.exec(connectionString.trim())?.groups ?? {};
-  return { scheme, authority, options: options.replace(/\/+$/, '') };
+  return { scheme, authority: authority.replace(/\/+$/, ''), options: options.replace(/\/+$/, '') };
 }
 
 const PARTS = /^(?<scheme>[^:]*:\/*)?(?<authority>(?:[^:]+:[^@]+@)?[^?]*)(?<options>.*)$/s;

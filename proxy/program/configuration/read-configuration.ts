@@ -4,6 +4,7 @@ import { type Configuration, ConfigurationError, configurationSchema } from '../
 import type { Environment } from '../../../contracts/environment-variable.ts';
 import { describeFault, fieldFaults } from '../../../contracts/field-faults.ts';
 import { slackFaults } from '../../../contracts/lease-slack.ts';
+import { whyUnusable } from '../../../ledger/event-log/eventstoredb/connection-string.ts';
 import { isPipe, textOfArgument } from '../../../ledger/named-file.ts';
 import { readYaml } from '../../../ledger/read-yaml.ts';
 import { readCredentials } from './read-credentials.ts';
@@ -76,18 +77,28 @@ function withConnectionString(
   if (parsed.kind === 'sqlite') return parsed;
   const { connectionString, connectionStringEnv, connectionStringFile, streamPrefix } = parsed;
   const given = [connectionString, connectionStringEnv, connectionStringFile].filter((one) => one !== undefined);
-  const read = (): string => {
-    if (given.length !== 1) {
-      faults.push('eventLog: needs one of connectionString, connectionStringEnv and connectionStringFile');
-      return '';
+  if (given.length !== 1) {
+    faults.push('eventLog: needs one of connectionString, connectionStringEnv and connectionStringFile');
+    return { kind: 'eventstoredb', connectionString: '', streamPrefix };
+  }
+  const before = faults.length;
+  const read = (): { readonly text: string; readonly where: string } => {
+    if (connectionStringEnv !== undefined) {
+      const field = 'eventLog.connectionStringEnv';
+      const text = fromEnvironment(connectionStringEnv, field, environment, faults);
+      return { text, where: `${field}: the connection string in the environment variable ${connectionStringEnv}` };
     }
-    if (connectionStringEnv !== undefined)
-      return fromEnvironment(connectionStringEnv, 'eventLog.connectionStringEnv', environment, faults);
-    if (connectionStringFile !== undefined)
-      return fromSecretFile(resolve(base, connectionStringFile), 'eventLog.connectionStringFile', faults);
-    return connectionString ?? '';
+    if (connectionStringFile !== undefined) {
+      const [field, file] = ['eventLog.connectionStringFile', resolve(base, connectionStringFile)];
+      return { text: fromSecretFile(file, field, faults), where: `${field}: the connection string in ${file}` };
+    }
+    return { text: connectionString ?? '', where: 'eventLog.connectionString: it' };
   };
-  return { kind: 'eventstoredb', connectionString: read(), streamPrefix };
+  const { text, where } = read();
+  // Of what could not be read that is said already.
+  const why = faults.length > before ? null : whyUnusable(text);
+  if (why !== null) faults.push(`${where} cannot be used: ${why}`);
+  return { kind: 'eventstoredb', connectionString: text, streamPrefix };
 }
 
 function deepFreeze<T>(value: T): T {

@@ -7,6 +7,7 @@ import { LEDGER_STREAM } from '../../../contracts/ids.ts';
 import { counted } from '../../../contracts/money.ts';
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { type CopiedLedger, type CopySource, copyLedger } from '../../../ledger/copy/move-ledger.ts';
+import { whyUnusable } from '../../../ledger/event-log/eventstoredb/connection-string.ts';
 import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
 import { endFile } from '../../../ledger/event-log/sqlite/end-file.ts';
 import { readClaims, standingOf } from '../../../ledger/forms/claims.ts';
@@ -185,6 +186,10 @@ function targetOf(
   if (/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(named)) {
     if (eventLog.kind === 'eventstoredb')
       throw new CommandError('the ledger is in an event store already: --to names a file', EXIT.usage);
+    const why = whyUnusable(named);
+    // What is given as it is may hold a password.
+    const where = named === to ? '--to' : `--to ${to}`;
+    if (why !== null) throw new CommandError(`${where}: the connection string cannot be used: ${why}`, EXIT.usage);
     const place = { kind: 'eventstoredb', connectionString: named, streamPrefix } as const;
     return { place: ledgerPlace({ eventLog: place, data }), file: null, streamPrefix, open: () => openLogAt(place) };
   }
