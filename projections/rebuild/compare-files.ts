@@ -9,10 +9,12 @@ import { LiveRows } from './live-rows.ts';
 import { differencesOf, type RowDifference } from './row-difference.ts';
 
 export interface ComparedFiles {
-  /** Accounts, once for each view, that both have and of which neither went on. */
+  /** Accounts, once for each view, that both have and of which neither went on, and the live one has none aside. */
   readonly compared: number;
-  /** Those of which one has more events, as a gateway goes on meanwhile; and whom it has aside by other than their events. */
+  /** Those of which one has more events, as a gateway goes on meanwhile. */
   readonly movedOn: number;
+  /** Those whom the live one has aside by other than their events: of them no fold says what is to be there. */
+  readonly setAside: number;
   /** Of which version the live rows of a view are that were compared as this program reads them; nothing where all were folded. */
   readonly upcastFrom: Readonly<Record<string, number>>;
 }
@@ -34,25 +36,31 @@ export function compareFiles(
     // What the other one has, the live one then has, too.
     const isAhead = (positionOf(files.live) ?? 0) >= (positionOf(files.rebuilt) ?? 0);
     const notFolded = live.notFolded();
-    let [compared, movedOn] = [0, 0];
+    let [compared, movedOn, setAside] = [0, 0, 0];
     for (const { revisions, tables } of ofAccounts) {
       for (const row of rebuilt.rows(revisions)) {
         const id = textOf(row[0]);
         const other = live.row(revisions, [id]);
         const [is, was] = [numberOf(row[1]), other === null ? NO_STREAM : numberOf(other[1])];
-        if (was > is || (was < is && !isAhead) || notFolded.has(id)) {
-          movedOn++;
+        const isAside = notFolded.has(id);
+        if (isAside || was > is || (was < is && !isAhead)) {
+          if (isAside) setAside++;
+          else movedOn++;
           continue;
         }
         compared++;
         for (const table of tables.filter((one) => live.isWhole(one)))
           compareTables(table, { live, rebuilt, notFolded, id }, onDifference);
       }
-      for (const row of live.rows(revisions)) if (rebuilt.row(revisions, row) === null) movedOn++;
+      for (const row of live.rows(revisions)) {
+        if (rebuilt.row(revisions, row) !== null) continue;
+        if (notFolded.has(textOf(row[0]))) setAside++;
+        else movedOn++;
+      }
     }
     for (const table of others.filter((one) => live.has(one)))
       compareTables(table, { live, rebuilt, notFolded }, onDifference);
-    return { compared, movedOn, upcastFrom: Object.fromEntries(live.upcastFrom) };
+    return { compared, movedOn, setAside, upcastFrom: Object.fromEntries(live.upcastFrom) };
   } finally {
     live.close();
     rebuilt.close();

@@ -66,6 +66,9 @@ it('a parked account alone is refused, its events wait, also over a restart, and
   expect((await runHere('projections', 'diff', '--all', '--data', data)).stdout).toMatch(
     /hidden or parked: 1 account$/m,
   );
+  expect((await runHere('projections', 'rebuild', '--all', '--dry-run', '--data', data)).stdout).toMatch(
+    /^2 rows of accounts compared with the live ones, 0 went on meanwhile, 2 hidden or parked: 0 differences$/m,
+  );
   const { setAside } = await runHereForJson('projections', 'status', '--data', data);
   expect(setAside).toEqual([{ accountId: 'acct_test', cause: 'parked', revision: expect.any(Number), why: REASON[1] }]);
   await first.stop();

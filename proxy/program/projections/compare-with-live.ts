@@ -61,5 +61,8 @@ export const comparedInWords = ({ compared, notCompared, differences }: Compared
   compared === null
     ? `${notCompared}: nothing was compared`
     : `${counted(compared.compared, 'row')} of accounts compared with the live ones, ` +
-      `${groupedCount(compared.movedOn)} went on meanwhile: ${counted(differences, 'difference')}` +
+      `${groupedCount(compared.movedOn)} went on meanwhile${asideInWords(compared)}: ${counted(differences, 'difference')}` +
       upcastInWords(compared.upcastFrom);
+
+const asideInWords = ({ setAside }: ComparedFiles): string =>
+  setAside === 0 ? '' : `, ${groupedCount(setAside)} hidden or parked`;
