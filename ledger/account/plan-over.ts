@@ -5,7 +5,8 @@ import { type KnownPlans, planIn } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
 import { isGivenUp, unansweredUntil } from './after-decline.ts';
 import type { BillingState } from './billing-state.ts';
-import { wantedPlan } from './plans.ts';
+import { hasHadPlan } from './has-paid.ts';
+import { planSaid, wantedPlan } from './plans.ts';
 
 /**
  * Why the plan that there is goes on no more, whether that is written down yet or not: it was not to, or is not paid and its grace is
@@ -33,6 +34,12 @@ export function planInForce(
 /** Which plan an account has at an instant, one that is set by hand, too. */
 export const planNow = ({ plan, billing }: Pick<OpenAccount, 'plan' | 'billing'>, nowMs: number): string =>
   whyOver(billing, nowMs) === null ? plan : WITHOUT_PLAN;
+
+/** As `planSaid` has it once the end of one that is over is written. */
+export const planSaidNow = (account: Pick<OpenAccount, 'plan' | 'billing' | 'grants'>, nowMs: number): string => {
+  if (whyOver(account.billing, nowMs) === null) return planSaid(account);
+  return hasHadPlan(account) ? NO_PLAN : WITHOUT_PLAN;
+};
 
 /** What an account may owe by its plan, from the first payment on until it is over, or another is to be in its place, which is there once it is paid. */
 export function overdraftOf({ billing }: Pick<OpenAccount, 'billing'>, nowMs: number): MicroUsd {

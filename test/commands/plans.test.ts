@@ -219,9 +219,16 @@ it('who asks for a plan whose renewal was not paid in time, which no gateway has
   const plan = ['account', 'plan', 'acct_ada', 'starter'];
   await program.run(...plan);
   await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 1');
+  await program.run('account', 'open', '--email', 'bob@example.com', '--id', 'acct_bob', '--trial-usd', '0');
+  await program.run('account', 'plan', 'acct_bob', 'starter');
   at += 31 * DAY;
   expect(await program.run(...plan)).toMatch(/renewal_2026-12-05T10:00:00.000Z: waits to be paid/);
+  const listed = async () =>
+    ((await program.json('account', 'list')) as never as { plan: string }[]).map(({ plan }) => plan);
+  expect(await listed()).toEqual(['starter', 'trial']);
   at += 14 * DAY;
+  expect(await listed()).toEqual(['none', 'trial']);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ plan: 'none' });
   expect(await program.run(...plan)).toMatch(
     /^acct_ada: none; starter ended 2026-12-20T10:00:00.000Z: it was not paid in time\nrenewal_2026-12-05T10:00:00.000Z of the plan starter: nothing was paid: it is not wanted any more\nacct_ada: none; starter once it is paid; the first payment .*: pay for it, or buy credits\nrenewal_2026-12-20T10:00:00.000Z: waits to be paid\n/,
   );

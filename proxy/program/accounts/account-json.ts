@@ -5,7 +5,7 @@ import { keyStateAt } from '../../../ledger/account/key-state.ts';
 import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { ownerOf } from '../../../ledger/account/members.ts';
-import { planSaid } from '../../../ledger/account/plans.ts';
+import { planSaidNow } from '../../../ledger/account/plan-over.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
 import { causeToldOf } from '../../../ledger/statement/without-payments.ts';
 
@@ -26,7 +26,16 @@ export function accountJson(
   const { grants, carry, uncovered, balance, spend, leases, billing, exceptions } = state;
   const { openCount, openAmount, withoutCost, unlisted } = exceptions;
   return {
-    ...{ type, accountId, kind, email: ownerOf(state), organization, plan: planSaid(state), openedAtMs, suspended },
+    ...{
+      type,
+      accountId,
+      kind,
+      email: ownerOf(state),
+      organization,
+      plan: planSaidNow(state, nowMs),
+      openedAtMs,
+      suspended,
+    },
     keys: Object.fromEntries(keys.map((key) => [key.keyId, keyJson(key, nowMs)])),
     grants: seesPayments ? grants : grants.map(withoutPayment),
     ...{ carry, uncovered, balance, spend: spendJson(spend), leases },

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { groupedUsd, microUsd } from '../../../contracts/money.ts';
 import { usableCredits } from '../../../ledger/account/grants.ts';
 import { ownerOf } from '../../../ledger/account/members.ts';
-import { planSaid } from '../../../ledger/account/plans.ts';
+import { planSaidNow } from '../../../ledger/account/plan-over.ts';
 import type { AccountViews } from '../../../projections/account-views.ts';
 import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { productArgument } from '../command-arguments.ts';
@@ -53,7 +53,7 @@ function* openAccounts(accounts: AccountViews, { product, setAside, nowMs }: Lis
     const { kind, organization, suspended, grants, uncovered } = state;
     if (organization.product !== product) continue;
     yield {
-      ...{ accountId, kind, email: ownerOf(state), product, plan: planSaid(state) },
+      ...{ accountId, kind, email: ownerOf(state), product, plan: planSaidNow(state, nowMs) },
       isSuspended: suspended !== null,
       setAside: setAside.get(accountId) ?? null,
       availableMicroUsd: microUsd(usableCredits(grants, nowMs) - uncovered),
