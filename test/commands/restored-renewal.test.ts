@@ -100,11 +100,16 @@ describe('what went back of it in the lost part, too,', () => {
 
   it('takes its credits where an operator declines it, whom it is told', async () => {
     const { server, program, id, attempt } = await chargedInTheLostPart();
-    server.refund(id, 800);
+    const { id: back } = server.refund(id, 800);
     server.isAway = false;
-    const declining = program.run('payment', 'decline', 'acct_ada', attempt, '--reason', 'x');
-    await expect(declining).rejects.toThrow(`was paid (${id})`);
+    const decline = () => program.run('payment', 'decline', 'acct_ada', attempt, '--reason', 'x');
+    const isPaid = `${attempt} was paid (${id}); once`;
+    const asking = `went back at stripe: gateway payment ask acct_ada ${attempt}`;
+    const said = `${isPaid} more of it ${asking}\n${back}: 10.000000 USD of credits revoked\nwritten at 20`;
+    await expect(decline()).rejects.toThrow(said);
     expect(await program.run('account', 'show', 'acct_ada')).toMatch(/available\s+15\.000000 USD/);
+    // By then nothing is written.
+    await expect(decline()).rejects.toMatchObject({ message: `acct_ada: ${isPaid} the money ${asking}` });
   });
 });
 

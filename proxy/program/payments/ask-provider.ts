@@ -66,7 +66,7 @@ type EndedByHand =
   | Extract<PaymentOutcome, { readonly type: 'abandoned' }>
   | Omit<Extract<PaymentOutcome, { readonly type: 'paid' }>, 'paidAtMs'>;
 
-interface Written {
+export interface Written {
   /** What of it moved credits. */
   readonly moved: readonly CreditsMoved[];
   /** Of what was written last; null where nothing new was to be. */
@@ -245,7 +245,7 @@ const allRefused = (accountId: AccountId, refusals: readonly CommandRefusal[]): 
   );
 
 /** What became of credits, each in a line. */
-const linesOf = (moved: readonly CreditsMoved[]): string[] => moved.map((one) => `${one.id}: ${sayMoved(one)}`);
+export const linesOf = (moved: readonly CreditsMoved[]): string[] => moved.map((one) => `${one.id}: ${sayMoved(one)}`);
 
 /** An outcome, and what became of credits by it. */
 export const sayAsked = (context: CommandContext, accountId: AccountId, asked: Asked): string =>

@@ -15,12 +15,14 @@ import { type CommandContext, CommandError, EXIT, withEventLog } from '../comman
 import { showWritten } from '../show.ts';
 import {
   attemptNamed,
+  linesOf,
   type NamedAttempt,
   outcomeAsTold,
   providerFor,
   recordAnswer,
   sayOutcome,
   untold,
+  type Written,
 } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
 
@@ -60,12 +62,12 @@ export async function declinePayment(
     const isOver = told === undefined || told.type === 'abandoned' || told.type === 'refused';
     const outcome = isOver ? ({ type: 'abandoned', reason } as const) : told;
     const shown = outcomeAsTold(context, outcome);
-    const { recordedAt } =
+    const written =
       taker === null || outcome.type === 'abandoned'
-        ? await runAccountCommand(context, log, accountId, ending())
+        ? { ...(await runAccountCommand(context, log, accountId, ending())), moved: [] }
         : await recordAnswer(context, log, { accountId, attemptId, provider: taker, outcome });
-    await assertDeclined(context, provided, { accountId, attemptId, isWritten: recordedAt !== null });
-    showWritten(context, command, recordedAt, {
+    await assertDeclined(context, provided, { accountId, attemptId, written });
+    showWritten(context, command, written.recordedAt, {
       json: { accountId, attemptId, outcome: shown },
       text: `${accountId}: ${attemptId} (${groupedUsd(credits)} USD of credits) ${sayOutcome(context, accountId, { attempt, outcome: shown })}${isUnasked ? notAsked(attempt) : ''}`,
     });
@@ -77,40 +79,50 @@ const notAsked = ({ provider }: PaymentAttempt): string =>
 
 interface Declined extends NamedAttempt {
   /** Now, and not before. */
-  readonly isWritten: boolean;
+  readonly written: Written;
 }
 
 /** What was paid is not declined any more, nor what was given up before by nobody: another of that is begun by itself. @throws CommandError */
 async function assertDeclined(
   context: CommandContext,
   provided: ProvidedLog,
-  { isWritten, ...named }: Declined,
+  { written, ...named }: Declined,
 ): Promise<void> {
   const { accountId: id } = named;
   const { billing } = await readPayer(context, provided, id, 'EndPurchase');
   const attempt = attemptNamed(billing.payments, named);
   const { attemptId, kind, state, paymentId: paid } = attempt;
   if (state === 'paid')
-    throw new CommandError(`${id}: ${attemptId} was paid (${paid}); ${onceBack(id, attempt, provided)}`, EXIT.refused);
+    throw new CommandError(
+      [
+        `${id}: ${attemptId} was paid (${paid}); ${onceBack(id, attempt, { ...provided, written })}`,
+        ...sayWritten(written),
+      ].join('\n'),
+      EXIT.refused,
+    );
   const isOver = state !== 'abandoned' || isAnswered(attempt) || isWithdrawn(billing, attempt);
   const none = kind === 'purchase' || kind === 'upgrade' ? null : BEGINS_NO_MORE[kind];
-  if (isWritten || isOver || none === null) return;
+  if (written.recordedAt !== null || isOver || none === null) return;
   throw new CommandError(
     `${id}: ${attemptId} was given up before, with nothing charged, and not by an operator as far as the ledger says: another is begun by itself, unless ${none(id)}`,
     EXIT.refused,
   );
 }
 
+/** What is refused here was written all the same, with what became of its credits. */
+const sayWritten = ({ recordedAt, moved }: Written): string[] =>
+  recordedAt === null ? [] : [...linesOf(moved), `written at ${recordedAt}`];
+
 /** In words, with the command that takes its credits: whoever is configured tells it itself. */
 function onceBack(
   id: AccountId,
   { attemptId, provider, paymentId: paid, price }: PaymentAttempt,
-  { configuration: { payments } }: ProvidedLog,
+  { configuration: { payments }, written }: ProvidedLog & Pick<Declined, 'written'>,
 ): string {
   const refund = `gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(price)} --reason "…"`;
   if (provider === MANUAL) return `once the money went back, or where there was none: ${refund}`;
   const how = provider === payments.provider ? `gateway payment ask ${id} ${attemptId}` : `${refund} --id re_…`;
-  return `once the money went back at ${provider}: ${how}`;
+  return `once ${written.moved.length > 0 ? 'more of it' : 'the money'} went back at ${provider}: ${how}`;
 }
 
 /** In words, with the command. */
