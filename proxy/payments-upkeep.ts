@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
-import type { AccountId } from '../contracts/ids.ts';
+import type { AccountId, AttemptId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import type { CreditsMoved } from '../ledger/account/credits-moved.ts';
 import type { PaymentAttempt } from '../ledger/account/payments-state.ts';
@@ -10,6 +10,7 @@ import { NowAndThen } from '../ledger/now-and-then.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import { type PaymentProvider, UnfitAnswerError } from '../ledger/payments/payment-provider.ts';
 import { pursuePayments, type UnwrittenPayments } from '../ledger/payments/pursue-payments.ts';
+import { RefusedFactsError } from '../ledger/payments/record-facts.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import { tellMoved } from './tell-moved.ts';
 
@@ -78,6 +79,16 @@ export class PaymentsUpkeep {
     await this.whenIdle();
   }
 
+  /** As the process ends, whether all came to its end by then or not: nobody asks of it by itself any more, where its attempt is open no more. */
+  tellUnwritten(): void {
+    for (const [accountId, unwritten] of this.#unwritten)
+      for (const attemptId of unwritten.keys())
+        this.#options.logger.error(
+          { accountId, attemptId },
+          `a payment was found to be paid, and what became of its money may not all be written; to write the rest: gateway payment ask ${accountId} ${attemptId}`,
+        );
+  }
+
   async #lookAtAll(): Promise<void> {
     const { paymentLooksPerTurn, paymentLooksAtOnceMax } = LIMITS;
     let looks = 0;
@@ -123,11 +134,15 @@ export class PaymentsUpkeep {
 
   async #pursue(accountId: AccountId, one: UnderWay): Promise<void> {
     const { logger } = this.#options;
-    const onUnknown = (error: unknown): void =>
-      logger[error instanceof UnfitAnswerError ? 'error' : 'warn'](
-        { err: error, accountId },
-        'what became of a payment could not be found out; it is asked again',
+    const onUnknown = (error: unknown, attemptId: AttemptId): void => {
+      const isRefused = error instanceof RefusedFactsError;
+      logger[isRefused || error instanceof UnfitAnswerError ? 'error' : 'warn'](
+        { err: error, accountId, attemptId },
+        isRefused
+          ? 'what the payment provider tells of a payment is refused, and the rest is written; unless the payment is open, it is asked of by itself no more'
+          : 'what became of a payment could not be found out, or written down; it is asked again',
       );
+    };
     const onRefused = ({ attemptId }: PaymentAttempt, reason: string): void =>
       logger.error(
         { accountId, attemptId, reason },
@@ -135,6 +150,7 @@ export class PaymentsUpkeep {
       );
     const onMoved = (moved: CreditsMoved): void => tellMoved(logger, accountId, moved);
     const unwritten: UnwrittenPayments = this.#unwritten.get(accountId) ?? new Map();
+    this.#unwritten.set(accountId, unwritten);
     try {
       if (!this.#isLookedAfter(accountId)) return;
       do {
@@ -149,8 +165,7 @@ export class PaymentsUpkeep {
         'the payments of an account could not be looked after; it is tried again',
       );
     } finally {
-      if (unwritten.size > 0) this.#unwritten.set(accountId, unwritten);
-      else this.#unwritten.delete(accountId);
+      if (unwritten.size === 0) this.#unwritten.delete(accountId);
       // In one step with the last look at `again`.
       this.#underWay.delete(accountId);
       this.#beginQueued();

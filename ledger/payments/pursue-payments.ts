@@ -15,7 +15,7 @@ import { recordingBy } from '../recording-by.ts';
 import type { Timing } from '../timing.ts';
 import { askOfAttempt, factsOfOutcome, takerOf } from './ask-of-attempt.ts';
 import type { PaymentOutcome, PaymentProvider } from './payment-provider.ts';
-import { recordTold } from './record-facts.ts';
+import { RefusedFactsError, recordTold } from './record-facts.ts';
 
 interface PursuedPayments {
   readonly log: EventLog;
@@ -26,8 +26,8 @@ interface PursuedPayments {
   readonly clock: () => number;
   /** False is after an event: then the provider is asked of what is begun here alone. */
   readonly asksOpen: boolean;
-  /** An attempt of which nothing could be told: it stays open, and is asked of again. */
-  readonly onUnknown: (error: unknown) => void;
+  /** What could not all be told, or written, is asked of again; of what was refused (RefusedFactsError) the rest is written, and it is asked of again while it is open alone. */
+  readonly onUnknown: (error: unknown, attemptId: AttemptId) => void;
   /** An attempt that the provider does not make, as things are: another is begun later. */
   readonly onRefused: (attempt: PaymentAttempt, reason: string) => void;
   /** What became of credits as the money of their payment had gone back, or is disputed. */
@@ -65,7 +65,8 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
     })),
   ]);
   for (const told of asksOpen ? [...(unwritten?.values() ?? [])] : [])
-    if (!openBefore.has(told.attemptId)) await record(accountId, pursued, told).catch(onUnknown);
+    if (!openBefore.has(told.attemptId))
+      await record(accountId, pursued, told).catch((error: unknown) => onUnknown(error, told.attemptId));
   const stateNow = () => stateOf(accounts, accountId);
   for (const { attemptId } of openOf(accounts, accountId)) {
     // Each question takes its time, in which another may be decided, or wanted no more.
@@ -78,12 +79,12 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
       await record(accountId, pursued, { attemptId, taker, outcome });
       if (outcome.type === 'refused') onRefused(attempt, outcome.reason);
     } catch (error) {
-      onUnknown(error);
+      onUnknown(error, attemptId);
     }
   }
 }
 
-/** Writes down what a provider has told. @throws Error where it cannot be, or of what is refused, once the rest is written */
+/** Writes down what a provider has told. @throws Error where it cannot be; RefusedFactsError of what is refused, once the rest is written */
 async function record(accountId: AccountId, pursued: PursuedPayments, told: Told): Promise<void> {
   const { accounts, clock, onMoved, unwritten } = pursued;
   const { attemptId, taker, outcome } = told;
@@ -95,8 +96,7 @@ async function record(accountId: AccountId, pursued: PursuedPayments, told: Told
     state: () => stateOf(accounts, accountId),
   });
   unwritten?.delete(attemptId);
-  if (refusals.length > 0)
-    throw new Error(`what ${taker.name} tells was refused: ${refusals.map(({ message }) => message).join('; ')}`);
+  if (refusals.length > 0) throw new RefusedFactsError(refusals.map(({ message }) => message).join('; '));
 }
 
 /** Begins the payment of a plan's period where it is time, or ends a plan. */

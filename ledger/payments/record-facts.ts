@@ -30,6 +30,11 @@ export class UnsettledFactsError extends Error {
   override readonly name = 'UnsettledFactsError';
 }
 
+/** What a provider tells of a payment is refused; what is not is written down. */
+export class RefusedFactsError extends Error {
+  override readonly name = 'RefusedFactsError';
+}
+
 /**
  * One answer that was asked for before it was known here what it replaces, one to write down, one that says that it is still so, and two more:
  * whoever waits for it waits for them all. At a provider it changes within days, so each further one is another process that has written

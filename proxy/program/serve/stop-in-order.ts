@@ -42,6 +42,7 @@ export async function stopInOrder(
   await gateway.sweeper.close();
   await within(LIMITS.shutdownFlushMs, gateway.closer.close());
   await within(LIMITS.shutdownFlushMs, Promise.all([gateway.payments.close(), gateway.webhooks?.close()]));
+  gateway.payments.tellUnwritten();
   await within(LIMITS.shutdownFlushMs, gateway.sealer?.close() ?? Promise.resolve());
   await gateway.formsAdoption.close();
   await within(LIMITS.shutdownFlushMs, gateway.renewal?.close() ?? Promise.resolve());
