@@ -11,6 +11,7 @@ import {
   type PaymentFact,
   type PaymentOutcome,
   type PaymentProvider,
+  UnfitAnswerError,
 } from './payment-provider.ts';
 
 /** Asks what became of an attempt, or ends it, where what it was claimed for is gone. @throws as the provider does */
@@ -25,7 +26,10 @@ export function askOfAttempt(
 
 /**
  * What a provider has said of an attempt, and of a payment what became of its money, too: that may have been told before its attempt was
- * known here, as in the lost part of a ledger that was put back. @throws as the provider does
+ * known here, as in the lost part of a ledger that was put back. It is asked
+ * over the connections over which it is asked of attempts.
+ *
+ * @throws as the provider does; UnfitAnswerError where it knows no such payment of the account then
  */
 export async function factsOfOutcome(
   provider: PaymentProvider,
@@ -34,8 +38,12 @@ export async function factsOfOutcome(
 ): Promise<readonly PaymentFact[]> {
   const told: PaymentFact = { type: 'attempt', attemptId, outcome };
   if (outcome.type !== 'paid' || !isTelling(provider)) return [told];
-  const known = await provider.factsOf({ kind: provider.kinds.payment, id: outcome.paymentId });
-  return known?.accountId === accountId ? [told, ...known.facts] : [told];
+  const known = await provider.factsOf({ kind: provider.kinds.payment, id: outcome.paymentId }, true);
+  if (known?.accountId !== accountId)
+    throw new UnfitAnswerError(
+      `${provider.name} says that ${outcome.paymentId} was paid, and knows no such payment of ${accountId}`,
+    );
+  return [told, ...known.facts];
 }
 
 type AttemptFact = Extract<PaymentFact, { readonly type: 'attempt' }>;

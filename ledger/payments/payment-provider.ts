@@ -129,8 +129,12 @@ export interface TellingProvider extends PaymentProvider {
    * @param body its bytes as they came @throws UnprovenError, UnreadableMessageError
    */
   about(body: Buffer, signature: string): Notice | null;
-  /** All that it knows of the payment, or the method, now. Null: of no account of this ledger. @throws Error where it cannot be told */
-  factsOf(notice: Notice): Promise<AccountFacts | null>;
+  /**
+   * All that it knows of the payment, or the method, now. Null: of no account of this ledger.
+   *
+   * @param isByItself it is of what is asked of by itself, and holds up nothing that somebody waits for @throws Error where it cannot be told
+   */
+  factsOf(notice: Notice, isByItself?: boolean): Promise<AccountFacts | null>;
   /** Where an owner consents that a method is charged without them. @param customerId of the one of before */
   beginMethod(asked: {
     accountId: AccountId;

@@ -221,9 +221,9 @@ export class StripeProvider implements TellingProvider {
     return noticeOf(body);
   }
 
-  async factsOf(notice: Notice): Promise<AccountFacts | null> {
+  async factsOf(notice: Notice, isByItself = false): Promise<AccountFacts | null> {
     const ledger = await this.#ledger();
-    return asked(() => factsOf(notice, ledger, this.#awaited));
+    return asked(() => factsOf(notice, ledger, isByItself ? this.#api : this.#awaited));
   }
 
   async beginMethod({

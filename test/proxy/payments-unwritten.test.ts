@@ -74,3 +74,15 @@ it('what Stripe tells of a payment and is refused is told as that, and is asked 
   await payments.look();
   expect(server.asked.length).toBe(asked);
 });
+
+it('what Stripe says was paid, and knows as no payment of the account when it is asked for all of it, is open', async () => {
+  const { payments, server, types, told } = await paidBack();
+  server.altered = (answer, { path }) =>
+    path.startsWith('/v1/payment_intents/') ? { ...answer, metadata: { of: 'somebody else' } } : answer;
+  await payments.look();
+  expect(await types()).toEqual(['PurchaseStarted']);
+  expect(told('it is asked again')).toMatchObject([{ attemptId: 'bought', level: 50 }]);
+  server.altered = null;
+  await payments.look();
+  expect(await types()).toEqual([...GRANTED, 'PaymentRefunded', 'GrantRevoked']);
+});

@@ -3,8 +3,9 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
-import { accountId } from '../../../contracts/ids.ts';
+import { accountId, paymentId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
+import { factsOfOutcome } from '../../../ledger/payments/ask-of-attempt.ts';
 import { stripeClient } from '../../../ledger/payments/stripe-client.ts';
 import { StripeProvider } from '../../../ledger/payments/stripe-provider.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
@@ -80,7 +81,7 @@ it('what is asked ends as its client is closed, that which waits for a connectio
   expect(new Set(await Promise.all(ended))).toEqual(new Set(['StripeConnectionError']));
 });
 
-it('a message is looked into while all that is asked of by itself has every connection', async () => {
+it('a message is looked into while all that is asked of by itself has every connection, and what became of the money of that waits for one', async () => {
   const { seen, url } = await answering(({ url: path = '' }, response) => {
     if (path.startsWith('/v1/payment_intents')) response.writeHead(404).end('{"error":{"code":"resource_missing"}}');
   });
@@ -93,8 +94,17 @@ it('a message is looked into while all that is asked of by itself has every conn
     }),
   );
   while (seen.requests < asked.length) await nextTurn();
+  const outcome = { type: 'paid', paymentId: paymentId('pi_1'), amount: attempt.price, paidAtMs: STARTED_MS } as const;
+  asked.push(
+    factsOfOutcome(provider, accountId('acme'), { ...attempt, outcome }).then(
+      () => undefined,
+      () => {
+        ended++;
+      },
+    ),
+  );
   const look = () => provider.factsOf({ kind: 'payment_intent', id: 'pi_1' });
-  expect([await look(), ended]).toEqual([null, 0]);
+  for (let times = 0; times < 2; times++) expect([await look(), ended]).toEqual([null, 0]);
   provider.close();
   await Promise.all(asked);
   await expect(look()).rejects.toThrow('Stripe could not be asked');
