@@ -2,11 +2,13 @@ import { write, writeSync } from 'node:fs';
 import { LIMITS } from '../../contracts/limits.ts';
 import { printable } from '../../contracts/printable.ts';
 
-/** Text that waits for a place that does not take it; lines beyond that are lost, and counted. */
-const WAITING_CHARS_MAX = 1024 * 1024;
+/** What waits for a place that does not take it; lines beyond that are lost, and counted. */
+const WAITING_BYTES_MAX = 1024 * 1024;
 const PAUSE_MS = 1_000;
-/** Text that waits for no more lines: with the last of them it fits into a pipe, which would take a longer one in two writes. */
-const GATHERED_CHARS = 60 * 1024;
+/** What waits for no more lines: with the last of them it fits into a pipe, which would take a longer one in two writes. */
+const GATHERED_BYTES = 60 * 1024;
+/** A character of UTF-16 takes no more in UTF-8. */
+const CHARACTER_BYTES_MAX = 3;
 /** The one character of ASCII that JSON has as it is and nobody sees. */
 const DELETE = 0x7f;
 /** A pipe whose reader is slow: at first as long as one takes that reads on, then twice as long each time, up to this. */
@@ -27,7 +29,7 @@ export interface LogDestinationOptions {
   /** A write may be held for good, and the process with it: none is begun at its end. */
   readonly mayHold?: boolean;
   readonly pauseMs?: number;
-  readonly waitingCharsMax?: number;
+  readonly waitingBytesMax?: number;
   /** How long a first line waits for others, to be written with them; 0 where it is not said. */
   readonly gatherMs?: number;
   /** The line that tells, once there is room again, how many lines were lost meanwhile. */
@@ -43,7 +45,9 @@ export interface LogDestinationOptions {
  */
 export class LogDestination {
   readonly #options: LogDestinationOptions;
-  #waiting = '';
+  /** Bytes, as they are to be written: a text that grows is kept in all its pieces, which every collection of garbage meets. */
+  #waiting = Buffer.alloc(0);
+  #waitingBytes = 0;
   #lost = 0;
   #lostInAll = 0;
   /** What is being written, or waits to be tried again. */
@@ -78,12 +82,12 @@ export class LogDestination {
   }
 
   write(line: string): void {
-    if (this.#isEnded || this.#waiting.length + line.length > (this.#options.waitingCharsMax ?? WAITING_CHARS_MAX)) {
+    if (this.#isEnded || this.#waitingBytes + line.length > (this.#options.waitingBytesMax ?? WAITING_BYTES_MAX)) {
       this.#lost++;
       this.#lostInAll++;
       return;
     }
-    this.#waiting += line;
+    this.#add(line);
     this.#goOn();
   }
 
@@ -107,7 +111,7 @@ export class LogDestination {
       if (!this.#isWriting) rest = writeNow(fd, rest, endsMs);
       rest ??= writeNow(fd, this.#take(), endsMs);
     }
-    const untaken = linesIn(Buffer.from(this.#waiting)) + this.#lost;
+    const untaken = linesIn(this.#waiting.subarray(0, this.#waitingBytes)) + this.#lost;
     if (rest === null) return untaken;
     // The line that tells of others is none of the log's own.
     return untaken + linesIn(rest) + (this.#lostBefore === 0 ? 0 : this.#lostBefore - 1);
@@ -117,8 +121,8 @@ export class LogDestination {
   #goOn(): void {
     const { gatherMs } = this.#options;
     if (gatherMs === undefined) this.#writeSoon();
-    else if (this.#chunk !== null || this.#waiting.length >= GATHERED_CHARS) this.#writeOn();
-    else if (this.#waiting !== '')
+    else if (this.#chunk !== null || this.#waitingBytes >= GATHERED_BYTES) this.#writeOn();
+    else if (this.#waitingBytes > 0)
       this.#gathering ??= setTimeout(() => {
         this.#gathering = null;
         this.#writeOn();
@@ -183,13 +187,34 @@ export class LogDestination {
     this.#timer.unref();
   }
 
+  /** Nearly all lines are of plain ASCII alone, and known for it by their length. */
+  #add(line: string): void {
+    const from = this.#waitingBytes;
+    if (this.#put(line) === line.length) return;
+    this.#waitingBytes = from;
+    this.#put(printable(line));
+  }
+
+  #put(text: string): number {
+    const needed = this.#waitingBytes + text.length * CHARACTER_BYTES_MAX;
+    if (needed > this.#waiting.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(2 * this.#waiting.length, needed));
+      this.#waiting.copy(grown, 0, 0, this.#waitingBytes);
+      this.#waiting = grown;
+    }
+    const bytes = this.#waiting.write(text, this.#waitingBytes);
+    this.#waitingBytes += bytes;
+    return bytes;
+  }
+
   #take(): Buffer | null {
-    if (this.#waiting === '') return null;
-    const text = this.#lost > 0 ? this.#waiting + this.#options.lostLines(this.#lost) : this.#waiting;
+    if (this.#waitingBytes === 0) return null;
+    if (this.#lost > 0) this.#add(this.#options.lostLines(this.#lost));
     this.#lostBefore = this.#lost;
     this.#lost = 0;
-    this.#waiting = '';
-    return printableBytes(text);
+    const bytes = Buffer.from(this.#waiting.subarray(0, this.#waitingBytes));
+    this.#waitingBytes = 0;
+    return bytes.includes(DELETE) ? Buffer.from(printable(bytes.toString())) : bytes;
   }
 }
 
@@ -222,13 +247,6 @@ function linesIn(bytes: Buffer): number {
   let lines = 0;
   for (let at = bytes.indexOf(LINE_END); at >= 0; at = bytes.indexOf(LINE_END, at + 1)) lines++;
   return lines;
-}
-
-/** Of lines of JSON. Nearly all are of plain ASCII alone, and many at once are known for it at no cost. */
-function printableBytes(lines: string): Buffer {
-  const bytes = Buffer.from(lines);
-  if (bytes.length === lines.length && !bytes.includes(DELETE)) return bytes;
-  return Buffer.from(lines.split('\n').map(printable).join('\n'));
 }
 
 const isBusy = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';

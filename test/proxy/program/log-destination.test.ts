@@ -32,7 +32,7 @@ function log() {
   const path = join(dirname(disk.folder), 'log');
   const told: Error[] = [];
   const destination = destinationAt({
-    ...{ fd: openSync(path, 'a'), pauseMs: PAUSE_MS, waitingCharsMax: 20_000, lostLines: (n: number) => `lost ${n}\n` },
+    ...{ fd: openSync(path, 'a'), pauseMs: PAUSE_MS, waitingBytesMax: 20_000, lostLines: (n: number) => `lost ${n}\n` },
     onUnwritten: (error) => told.push(error),
   });
   return { told, disk, destination, lines: () => readFileSync(path, 'utf8').split('\n').slice(0, -1) };
@@ -47,11 +47,15 @@ describe('a log', () => {
   });
 });
 
-test('a log shows what would hide, or turn what is seen, and is the same JSON', async () => {
+test.each([
+  ['turned \u202e', '"turned \\u202e"'],
+  ['caf\u00e9', '"caf\u00e9"'],
+  ['deleted \x7f', '"deleted \\u007f"'],
+])('a log shows what would hide, or turn what is seen, and is the same JSON: %j', async (value, shownAs) => {
   const path = join(temporaryFolder(), 'log');
   const destination = destinationAt({ fd: openSync(path, 'a'), lostLines: String });
-  const values = ['plain', 'turned \u202e', 'caf\u00e9', 'deleted \x7f', 'plain'];
-  const shown = ['"plain"', '"turned \\u202e"', '"caf\u00e9"', '"deleted \\u007f"', '"plain"'];
+  const values = ['plain', value, 'plain'];
+  const shown = ['"plain"', shownAs, '"plain"'];
   for (const value of values) destination.write(`${JSON.stringify(value)}\n`);
   expect(destination.end()).toBe(0);
   // Of what comes behind its end nothing is written.
@@ -214,7 +218,7 @@ describe.each([true, false])('a log whose reader does not read (of which that is
   test('keeps so much and no more, counts what is lost, and says so once there is room', async () => {
     const { fd, read } = pipe();
     const lostLines = (count: number): string => `lost ${count}\n`;
-    const destination = destinationAt({ fd, waitsForNobody, waitingCharsMax: 20_000, gatherMs: 1, lostLines });
+    const destination = destinationAt({ fd, waitsForNobody, waitingBytesMax: 20_000, gatherMs: 1, lostLines });
     let text = '';
     for (let number = 0; number < 1_000; number++) {
       destination.write(line(number));
@@ -241,7 +245,7 @@ describe.each([true, false])('a log whose reader does not read (of which that is
       const destination = destinationAt({
         fd,
         waitsForNobody,
-        waitingCharsMax: 100_000,
+        waitingBytesMax: 100_000,
         gatherMs: 1,
         lostLines: (n) => `lost ${n}\n`,
       });
