@@ -23,7 +23,7 @@ const ENCODINGS: ReadonlyMap<string, Encoding> = new Map([
 
 /** The encoding that can be undone; null where there is none, or none that is known. */
 export const decodable = (contentEncoding: string | null): Encoding | null =>
-  contentEncoding === null ? null : (ENCODINGS.get(contentEncoding.trim().toLowerCase()) ?? null);
+  contentEncoding === null ? null : (ENCODINGS.get(contentEncoding) ?? null);
 
 /** The call that the bytes come from. */
 interface EncodedCall {

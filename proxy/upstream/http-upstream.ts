@@ -195,10 +195,20 @@ function readHeaders(headers: Record<string, string | string[] | undefined>, wor
   return {
     contentType: clean(one('content-type'), HEADER_CHARS_MAX) ?? '',
     contentLength: wholeNumber(one('content-length')),
-    contentEncoding: clean(one('content-encoding'), HEADER_CHARS_MAX),
+    contentEncoding: clean(encodingOf(headers['content-encoding']), HEADER_CHARS_MAX),
     requestId: clean(one('request-id') ?? one('x-request-id'), REQUEST_ID_CHARS_MAX),
     retryAfterS: wholeNumber(one('retry-after')),
   };
+}
+
+/** By all of its lines (RFC 9110, 8.4), without those that change nothing; `none` is some servers' word for that. */
+function encodingOf(value: string | string[] | undefined): string | null {
+  const codings = [value ?? []]
+    .flat()
+    .flatMap((line) => line.split(','))
+    .map((coding) => coding.trim().toLowerCase());
+  const changing = codings.filter((coding) => !['', 'identity', 'none'].includes(coding));
+  return changing.length === 0 ? null : changing.join(', ');
 }
 
 const wholeNumber = (text: string | null): number | null =>

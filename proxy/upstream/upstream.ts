@@ -53,6 +53,7 @@ export interface UpstreamHeaders {
   readonly contentType: string;
   /** Null where the length is not announced. */
   readonly contentLength: number | null;
+  /** In small letters; null where the bytes are as they are. */
   readonly contentEncoding: string | null;
   /** The upstream's own id of the request. */
   readonly requestId: string | null;
@@ -60,8 +61,7 @@ export interface UpstreamHeaders {
 }
 
 /** It was asked for unencoded: only what can be read can be metered, or looked through. */
-export const isEncoded = ({ contentEncoding }: UpstreamHeaders): boolean =>
-  contentEncoding !== null && contentEncoding !== 'identity';
+export const isEncoded = ({ contentEncoding }: UpstreamHeaders): boolean => contentEncoding !== null;
 
 export interface UpstreamControl {
   pause(): void;

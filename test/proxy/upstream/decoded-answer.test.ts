@@ -17,8 +17,9 @@ const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheW
 const whole = JSON.stringify(message({ tokens, blocks: [text('Grüße, 世界 '.repeat(5_000))] }));
 const events = streamEvents({ tokens, blocks: [text('one ', 'two ', 'three ', 'four')] });
 
-const headOf = (encoding: string, more: object = {}, status = 200): Step =>
-  head(status, { 'content-type': 'application/json', 'content-encoding': encoding, ...more });
+const headOf = (encoding: string | string[], more: object = {}, status = 200): Step =>
+  // Node's types know one line of it alone.
+  head(status, { 'content-type': 'application/json', ['content-encoding' as string]: encoding, ...more });
 const encodedJson = (bytes: Buffer, encoding: string, status = 200): Answer => [
   headOf(encoding, { 'content-length': bytes.length }, status),
   write(bytes),
@@ -46,6 +47,25 @@ describe('an answer that came encoded', () => {
       expect(String(await got.rest())).toBe(whole);
       expect(await lastUsage()).toMatchObject({ outcome: 'completed', source: 'reported', tokens });
     }
+  });
+
+  it.each(['Identity', '', 'none', ['identity', 'identity']])('by %j is as it is', async (encoding) => {
+    upstream.answerWith([headOf(encoding), write(Buffer.from(whole)), end]);
+    const got = await postMessage(gateway);
+    expect([got.status, String(await got.rest())]).toEqual([200, whole]);
+    expect(await lastUsage()).toMatchObject({ outcome: 'completed', source: 'reported', tokens });
+  });
+
+  it.each([[['identity', 'gzip']], ['gzip, identity']])('by %j is decoded once', async (encoding) => {
+    upstream.answerWith([headOf(encoding), write(gzipSync(whole)), end]);
+    const got = await postMessage(gateway);
+    expect([got.status, String(await got.rest())]).toEqual([200, whole]);
+  });
+
+  it('twice, by two lines of its head, is refused before a byte of it goes out', async () => {
+    upstream.answerWith([headOf(['gzip', 'gzip']), write(gzipSync(gzipSync(whole))), end]);
+    expect((await postMessage(gateway)).status).toBe(502);
+    expect(await lastUsage()).toMatchObject({ outcome: 'upstream_refused', billable: false });
   });
 
   it('as a stream holds no byte back: each event that is flushed is with the client before the next is sent', async () => {
