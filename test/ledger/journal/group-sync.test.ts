@@ -125,6 +125,19 @@ describe('group commit', () => {
     closeSync(other);
   });
 
+  test('and then at once as another comes, so that as many descriptors are open behind many files as behind one', async () => {
+    const { sync, path, fd } = countedSync(0, 60_000);
+    const files = [{ path, fd }];
+    for (let number = 1; number <= 5; number++) {
+      sync.wrote();
+      await sync.durable();
+      const next = { path: `${path}-${number}`, fd: openSync(`${path}-${number}`, 'w') };
+      sync.moveTo(next.fd);
+      files.push(next);
+    }
+    expect(files.filter((file) => inodeOf(file.fd) === statSync(file.path).ino)).toEqual(files.slice(-1));
+  });
+
   test('nor where another file came before its sync began, and one more while it is under way', async () => {
     const { sync, count, path } = countedSync(1, 60_000);
     const next = openSync(`${path}-next`, 'w');
