@@ -202,18 +202,21 @@ describe('a renewal whose period was charged under another number of its id', ()
     expect([charges(), madeHere()]).toEqual([before, made]);
   });
 
-  it('waits while that is being paid, and ends nothing of it', async () => {
-    const { server, ask, at, make, madeHere } = await lost();
-    const id = make(`${RENEWAL}_2`, { status: 'processing', amount_received: 0, latest_charge: null });
-    at(30);
-    expect(await ask(renewal(30))).toEqual({ type: 'waits', url: null });
-    at(30 + 24);
-    expect(await ask(renewal(30))).toEqual({ type: 'waits', url: null });
-    expect(server.get(id).status).toBe('processing');
-    server.settle(id);
-    expect(await ask(renewal(30))).toMatchObject({ type: 'paid', paymentId: id });
-    expect(madeHere()).toBe(0);
-  });
+  it.each(['processing', 'requires_capture'])(
+    'waits while that is being paid (%s), and ends nothing of it',
+    async (status) => {
+      const { server, ask, at, make, madeHere } = await lost();
+      const id = make(`${RENEWAL}_2`, { status, amount_received: 0, latest_charge: null });
+      at(30);
+      expect(await ask(renewal(30))).toEqual({ type: 'waits', url: null });
+      at(30 + 24);
+      expect(await ask(renewal(30))).toEqual({ type: 'waits', url: null });
+      expect(server.get(id).status).toBe(status);
+      server.settle(id);
+      expect(await ask(renewal(30))).toMatchObject({ type: 'paid', paymentId: id });
+      expect(madeHere()).toBe(0);
+    },
+  );
 
   it('is charged where that was declined', async () => {
     const { ask, askFirst, at, charges } = await lost();

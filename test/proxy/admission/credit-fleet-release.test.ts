@@ -50,6 +50,22 @@ async function releasedInVain(proxy: Proxy, amount: bigint): Promise<readonly Pr
   return tried;
 }
 
+const MANY = Array.from({ length: 40 }, (_, number) => accountId(`acct_many_${number}`));
+
+/** In each of many accounts a lease of `proxy_1` that nothing holds. */
+function writeLeases(): void {
+  for (const [number, account] of MANY.entries()) {
+    const command = commandId(`019a5b3c-8888-7000-8000-${number.toString(16).padStart(12, '0')}`);
+    const recording = { commandId: command, actor: 'test', recordedAt: '2026-11-06T12:00:00.000Z' };
+    const leased = {
+      ...{ proxy: proxyId('proxy_1'), leaseId: leaseId('lease_proxy_1_1'), epoch: 1, amount: microUsd(CREDIT) },
+      ...{ expiresAt: '2026-11-06T13:00:00.000Z', requestsFrom: '2026-11-06T12:00:00.000Z', requestsBefore: null },
+    };
+    const events = [opened, granted('g1', Number(CREDIT)), { type: 'CreditsLeased', data: leased } as const];
+    scene.log.write(accountStream(account), encodeEvents(events, recording));
+  }
+}
+
 describe('what a proxy gives back', () => {
   it.each(['refuse', 'drop', 'lose'] as const)(
     'is back for all once a log is there again that said %s, though no other event of the account comes',
@@ -100,7 +116,7 @@ describe('what a proxy gives back', () => {
     expect([one.fleet.leases.isInDoubt(ACCOUNT), inHand(one)]).toEqual([false, [10n, 0n]]);
   });
 
-  it('stays in doubt while its repetitions fail, and goes back on the way out', async () => {
+  it('stays in doubt while its repetitions fail, and goes back once they do not', async () => {
     const [one] = await start('proxy_1');
     expect(await one.hold('a', CREDIT)).toBe('held');
     const ids = new Set<string>();
@@ -116,18 +132,17 @@ describe('what a proxy gives back', () => {
     expect([leasedBy(one), released().map(({ id }) => String(id))]).toEqual([[], [...ids]]);
   });
 
+  it('goes back on the way out where it is in doubt, as it was, with what else nothing holds', async () => {
+    const one = await withRoomOf60();
+    const tried = await releasedInVain(one, 50n);
+    // No look comes between: what is in doubt is left to the way out.
+    one.fleet.upkeep.start();
+    await one.fleet.upkeep.close();
+    expect([leasedBy(one), released().length, released()[0]?.id]).toEqual([[], 2, tried[0]?.id]);
+  });
+
   it('does not wait for the next regular look where more accounts have some than are given back at once', async () => {
-    const accounts = Array.from({ length: 40 }, (_, number) => accountId(`acct_many_${number}`));
-    for (const [number, account] of accounts.entries()) {
-      const command = commandId(`019a5b3c-8888-7000-8000-${number.toString(16).padStart(12, '0')}`);
-      const recording = { commandId: command, actor: 'test', recordedAt: '2026-11-06T12:00:00.000Z' };
-      const leased = {
-        ...{ proxy: proxyId('proxy_1'), leaseId: leaseId('lease_proxy_1_1'), epoch: 1, amount: microUsd(CREDIT) },
-        ...{ expiresAt: '2026-11-06T13:00:00.000Z', requestsFrom: '2026-11-06T12:00:00.000Z', requestsBefore: null },
-      };
-      const events = [opened, granted('g1', Number(CREDIT)), { type: 'CreditsLeased', data: leased } as const];
-      scene.log.write(accountStream(account), encodeEvents(events, recording));
-    }
+    writeLeases();
     const startedMs = time.passedMs();
     let lastMs = 0;
     scene.log.faults = () => {
@@ -135,7 +150,16 @@ describe('what a proxy gives back', () => {
       return { type: 'none' };
     };
     startProxy('proxy_1');
-    await expect.poll(() => released().length).toBe(accounts.length);
+    await expect.poll(() => released().length).toBe(MANY.length);
     expect(lastMs - startedMs).toBeLessThan(400);
+  });
+
+  it('goes back on the way out of many accounts, not of all at once', async () => {
+    writeLeases();
+    const { fleet, views } = startProxy('proxy_1', { keepsUp: false });
+    await expect.poll(() => MANY.every((account) => views.read(account).revision === 2)).toBe(true);
+    fleet.upkeep.start();
+    await fleet.upkeep.close();
+    expect([released().length, scene.log.underWayMax]).toEqual([MANY.length, 16]);
   });
 });
