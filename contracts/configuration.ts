@@ -7,6 +7,7 @@ import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
 import { type PaymentsConfiguration, paymentsSection } from './payments-configuration.ts';
 import { rateLimitsSchema } from './rate-limits.ts';
+import { secretFile } from './secret-file.ts';
 import { streamPrefixField } from './stream-prefix.ts';
 import { systemText } from './system-text.ts';
 import { withPart } from './whole-and-part.ts';
@@ -39,7 +40,7 @@ const providerSchema = z.strictObject({
   baseUrl: httpUrl,
   /** The credential: in a variable, or in a file that holds nothing else. One of the two. */
   apiKeyEnv: environmentVariable.optional(),
-  apiKeyFile: systemText.optional(),
+  apiKeyFile: secretFile.optional(),
   /** The header that carries the credential. */
   auth: z.enum(['x-api-key', 'bearer']).default('x-api-key'),
   /** Sent when the client sends no `anthropic-version`. */
@@ -77,7 +78,7 @@ const eventLogSchema = z.discriminatedUnion(
        */
       connectionString: text.optional(),
       connectionStringEnv: environmentVariable.optional(),
-      connectionStringFile: systemText
+      connectionStringFile: secretFile
         .refine((file) => !file.includes('://'), 'expected a file that has the connection string')
         .optional(),
       /**
@@ -170,7 +171,7 @@ const sections = z.strictObject({
      * An Ed25519 private key in PEM, in a file or in a variable. Without either the embedded ledger has one in its data
      * folder (`seal-key`), and any other ledger no seals.
      */
-    keyFile: systemText.optional(),
+    keyFile: secretFile.optional(),
     keyEnv: environmentVariable.optional(),
     /** A file, or a folder, to which each seal is written, too: somewhere that whoever can change the ledger cannot. */
     copyTo: systemText.optional(),

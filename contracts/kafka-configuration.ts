@@ -2,7 +2,13 @@ import { z } from 'zod';
 import { boundedList, text } from './bounded-length.ts';
 import { environmentVariable } from './environment-variable.ts';
 import { type KafkaTls, kafkaTlsSchema } from './kafka-tls.ts';
+import { secretFile } from './secret-file.ts';
+import { isSecretForFile } from './secret-like.ts';
 import { systemText } from './system-text.ts';
+
+/** The program's name is told where it gives no token. */
+const NAME_OF_PROGRAM =
+  'expected a program and its arguments; what stands first looks like a secret itself, which does not belong there';
 
 const saslSchema = z.discriminatedUnion(
   'mechanism',
@@ -15,9 +21,11 @@ const saslSchema = z.discriminatedUnion(
     z.strictObject({
       mechanism: z.literal('oauthbearer'),
       /** A program, run without a shell, that writes the token to stdout: again before a JWT's end. */
-      tokenCommand: boundedList(systemText, { min: 1 }).optional(),
+      tokenCommand: boundedList(systemText, { min: 1 })
+        .refine(([program = '']) => !isSecretForFile(program), NAME_OF_PROGRAM)
+        .optional(),
       /** A file that holds the token and nothing else, read whenever one is needed; another program keeps it new. */
-      tokenFile: systemText.optional(),
+      tokenFile: secretFile.optional(),
     }),
   ],
   { error: 'expected "plain", "scram-sha-256", "scram-sha-512" or "oauthbearer"' },

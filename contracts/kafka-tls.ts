@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { environmentVariable } from './environment-variable.ts';
-import { systemText } from './system-text.ts';
+import { secretFile } from './secret-file.ts';
 
 /** Files of PEM, relative to the configuration file; read once, when the configuration is. */
 const tlsFilesSchema = z.strictObject({
   /** The authorities that the brokers' certificates are believed from, instead of those that Node brings. */
-  caFile: systemText.optional(),
+  caFile: secretFile.optional(),
   /** This client's certificate, with what stands between it and its authority behind it, and its private key. */
-  certificateFile: systemText.optional(),
-  keyFile: systemText.optional(),
+  certificateFile: secretFile.optional(),
+  keyFile: secretFile.optional(),
   /** Of a key that is encrypted: by a variable's name, or in a file that holds it and nothing else. */
   keyPassphraseEnv: environmentVariable.optional(),
-  keyPassphraseFile: systemText.optional(),
+  keyPassphraseFile: secretFile.optional(),
 });
 
 /** `true` believes the authorities that Node brings and has no certificate of its own. */

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { TokenSource } from '../../contracts/kafka-configuration.ts';
 import { onOneLine } from '../../contracts/printable.ts';
+import { SECRET_LIKE } from '../../contracts/secret-like.ts';
 import { FEED_LIMITS } from './limits.ts';
 
 /** There is no token, and why; the token itself, or what may be one, is not in it. */
@@ -138,17 +139,12 @@ function howCommandEnded(
   return `cannot be run: ${String(error.code ?? error.message)}`;
 }
 
-/** A JWT, or as long a run of characters as no word of a sentence has. */
-const LIKE_A_TOKEN = /[\w-]{8,}\.[\w-]{8,}\.[\w-]*|[\w~+=-]{40,}/g;
 const WORDS_MAX = 300;
 
 /** What a program has written to stderr, on one line and without what may be a token. */
 function said(stderr: string, stdout: string): string {
   const token = stdout.trim();
-  const words = (token.length < 8 ? stderr : stderr.replaceAll(token, '[redacted]')).replace(
-    LIKE_A_TOKEN,
-    '[redacted]',
-  );
+  const words = (token.length < 8 ? stderr : stderr.replaceAll(token, '[redacted]')).replace(SECRET_LIKE, '[redacted]');
   const line = onOneLine(words.trim().replace(/\s+/g, ' ').slice(0, WORDS_MAX));
   return line === '' ? '' : `: ${line}`;
 }

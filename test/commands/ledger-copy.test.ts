@@ -14,7 +14,7 @@ import { endedLater } from '../fixtures/ended-later.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
-import { runHere, runHereForJson } from '../fixtures/processes/run-here.ts';
+import { runHere, runHereForJson, runHereWith } from '../fixtures/processes/run-here.ts';
 import { runProgram } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { READMES } from '../source-files.ts';
@@ -110,6 +110,10 @@ describe('gateway ledger copy', () => {
     const none = join(of.data, 'none', 'ledger.db');
     expect(await runHere('--config', of.inStore, 'ledger', 'copy', '--to', none)).toMatchObject({
       ...{ exitCode: 2, stderr: expect.stringContaining(`there is no folder ${join(of.data, 'none')}`) },
+    });
+    const pasted = { environment: { PASTED: 'no/such-secret' } };
+    expect(await runHereWith(pasted, '--config', of.inStore, 'ledger', 'copy', '--to', 'env:PASTED')).toMatchObject({
+      ...{ exitCode: 2, stderr: 'gateway: --to env:PASTED: there is no folder of that name\n' },
     });
     await liveProxy(of);
     expect(await copyBack()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('prx_one may still serve') });
@@ -258,7 +262,13 @@ describe('gateway ledger copy', () => {
   });
 
   it.each([
-    [['--to', 'env:NO_SUCH_PLACE'], 2, /no such variable/],
+    [['--to', 'env:NO_SUCH_PLACE'], 2, /^gateway: --to: the environment variable NO_SUCH_PLACE is not set\n$/],
+    [
+      ['--to', 'env:pasted_secret'],
+      2,
+      /^gateway: --to: no environment variable has the name that stands there; [\w ]+\n$/,
+    ],
+    [['--to', ''], 2, /^gateway: --to: names no place\n$/],
     [['--to', '/tmp/other.db'], 2, /in a file already/],
     [['--to', 'esdb://127.0.0.1:1?tls=false'], 4, /EventStoreDB/],
   ])('refuses %j', async (flags, exitCode, says) => {

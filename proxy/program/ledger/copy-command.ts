@@ -2,6 +2,7 @@ import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
+import { variableNotSet } from '../../../contracts/environment-variable.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { LEDGER_STREAM } from '../../../contracts/ids.ts';
 import { counted } from '../../../contracts/money.ts';
@@ -180,8 +181,10 @@ function targetOf(
   { data, eventLog, moved }: Pick<Configuration, 'data' | 'eventLog'> & Pick<LedgerState, 'moved'>,
   { environment }: CommandContext,
 ): Target {
-  const named = to.startsWith('env:') ? (environment[to.slice('env:'.length)] ?? '') : to;
-  if (named === '') throw new CommandError(`--to ${to}: there is no such variable, or nothing in it`, EXIT.usage);
+  const variable = to.startsWith('env:') ? to.slice('env:'.length) : null;
+  const named = variable === null ? to : (environment[variable] ?? '');
+  if (named === '')
+    throw new CommandError(`--to: ${variable === null ? 'names no place' : variableNotSet(variable)}`, EXIT.usage);
   // Of another scheme or behind a blank it is none that can be used, and never a file's path, which would be told.
   if (/^\s*[a-z][a-z0-9+.-]*:\/\//i.test(named)) {
     if (eventLog.kind === 'eventstoredb')
@@ -199,7 +202,11 @@ function targetOf(
     throw new CommandError('--stream-prefix is for an event store: streams in a file have no prefix', EXIT.usage);
   const path = resolve(named);
   const file = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? join(path, LEDGER_FILE) : path;
-  if (!existsSync(dirname(file))) throw new CommandError(`--to ${to}: there is no folder ${dirname(file)}`, EXIT.usage);
+  if (!existsSync(dirname(file))) {
+    // Of what a variable holds nothing is told.
+    const folder = variable === null ? ` ${dirname(file)}` : ' of that name';
+    throw new CommandError(`--to ${to}: there is no folder${folder}`, EXIT.usage);
+  }
   // A program of before may have ended the ledger for a file of another name, and this alone finishes that.
   if (basename(file) !== LEDGER_FILE && moved?.to !== file)
     throw new CommandError(
