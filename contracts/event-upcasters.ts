@@ -41,6 +41,12 @@ const WITH_ENDED_BY: TwoWayStep = {
   down: ({ endedBy, ...data }) => (endedBy === null ? data : null),
 };
 
+/** Before, a decline was one of the payment method with which its attempt was begun. */
+const WITH_DECLINED_METHOD: TwoWayStep = {
+  up: (data) => data,
+  down: (data) => (data.declinedMethodId === undefined ? data : null),
+};
+
 /**
  * How the stored forms of before become today's: for each type the steps from version 1 to 2, from 2 to 3, and so on.
  * A step is only ever added, together with the change of the type's schema, and with its way down: while a program that
@@ -51,7 +57,7 @@ export const FORM_STEPS: FormSteps = {
   ...{ GrantRevoked: [WITH_SET_OFF], GrantRestored: [WITH_SET_OFF] },
   ...{ DebitReversed: [WITH_SET_OFF], BalanceAdjusted: [WITH_SET_OFF] },
   ...{ PaymentRefunded: [WITH_REASON], PaymentDisputed: [WITH_REASON], DisputeClosed: [WITH_REASON, WITH_REPLACES] },
-  PaymentAbandoned: [WITH_ENDED_BY],
+  ...{ PaymentFailed: [WITH_DECLINED_METHOD], PaymentAbandoned: [WITH_ENDED_BY] },
   AccountOpened: [
     {
       up: (data) => ({ ...data, product: 'gateway' }),

@@ -49,6 +49,8 @@ export const paymentEvents = {
     failedAt: instantField,
     /** When another attempt may be made by itself; null is never. */
     nextAttemptAt: instantField.nullable(),
+    /** The payment method that was declined, where that is another than the one with which the attempt was begun. */
+    declinedMethodId: text.optional(),
   }),
   /** Whoever pays has to do something with their bank. The attempt stays open. */
   PaymentActionRequired: z.strictObject({ attemptId: attemptIdField, paymentId: paymentIdField, at: instantField }),

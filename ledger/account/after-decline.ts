@@ -3,7 +3,8 @@ import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { CommandOf } from './commands.ts';
 import { isLastDecline } from './declined-method.ts';
-import type { PaymentAttempt, ReloadState } from './payments-state.ts';
+import { valuesOf } from './keyed-tree.ts';
+import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
 import { isOfMethodBefore, isOfUnknownMethod, isOpen } from './payments-state.ts';
 import { isWithoutGrace } from './plan-grace.ts';
 import { DAY_MS } from './plan-periods.ts';
@@ -17,6 +18,9 @@ import { isAnswered, isAnsweredOf, isConsented, pausesNext, waitAfter } from './
 const RENEWAL_AGAIN_MS = [DAY_MS, 2 * DAY_MS, 4 * DAY_MS] as const;
 /** So many of a period that nobody has answered end its plan once its grace is over. */
 const GIVEN_UP_MAX = 4;
+
+/** So many declines of other methods than the saved one, one after another, cost no wait; each further one is given up, and waits as that does. */
+const OTHERS_MAX = 8;
 
 const GIVEN_UP = 'given_up';
 
@@ -41,6 +45,20 @@ export function afterDecline(
   const isLast = isTerminal || isLastDecline(billing.payments, attempt, nowMs);
   if (waits !== undefined && !isLast) return { nextAttemptAt: instant(nowMs + waits), pause: [] };
   return { nextAttemptAt: null, pause: isReload ? pauseOf(reload, code, nowMs) : [] };
+}
+
+/**
+ * Whether so many attempts for the same, one after another, say nothing of the method that is saved by now. In the lost part of a ledger
+ * that was put back there are some declines of a card that was saved then; whatever answers so for ever is not asked at once for ever.
+ */
+export function isAfterOthers(payments: PaymentsState, { attemptId, kind, period }: PaymentAttempt): boolean {
+  const ofTheSame = [...valuesOf(payments.attempts)].filter(
+    (one) => one.attemptId !== attemptId && one.kind === kind && one.period?.startMs === period?.startMs,
+  );
+  const saysNothing = (one: PaymentAttempt): boolean =>
+    isUnanswered(one) || (one.state === 'failed' && isOfMethodBefore(payments, one));
+  const saidMs = ofTheSame.reduce((last, one) => (saysNothing(one) ? last : Math.max(last, one.startedAtMs)), 0);
+  return ofTheSame.filter((one) => saysNothing(one) && one.startedAtMs >= saidMs).length >= OTHERS_MAX;
 }
 
 /**

@@ -185,6 +185,8 @@ export type AccountCommand =
       readonly attemptId: AttemptId;
       readonly code: string;
       readonly isTerminal: boolean;
+      /** The payment method that was declined; absent is the one with which it was begun. */
+      readonly declinedMethodId?: string;
       readonly nowMs: number;
     }
   | {

@@ -2,13 +2,13 @@ import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { groupedUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
-import { afterDecline, afterGivenUp } from './after-decline.ts';
+import { afterDecline, afterGivenUp, isAfterOthers } from './after-decline.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { freeGrantOfPayment, LONGEST_GRANT_OF_PAYMENT } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { attemptOf, declineByEnd, openAttempts, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
-import { isOpen } from './payments-state.ts';
+import { isOpen, withAttempt } from './payments-state.ts';
 import { isAwaited, paysTheSame } from './plans.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
@@ -115,10 +115,15 @@ function termsOfCredits(
 
 export const recordPaymentFailure = (command: CommandOf<'RecordPaymentFailure'>, state: OpenAccount): Decision =>
   whileOpen(state, command.attemptId, (attempt) => {
-    const { attemptId, code, isTerminal, nowMs } = command;
-    const { nextAttemptAt, pause } = afterDecline(attempt, state.billing, command);
+    const { attemptId, code, isTerminal, nowMs, declinedMethodId = attempt.paymentMethodId } = command;
+    const declined = { ...attempt, paymentMethodId: declinedMethodId };
+    const billing = { ...state.billing, payments: withAttempt(state.billing.payments, declined) };
+    const isAnothers = declinedMethodId !== null && declinedMethodId !== attempt.paymentMethodId;
+    if (isAnothers && isAfterOthers(billing.payments, declined))
+      return givenUp({ attemptId, reason: 'another card than the saved one was declined', nowMs }, attempt, state);
+    const { nextAttemptAt, pause } = afterDecline(declined, billing, command);
     const failed = { attemptId, code, isTerminal, failedAt: instant(nowMs), nextAttemptAt };
-    return [{ type: 'PaymentFailed', data: failed }, ...pause];
+    return [{ type: 'PaymentFailed', data: isAnothers ? { ...failed, declinedMethodId } : failed }, ...pause];
   });
 
 export const requirePaymentAction = (
@@ -131,19 +136,22 @@ export const requirePaymentAction = (
       : [{ type: 'PaymentActionRequired', data: { attemptId, paymentId, at: instant(nowMs) } }],
   );
 
+export const abandonPayment = (command: CommandOf<'AbandonPayment'>, state: OpenAccount): Decision =>
+  whileOpen(state, command.attemptId, (attempt) => givenUp(command, attempt, state));
+
 /** Of what an operator takes by hand nobody else ends it. */
-export const abandonPayment = (
-  { attemptId, reason, endedBy: ender, nowMs }: CommandOf<'AbandonPayment'>,
-  state: OpenAccount,
-): Decision =>
-  whileOpen(state, attemptId, (attempt) => {
-    const endedBy = attempt.provider === MANUAL ? null : (ender ?? null);
-    const ended = { ...attempt, decline: declineByEnd({ endedBy }) };
-    return [
-      { type: 'PaymentAbandoned', data: { attemptId, reason, at: instant(nowMs), endedBy } },
-      ...afterGivenUp(ended, state.billing, nowMs),
-    ];
-  });
+function givenUp(
+  { attemptId, reason, endedBy: ender, nowMs }: Omit<CommandOf<'AbandonPayment'>, 'type'>,
+  attempt: PaymentAttempt,
+  { billing }: OpenAccount,
+): AccountEvent[] {
+  const endedBy = attempt.provider === MANUAL ? null : (ender ?? null);
+  const ended = { ...attempt, decline: declineByEnd({ endedBy }) };
+  return [
+    { type: 'PaymentAbandoned', data: { attemptId, reason, at: instant(nowMs), endedBy } },
+    ...afterGivenUp(ended, billing, nowMs),
+  ];
+}
 
 export function endPurchase(command: CommandOf<'EndPurchase'>, state: OpenAccount): Decision {
   const kind = attemptOf(state.billing.payments, command.attemptId)?.kind ?? 'purchase';

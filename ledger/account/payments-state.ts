@@ -27,7 +27,7 @@ export const attemptSchema = z.strictObject({
   state: z.enum(['open', 'action required', 'failed', 'abandoned', 'paid']),
   /** What of a plan it pays for; null where it is credit alone. */
   period: paidPeriodSchema.nullable(),
-  /** Of the methods that were saved the one that it was begun with; null where none was of its provider, '' where it was begun before the one that is saved, and it is not known whether with another, or with none. */
+  /** Of the methods that were saved the one that it was begun with; null where none was of its provider, '' where it was begun before the one that is saved, and it is not known whether with another, or with none. Of one that was declined, and whose provider says that it was with another, that. */
   paymentMethodId: z.string().nullable(),
   /** How it was declined: that method, or, abandoned, all of it by an operator. Null where it was not, or another method was saved by then: which of them was charged is not known. */
   decline: z.enum(['this time', 'for good']).nullable(),

@@ -33,8 +33,11 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
       return withBegun(payments, begun(event.data, event.data.kind, paidPeriodOf(event.data), payments));
     case 'PaymentSucceeded':
       return ended(payments, event, { state: 'paid', paymentId: event.data.paymentId });
-    case 'PaymentFailed':
-      return ended(payments, event, { state: 'failed', decline: declineOf(payments, event.data) });
+    case 'PaymentFailed': {
+      const { declinedMethodId } = event.data;
+      const charged = declinedMethodId === undefined ? {} : { paymentMethodId: declinedMethodId };
+      return ended(payments, event, { state: 'failed', decline: declineOf(payments, event.data), ...charged });
+    }
     case 'PaymentActionRequired':
       return ended(payments, event, { state: 'action required', paymentId: event.data.paymentId });
     case 'PaymentAbandoned':
@@ -198,10 +201,10 @@ export const declineByEnd = ({ endedBy }: Pick<EventData<'PaymentAbandoned'>, 'e
 /** Who replaces a method while it may be charged is not blamed for whichever of the two was. */
 function declineOf(
   { attempts, method }: PaymentsState,
-  { attemptId, isTerminal }: EventData<'PaymentFailed'>,
+  { attemptId, isTerminal, declinedMethodId }: EventData<'PaymentFailed'>,
 ): PaymentAttempt['decline'] {
-  const begunWith = entryOf(attempts, attemptId)?.paymentMethodId;
-  if (method === null || method.paymentMethodId !== begunWith) return null;
+  const charged = declinedMethodId ?? entryOf(attempts, attemptId)?.paymentMethodId;
+  if (method === null || method.paymentMethodId !== charged) return null;
   return isTerminal ? 'for good' : 'this time';
 }
 

@@ -7,7 +7,7 @@ import type { BillingState } from './billing-state.ts';
 import { hasHadPlan } from './has-paid.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { attemptOf, openAttempts } from './payments.ts';
-import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
+import { isOfMethodBefore, type PaymentAttempt, type PaymentsState } from './payments-state.ts';
 import { type PaidPeriod, type PlanState, paidPeriodOf } from './plan-state.ts';
 
 /** What an event changes of an account's plan; of a payment, `state` has the rest already. */
@@ -37,8 +37,11 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
       const attempt = attemptOf(payments, event.data.attemptId);
       if (attempt?.kind !== 'renewal' || !isAwaited(state.billing, attempt)) return state;
       if (!('code' in event.data)) return withDue(state, { nextAttemptAtMs: null });
-      const { code: declined, nextAttemptAt: next } = event.data;
-      return withDue(state, { declined, nextAttemptAtMs: next === null ? null : Date.parse(next) });
+      const { code, nextAttemptAt: next, declinedMethodId } = event.data;
+      // Of the one that is saved by now nothing was declined.
+      const isAnothers = declinedMethodId !== undefined && isOfMethodBefore(payments, attempt);
+      const declined = isAnothers ? {} : { declined: code };
+      return withDue(state, { ...declined, nextAttemptAtMs: next === null ? null : Date.parse(next) });
     }
     case 'PaymentMethodSaved':
       return withDue(state, { nextAttemptAtMs: 0 });

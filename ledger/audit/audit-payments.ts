@@ -33,7 +33,7 @@ export function takeAttempt(
   attempts.set(attemptId, {
     ...begun,
     method,
-    isDeclined: false,
+    ...{ isAnothers: false, isDeclined: false },
     ...{ paidBy: null, grantId: '' },
     refunds: new Map(),
     returned: new Map(),

@@ -1,6 +1,6 @@
 import { takeAttempt, takeOutcome } from './audit-payments.ts';
 import { isUsableAt } from './burn-own.ts';
-import { type AccountBooks, compare, compareAmount, type OwnReload, tell } from './own-account.ts';
+import { type AccountBooks, compare, compareAmount, type OwnAttempt, type OwnReload, tell } from './own-account.ts';
 import { isOfPlan } from './own-plan.ts';
 import { instantMs } from './own-times.ts';
 import type {
@@ -95,8 +95,9 @@ export function takeSkipped(books: AccountBooks, { reason, at }: SkippedData): v
 /** Nobody is there to try a reload again: another is begun later, or it is paused by what follows. */
 export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }: StoredEvent): void {
   takeOutcome(books, failed, { isOver: true });
-  const { attemptId, code, isTerminal, failedAt, nextAttemptAt } = failed;
+  const { attemptId, code, isTerminal, failedAt, nextAttemptAt, declinedMethodId } = failed;
   const attempt = books.attempts.get(attemptId);
+  if (attempt !== undefined && declinedMethodId !== undefined) takeAnothers(books, attempt, failed);
   if (attempt !== undefined) attempt.isDeclined = true;
   const reload = attempt?.kind === 'reload' ? books.reload : null;
   const { plan } = books;
@@ -105,7 +106,9 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   const renewals = plan !== null && period !== null && isOfPlan(plan, 'renewal', period) ? due : null;
   const isOfBefore = (its: string): boolean => isOfMethodBefore(books, its);
   // Programs of before took it for one of the method that is saved by now, of which it says nothing.
-  if ((reload ?? renewals) !== null && nextAttemptAt === failedAt && isOfBefore(attempt?.method ?? '')) {
+  const isAtOnce = nextAttemptAt === failedAt || declinedMethodId !== undefined;
+  if ((reload ?? renewals) !== null && isAtOnce && isOfBefore(attempt?.method ?? '')) {
+    compare(books, `${attemptId}: when another may be begun`, nextAttemptAt ?? 'never', failedAt);
     if (reload !== null) reload.retryAt = '';
     return;
   }
@@ -135,6 +138,28 @@ export function takeFailed(books: AccountBooks, failed: FailedData, { metadata }
   const told = reload.isPaused ? null : 'failed for good, and auto-reload is not paused';
   const what = { name: attemptId, told };
   books.following = { type: 'AutoReloadPaused', fields: { reason: code }, commandId: metadata?.commandId, ...what };
+}
+
+/** Another method than it was begun with was declined: eight times for the same, one after another, and then it is given up. */
+function takeAnothers(
+  books: AccountBooks,
+  attempt: OwnAttempt,
+  { attemptId, declinedMethodId = '' }: FailedData,
+): void {
+  if (declinedMethodId === attempt.method)
+    tell(books, `${attemptId}: is said to be of another method than it was begun with, which ${declinedMethodId} is`);
+  attempt.method = declinedMethodId;
+  attempt.isAnothers = true;
+  const { kind, period } = attempt;
+  const ofTheSame = [...books.attempts.values()].filter(
+    (one) => one.kind === kind && one.period?.from === period?.from,
+  );
+  const isIt = (one: OwnAttempt): boolean =>
+    one.isAnothers && one.paidBy === null && isOfMethodBefore(books, one.method);
+  const since = ofTheSame.reduce((last, one) => (isIt(one) || one.startedAt < last ? last : one.startedAt), '');
+  const inARow = ofTheSame.filter((one) => isIt(one) && one.startedAt >= since).length;
+  if (inARow > 8)
+    tell(books, `${attemptId}: declined of another method than it was begun with`, `${inARow} times`, '8');
 }
 
 /** Within 30 days, by which networks of cards count: what was paid after all is no decline. @param its '' is none */

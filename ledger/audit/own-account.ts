@@ -158,8 +158,10 @@ export interface OwnAttempt {
   /** Of the claim of a reload; null of what is not of its monthly cap. */
   readonly month: string | null;
   readonly startedAt: string;
-  /** The one that was saved as it was begun, where it is of its provider; '' where none was. */
-  readonly method: string;
+  /** The one that was saved as it was begun, where it is of its provider; '' where none was. Of what is said to be another's decline, that. */
+  method: string;
+  /** It is. */
+  isAnothers: boolean;
   /** Its provider has said no. */
   isDeclined: boolean;
   /** In money; 0 of those that were withdrawn. */

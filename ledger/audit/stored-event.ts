@@ -170,6 +170,7 @@ export interface FailedData extends UnpaidData {
   readonly isTerminal: boolean;
   readonly failedAt: string;
   readonly nextAttemptAt: string | null;
+  readonly declinedMethodId?: string;
 }
 
 export interface GivenUpData extends UnpaidData {

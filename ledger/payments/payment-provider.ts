@@ -22,10 +22,18 @@ export interface WithdrawnPayment extends AskedPayment {
   readonly endedBy?: 'operator';
 }
 
+interface Declined {
+  readonly type: 'failed';
+  readonly code: string;
+  readonly isTerminal: boolean;
+  /** What was declined, where that is another than the one with which the attempt was begun, and which is saved: that was not charged. */
+  readonly declinedMethodId?: string;
+}
+
 /** What a provider says of an attempt. */
 export type PaymentOutcome =
   | { readonly type: 'paid'; readonly paymentId: PaymentId; readonly amount: MicroUsd; readonly paidAtMs: number }
-  | { readonly type: 'failed'; readonly code: string; readonly isTerminal: boolean }
+  | Declined
   | { readonly type: 'action required'; readonly paymentId: PaymentId }
   /** It has charged nothing, and never will; where the provider knows that an operator has ended it, by that. */
   | { readonly type: 'abandoned'; readonly reason: string; readonly endedBy?: 'operator' }

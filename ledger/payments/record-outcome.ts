@@ -19,8 +19,8 @@ export function commandOfOutcome(
       return { type: 'RecordPayment', attemptId, provider, paymentId, amount, paidAtMs, nowMs };
     }
     case 'failed': {
-      const { code, isTerminal } = outcome;
-      return { type: 'RecordPaymentFailure', attemptId, code, isTerminal, nowMs };
+      const { type: _type, ...declined } = outcome;
+      return { type: 'RecordPaymentFailure', attemptId, ...declined, nowMs };
     }
     case 'action required':
       return { type: 'RequirePaymentAction', attemptId, paymentId: outcome.paymentId, nowMs };

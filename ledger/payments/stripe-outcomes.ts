@@ -37,8 +37,8 @@ export function outcomeOfIntent(intent: Intent): PaymentOutcome {
 }
 
 /**
- * The same of what charges a saved card: a ledger that was put back may have begun with another one what was declined before, and takes
- * a decline for that of the card that it was begun with, while that is saved.
+ * The same of what charges a saved card: a ledger that was put back may have begun with another one what was declined before, and is told
+ * which card that was, while the one that it was begun with is saved.
  */
 export function outcomeOfCharge(
   intent: Intent,
@@ -48,10 +48,8 @@ export function outcomeOfCharge(
   const charged = intent.last_payment_error?.payment_method ?? intent.payment_method ?? null;
   const blamed = saved()?.paymentMethodId === attempt.paymentMethodId ? attempt.paymentMethodId : null;
   const isOfAnother = charged !== null && blamed !== null && charged !== blamed;
-  return outcome.type === 'failed' && isOfAnother ? OF_ANOTHER_CARD : outcome;
+  return outcome.type === 'failed' && isOfAnother ? { ...outcome, declinedMethodId: charged } : outcome;
 }
-
-const OF_ANOTHER_CARD: PaymentOutcome = { type: 'abandoned', reason: 'another card than the saved one was declined' };
 
 /** As what an operator ends is cancelled, here or by hand at Stripe: which says it to whoever asks. */
 export const BY_OPERATOR = 'requested_by_customer';

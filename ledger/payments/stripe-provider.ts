@@ -146,7 +146,9 @@ export class StripeProvider implements TellingProvider {
     if (made.type !== 'made') return made;
     const intent = await this.#intent(made, one, names);
     const outcome = outcomeOfCharge(intent, one);
-    if (!UNDECIDED.has(intent.status) || outcome.type === 'failed') return outcome;
+    // After another card's decline one is begun again by itself, and after what an operator ends none.
+    const isOver = outcome.type === 'failed' && (outcome.declinedMethodId === undefined || one.endedBy === undefined);
+    if (!UNDECIDED.has(intent.status) || isOver) return outcome;
     const { attempt } = one;
     const [key, why] = one.endedBy === undefined ? ['cancel', {}] : ['end', ENDED_BY_OPERATOR];
     const ended = await this.#api.cancel(intent.id, why, `${keyOf(names)}/${key}`);

@@ -175,8 +175,9 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
     `${by} began to buy ${usd(amount)} of credits for ${usd(price)} at ${provider} (${attemptId})`,
   PaymentSucceeded: ({ attemptId, provider, paymentId, amount, paidAt }, _, by) =>
     `${usd(amount)} paid at ${provider} at ${toTheSecond(paidAt)} (${paymentId}, ${attemptId})${by === '' ? '' : `, confirmed${by}`}`,
-  PaymentFailed: ({ attemptId, code, isTerminal, nextAttemptAt }) =>
+  PaymentFailed: ({ attemptId, code, isTerminal, nextAttemptAt, declinedMethodId }) =>
     `payment failed${isTerminal ? ' for good' : ''}: ${code}` +
+    `${declinedMethodId === undefined ? '' : ', of another payment method than it was begun with'}` +
     `${nextAttemptAt === null ? '' : `, not tried again before ${toTheSecond(nextAttemptAt)}`} (${attemptId})`,
   PaymentActionRequired: ({ attemptId, paymentId }) =>
     `the payment waits for whoever pays to confirm it (${paymentId}, ${attemptId})`,

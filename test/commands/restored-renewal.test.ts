@@ -128,11 +128,17 @@ it('a card that is saved since the renewal was declined for good with another on
     await lost.program.run('payment', 'save-method', 'acct_ada', '--id', page);
   });
   server.isAway = false;
-  expect(await program.run(...ASK)).toContain('nothing was paid: another card than the saved one was declined');
+  expect(await program.run(...ASK)).toContain('failed: lost_card, of another payment method than the saved one');
+  expect(await program.run('account', 'show', 'acct_ada')).toContain('is not paid yet');
   const before = charges();
   expect(await program.run(...PLAN, 'starter')).toContain(`${attempt}_2: paid (pi_`);
   expect(charges()).toBe(before + 1);
   const { params } = server.made('/v1/payment_intents').at(-1) ?? {};
   expect(params).toMatchObject({ payment_method: 'pm_new', confirm: 'true' });
   expect(server.get(id).status).toBe('requires_payment_method');
+  const month = new Date(server.nowMs()).toISOString().slice(0, 7);
+  expect(await program.run('account', 'statement', 'acct_ada', '--month', month)).toContain(
+    'payment failed: card_declined, of another payment method than it was begun with',
+  );
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
 });

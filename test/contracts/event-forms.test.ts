@@ -16,6 +16,8 @@ import { paymentEvents } from '../../contracts/payment-events.ts';
 import { reloadEvents } from '../../contracts/reload-events.ts';
 import { statementEvents } from '../../contracts/statement-events.ts';
 
+const AT = '2026-11-05T10:20:30.456Z';
+
 describe('the forms that every program reads', () => {
   // What programs read whose claims say nothing of forms. A line that turns red tells that such programs would be stopped.
   it('are those of before claims named theirs, and no more', () => {
@@ -65,6 +67,12 @@ describe('a step of the stored forms', () => {
       expect(downcast(type, schemaVersion, upcast(type, schemaVersion, stored) as never)).toEqual(stored);
     }
   });
+});
+
+it('which method was declined, where it was another, no form of before can say', () => {
+  const failed = { attemptId: 'a', code: 'x', isTerminal: false, failedAt: AT, nextAttemptAt: AT };
+  expect(downcast('PaymentFailed', 1, failed)).toEqual(failed);
+  expect(downcast('PaymentFailed', 1, { ...failed, declinedMethodId: 'pm_2' })).toBeNull();
 });
 
 /** Forms that are reached by a step without a way down, though some program may not read them. */

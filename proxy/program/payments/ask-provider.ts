@@ -276,7 +276,7 @@ export function sayOutcome(
     case 'paid':
       return `paid (${outcome.paymentId})`;
     case 'failed':
-      return `failed: ${outcome.code}`;
+      return `failed: ${outcome.code}${outcome.declinedMethodId === undefined ? '' : ', of another payment method than the saved one'}`;
     case 'action required':
       return 'whoever pays has to confirm it';
     case 'abandoned':

@@ -12,8 +12,8 @@ interface Begun {
   readonly month: string;
   readonly startedAt: string;
   readonly provider: string;
-  /** The saved one that is charged. */
-  readonly card: string | null;
+  /** The saved one that is charged; or another, where that is said to be declined. */
+  card: string | null;
   readonly isReload: boolean;
   isOpen: boolean;
   /** And not paid after all. */
@@ -31,7 +31,7 @@ const ofMonthOf = ({ card }: Begun, attempts: ReadonlyMap<string, Begun>, atMs: 
 
 // The cap binds what is begun: money that comes after an attempt was given up is never lost.
 it('invariant 19: auto-reload: one attempt at a time, what is pending counted, within the cap; a grant for each payment; declines bounded', () => {
-  let [started, ofOther, tired] = [0, 0, 0];
+  let [started, ofOther, tired, longest] = [0, 0, 0, 0];
   inAnyHistory(
     250,
     (account) => {
@@ -39,7 +39,7 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
       const paid = new Map<string, bigint>();
       const granted = new Map<string, bigint>();
       let terms = { cap: 0n, target: 0n, threshold: 0n, consentedAt: null as string | null };
-      let [declines, vain, notBeforeMs, isPaused, isOver] = [0, 0, 0, false, false];
+      let [declines, vain, notBeforeMs, isPaused, isOver, inARow] = [0, 0, 0, false, false, 0];
       for (const { event, atMs, before } of eachEvent(account)) {
         const { type, data } = event;
         const attempt = 'attemptId' in data ? attempts.get(data.attemptId) : undefined;
@@ -86,6 +86,12 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
           expect(attempt?.isOpen).toBe(true);
           if (attempt !== undefined)
             Object.assign(attempt, { isOpen: false, counts: false, isDeclined: type === 'PaymentFailed' });
+          const other = type === 'PaymentFailed' ? data.declinedMethodId : undefined;
+          if (attempt !== undefined && other !== undefined) attempt.card = other;
+          const isSaved = before.billing.payments.method !== null;
+          if (attempt?.isReload === true) inARow = other !== undefined && isSaved ? inARow + 1 : 0;
+          expect(inARow).toBeLessThan(9);
+          longest = Math.max(longest, inARow);
         }
         // One that was given up counts as long as its terms stand.
         const isOfTerms = terms.consentedAt !== null && (attempt?.startedAt ?? '') >= terms.consentedAt;
@@ -116,7 +122,7 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
           expect(data.amount).toBe(attempt?.price);
           paid.set(data.paymentId, attempt?.amount ?? 0n);
           if (attempt !== undefined) Object.assign(attempt, { isOpen: false, counts: true, isDeclined: false });
-          if (attempt?.isReload === true) [declines, vain, notBeforeMs, isOver] = [0, 0, 0, false];
+          if (attempt?.isReload === true) [declines, vain, notBeforeMs, isOver, inARow] = [0, 0, 0, false, 0];
         }
         if (type === 'CreditsGranted' && data.grantId.startsWith('payment_'))
           granted.set(data.grantId.slice(8), data.amount);
@@ -139,6 +145,7 @@ it('invariant 19: auto-reload: one attempt at a time, what is pending counted, w
   expect(started).toBeGreaterThan(50);
   expect(ofOther).toBeGreaterThan(0);
   expect(tired).toBeGreaterThan(0);
+  expect(longest).toBeGreaterThan(3);
 });
 
 interface Claimed {

@@ -27,6 +27,8 @@ const attemptsOf = ({ attempts }: RealAccount): PaymentAttempt[] => attempts;
 const attemptOf = (account: RealAccount, at: number): PaymentAttempt | undefined =>
   at % 2 === 0 ? attemptsOf(account).at(-1) : oneOf(attemptsOf(account), at >> 1);
 const unknown = attemptId('unknown');
+/** Of which card it is, where that is another than it was begun with. */
+const others = fc.constantFrom({}, {}, { declinedMethodId: 'pm_once' });
 
 export const paymentMoves = [
   move(
@@ -77,10 +79,11 @@ export const paymentMoves = [
       return [{ type: 'RecordPayment', ...what, amount, paidAtMs: account.nowMs - of.agoMs, nowMs: account.nowMs }];
     },
   ),
-  move(3, 'fail', { which, isTerminal: fc.constantFrom(false, false, false, true) }, (of, account) => {
-    const id = attemptOf(account, of.which)?.attemptId ?? unknown;
+  move(3, 'fail', { which, isTerminal: fc.constantFrom(false, false, false, true), others }, (of, account) => {
+    const attempt = attemptOf(account, of.which);
+    const told = { attemptId: attempt?.attemptId ?? unknown, isTerminal: of.isTerminal, nowMs: account.nowMs };
     const code = of.isTerminal ? 'lost_card' : 'card_declined';
-    return [{ type: 'RecordPaymentFailure', attemptId: id, code, isTerminal: of.isTerminal, nowMs: account.nowMs }];
+    return [{ type: 'RecordPaymentFailure', code, ...told, ...(attempt?.paymentMethodId ? of.others : {}) }];
   }),
   move(1, 'decline, and pay after all', { which, isTerminal: fc.boolean() }, ({ which, isTerminal }, account) => {
     const attempt = attemptOf(account, which);
@@ -98,24 +101,29 @@ export const paymentMoves = [
   move(
     1,
     'decline, or give up, again and again',
-    { tries: fc.array(fc.record({ provider, isGivenUp: fc.boolean(), endedBy }), { minLength: 2, maxLength: 6 }) },
+    {
+      tries: fc.array(fc.record({ provider, isGivenUp: fc.boolean(), endedBy, others }), {
+        minLength: 2,
+        maxLength: 6,
+      }),
+    },
     function* ({ tries }, account) {
-      for (const { provider: taker, isGivenUp, endedBy: by } of tries) {
+      for (const { provider: taker, isGivenUp, endedBy: by, others: of } of tries) {
         const { nowMs } = account;
         const id = attemptId(`reload${account.next()}`);
         yield { type: 'StartAutoReload', attemptId: id, provider: taker, nowMs };
         yield isGivenUp
           ? { type: 'AbandonPayment', attemptId: id, reason: 'refused', ...by, nowMs }
-          : { type: 'RecordPaymentFailure', attemptId: id, code: 'card_declined', isTerminal: false, nowMs };
+          : { type: 'RecordPaymentFailure', attemptId: id, code: 'card_declined', isTerminal: false, ...of, nowMs };
         account.nowMs += 5 * 3_600_000;
       }
     },
   ),
   move(
-    1,
+    2,
     'decline a card on and on, under terms that change',
-    { rounds: fc.integer({ min: 4, max: 6 }), hours: fc.constantFrom(1, 5, 50) },
-    function* ({ rounds, hours }, account) {
+    { rounds: fc.integer({ min: 4, max: 6 }), hours: fc.constantFrom(1, 5, 50), others },
+    function* ({ rounds, hours, others: of }, account) {
       const paymentMethodId = `pm_${account.next()}`;
       const card = { provider: 'stripe', customerId: 'cus', paymentMethodId, brand: 'visa', last4: '4242' };
       yield { type: 'SavePaymentMethod', ...card, consentedAtMs: account.nowMs, ...BY };
@@ -131,7 +139,8 @@ export const paymentMoves = [
         for (let time = 0; time < 3; time++) {
           const id = attemptId(`reload${account.next()}`);
           yield { type: 'StartAutoReload', attemptId: id, provider: 'stripe', nowMs: account.nowMs };
-          yield { type: 'RecordPaymentFailure', attemptId: id, code: 'x', isTerminal: false, nowMs: account.nowMs };
+          const declined = { type: 'RecordPaymentFailure', attemptId: id, code: 'x', isTerminal: false } as const;
+          yield { ...declined, ...of, nowMs: account.nowMs };
           account.nowMs += hours * 3_600_000;
         }
       }

@@ -239,7 +239,8 @@ export class PlainAccount extends PlainMoney {
     const attempt = this.payments.attempts.find(command.attemptId);
     if (attempt === undefined) return verdict;
     const isTired = this.payments.attempts.isTired(attempt.card, command.nowMs);
-    const isToBeTried = command.type === 'RecordPaymentFailure' && !command.isTerminal && !isTired;
+    const isDeclined = command.type === 'RecordPaymentFailure' && attempt.state === 'failed';
+    const isToBeTried = isDeclined && !command.isTerminal && !isTired;
     this.plans.ended(attempt, isToBeTried ? command.nowMs : null);
     return verdict;
   }

@@ -4,8 +4,8 @@ export interface PlainAttempt {
   readonly credits: bigint;
   readonly price: bigint;
   readonly startedMs: number;
-  /** The card that is charged for it, where one was saved for its provider as it was begun. */
-  readonly card: string | null;
+  /** The card that is charged for it, where one was saved for its provider as it was begun; or that has said no, where that is told to be another. */
+  card: string | null;
   /** Of a plan, that it pays for. */
   readonly period: { readonly plan: string; readonly fromMs: number; readonly toMs: number } | null;
   state: 'open' | 'waits' | 'failed' | 'abandoned' | 'paid';
@@ -77,6 +77,18 @@ export class PlainAttempts {
   /** Of one that another was saved in place of. */
   isOfOldCard({ card }: PlainAttempt): boolean {
     return this.card !== null && card !== null && card !== this.card;
+  }
+
+  /** Whether the last eight for the same have said nothing of the card that there is, and one more that says nothing is not tried at once. */
+  isOneTooMany(attempt: PlainAttempt): boolean {
+    const { kind, period } = attempt;
+    const others = this.all.filter(
+      (one) => one !== attempt && one.kind === kind && one.period?.fromMs === period?.fromMs,
+    );
+    const isMute = (one: PlainAttempt): boolean =>
+      (one.state === 'failed' && this.isOfOldCard(one)) || (one.state === 'abandoned' && one.no === null);
+    const saidMs = Math.max(0, ...others.filter((one) => !isMute(one)).map(({ startedMs }) => startedMs));
+    return others.filter((one) => isMute(one) && one.startedMs >= saidMs).length > 7;
   }
 
   begin(id: string, { nowMs, ...what }: Begun): PlainAttempt {

@@ -67,18 +67,9 @@ export class PlainPayments {
           (this.attempts.find(command.attemptId)?.kind ?? 'purchase') !== 'purchase'
         )
           return 'refused';
-        return this.#unlessOver(command.attemptId, (attempt) => {
-          attempt.state = 'abandoned';
-          if (attempt.provider === 'manual' || ('endedBy' in command && command.endedBy !== undefined))
-            attempt.no = 'once';
-          const isOfTerms = attempt.startedMs >= (this.#reload?.consentedMs ?? Number.POSITIVE_INFINITY);
-          if (attempt.kind === 'reload' && isOfTerms)
-            this.#inVain(command.nowMs, {
-              ...{ why: 'given_up', isForGood: false },
-              isAnswer: attempt.no !== null && !this.attempts.isOfOldCard(attempt),
-            });
-          return 'done';
-        });
+        return this.#unlessOver(command.attemptId, (attempt) =>
+          this.#giveUp(attempt, command.nowMs, 'endedBy' in command && command.endedBy !== undefined),
+        );
       case 'SavePaymentMethod': {
         const method = `${command.provider} ${command.paymentMethodId}`;
         const isOlder = command.consentedAtMs < (this.attempts.card === null ? this.#removedAtMs : this.#consentedAtMs);
@@ -192,7 +183,23 @@ export class PlainPayments {
     return isOpen(attempt) ? change(attempt) : 'nothing';
   }
 
-  #fail(attempt: PlainAttempt, { code: why, isTerminal: isForGood, nowMs }: Of<'RecordPaymentFailure'>): Verdict {
+  #giveUp(attempt: PlainAttempt, nowMs: number, isByOperator: boolean): Verdict {
+    attempt.state = 'abandoned';
+    if (attempt.provider === 'manual' || isByOperator) attempt.no = 'once';
+    const isOfTerms = attempt.startedMs >= (this.#reload?.consentedMs ?? Number.POSITIVE_INFINITY);
+    if (attempt.kind === 'reload' && isOfTerms)
+      this.#inVain(nowMs, {
+        ...{ why: 'given_up', isForGood: false },
+        isAnswer: attempt.no !== null && !this.attempts.isOfOldCard(attempt),
+      });
+    return 'done';
+  }
+
+  #fail(attempt: PlainAttempt, command: Of<'RecordPaymentFailure'>): Verdict {
+    const { code: why, isTerminal: isForGood, declinedMethodId: said, nowMs } = command;
+    const card = said === undefined ? attempt.card : `${attempt.provider} ${said}`;
+    if (card !== attempt.card && this.attempts.isOneTooMany(attempt)) return this.#giveUp(attempt, nowMs, false);
+    attempt.card = card;
     this.attempts.fail(attempt, isForGood);
     if (attempt.kind !== 'reload') return 'done';
     const isLast = isForGood || this.attempts.isTired(attempt.card, nowMs);

@@ -230,6 +230,24 @@ export const planMoves = [
       }
     },
   ),
+  move(
+    2,
+    'be told of declines of a card that was saved once, and of one of the saved one',
+    { times: fc.integer({ min: 1, max: 11 }), isTerminal: fc.boolean(), days: fc.constantFrom(0, 0, 1, 5) },
+    function* ({ times, isTerminal, days }, account) {
+      yield save(account);
+      const declined = { type: 'RecordPaymentFailure', code: 'x', isTerminal, declinedMethodId: 'pm_once' } as const;
+      for (let time = 0; time < times; time++) {
+        yield look(account, 'stripe');
+        const attemptId = openOf(account)?.attemptId;
+        if (attemptId === undefined) return;
+        yield { ...declined, attemptId, nowMs: account.nowMs };
+        account.nowMs += days * DAY_MS + 1;
+      }
+      yield look(account, 'stripe');
+      yield* declinedOnce(account);
+    },
+  ),
   move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', ...SAID, nowMs }]),
 ];
 

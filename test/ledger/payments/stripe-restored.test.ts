@@ -79,17 +79,29 @@ describe('a renewal of a ledger that was put back', () => {
   });
 
   it.each([
-    ['another card is saved by now', 'pm_new', 'pm_new', 'abandoned'],
-    ['the same card is', 'pm_lost', 'pm_lost', 'failed'],
-    ['another is since it was begun, which is blamed for nothing', 'pm_old', 'pm_new', 'failed'],
-  ])('is not taken for declined with a card that was never charged: %s', async (_, paymentMethodId, card, type) => {
+    ['another card is saved by now', 'pm_new', 'pm_new', { declinedMethodId: 'pm_lost' }],
+    ['the same card is', 'pm_lost', 'pm_lost', {}],
+    ['another is since it was begun, which is blamed for nothing', 'pm_old', 'pm_new', {}],
+  ])('is not taken for declined with a card that was never charged: %s', async (_, paymentMethodId, card, of) => {
     const { ask, at, charges } = await scene();
+    const declined = { type: 'failed', code: 'lost_card', isTerminal: true, ...of };
     await ask(renewal(0), 'pm_lost');
     at(30);
-    expect(await ask(renewal(30, { paymentMethodId }), card)).toMatchObject({ type });
+    expect(await ask(renewal(30, { paymentMethodId }), card)).toEqual(declined);
     at(30 + 24);
-    expect(await ask(renewal(30, { paymentMethodId }), card)).toMatchObject({ type });
+    expect(await ask(renewal(30, { paymentMethodId }), card)).toEqual(declined);
     expect(charges()).toBe(0);
+  });
+
+  it('is ended where an operator ends it, also where another card was declined, behind which it would be begun again', async () => {
+    const { server, ask, withdraw, at } = await scene();
+    await ask(renewal(0), 'pm_lost');
+    at(30);
+    const begun = renewal(30, { paymentMethodId: 'pm_ok' });
+    expect(await withdraw(begun)).toMatchObject({ type: 'failed', declinedMethodId: 'pm_lost' });
+    const ended = { type: 'abandoned', endedBy: 'operator' };
+    expect(await withdraw(begun, { endedBy: 'operator' })).toMatchObject(ended);
+    expect(server.all('payment_intent')).toMatchObject([{ status: 'canceled' }]);
   });
 
   it.each([31, 30 + 24])(
