@@ -1,7 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ledgerIdField } from '../../contracts/event-fields.ts';
+import { LOCK_FILE } from '../journal/folder-lock.ts';
+import { journalFolder } from '../journal/segment-folder.ts';
 import { replaceFile } from '../replace-file.ts';
 import { BackupFault } from './backup-fault.ts';
 
@@ -45,6 +47,13 @@ const manifestSchema = z.strictObject({
 });
 export type BackupManifest = z.infer<typeof manifestSchema>;
 export type BackedUpFile = BackupManifest['files'][number];
+
+/**
+ * Whether a folder is a backup, which whatever opens its ledger would change. One that was made a data folder by hand, and has
+ * been served from, has a gateway's lock: it is a backup no more.
+ */
+export const isBackup = (folder: string): boolean =>
+  existsSync(join(folder, MANIFEST_FILE)) && !existsSync(join(journalFolder(folder), LOCK_FILE));
 
 /** @throws BackupFault where it is none; Error of the file system */
 export function readManifest(folder: string): BackupManifest {

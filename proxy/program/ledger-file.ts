@@ -1,13 +1,16 @@
 import { existsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Configuration } from '../../contracts/configuration.ts';
 import { messageOf } from '../../contracts/message-of.ts';
+import { isBackup } from '../../ledger/backup/manifest.ts';
 import { assertNotBeingRestored } from '../../ledger/backup/restore-folder.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
 import { makeFolders } from '../../ledger/folder-owner.ts';
 import { type FolderNote, readNote } from '../../ledger/identity/folder-note.ts';
-import { missingLedger } from '../../ledger/identity/ledger-lost.ts';
+import { LedgerLostError, missingLedger } from '../../ledger/identity/ledger-lost.ts';
 import { assertOwnPrefix } from '../../ledger/identity/stream-prefix.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
+import { LEDGER_FILE } from '../../ledger/ledger-file.ts';
 import { wantOfDiskOf } from '../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { CommandError, EXIT } from './command-error.ts';
@@ -44,9 +47,26 @@ export function ledgerToBegin(configuration: Configuration): string | null {
 function missingFile({ eventLog, data }: Configuration): string | null {
   // Asked by whoever opens a ledger, and before that.
   assertNotBeingRestored(data);
+  assertNoBackup(data);
   if (eventLog.kind === 'eventstoredb') assertOwnPrefix({ eventLog, data }, knowledgeOf(data) !== 'none');
   const file = ledgerPlace({ eventLog, data });
   return eventLog.kind !== 'sqlite' || existsSync(file) ? null : file;
+}
+
+/**
+ * Who opens a ledger writes beside its file, and into it, also to read it: a backup would not be what its manifest says any more.
+ * @throws LedgerLostError
+ */
+export function assertNoBackup(folder: string): void {
+  if (!isBackup(folder)) return;
+  const file = join(resolve(folder), LEDGER_FILE);
+  const orLook = existsSync(file)
+    ? `; \`gateway ledger verify --offline ${file}\` looks at its ledger where it is`
+    : '';
+  throw new LedgerLostError(
+    `${folder} is a backup, and stays as it is: \`gateway ledger restore ${resolve(folder)} --data FOLDER\` makes a data folder of it${orLook}`,
+    'the data folder is a backup',
+  );
 }
 
 function assertNotMissing(file: string, data: string): void {

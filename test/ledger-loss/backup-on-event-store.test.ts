@@ -22,6 +22,18 @@ it('of a ledger that an event store keeps the data folder is backed up, with its
   expect(readdirSync(to)).toEqual(expect.arrayContaining(['journal', 'ledger-id', 'manifest.json', 'views.db']));
   expect(existsSync(join(to, 'ledger.db'))).toBe(false);
 
+  // Nothing is made in it, for a ledger that is elsewhere, either.
+  const names = readdirSync(to, { recursive: true }).sort();
+  const inPlace = ['--config', site.configPath, '--data', to];
+  for (const command of ['account list', 'credits grant acct_ada --usd 1'])
+    expect(await runHere(...inPlace, ...command.split(' '))).toMatchObject({
+      ...{
+        exitCode: 3,
+        stderr: expect.stringMatching(/ledger restore \S+ --data FOLDER` makes a data folder of it\n$/),
+      },
+    });
+  expect(readdirSync(to, { recursive: true }).sort()).toEqual(names);
+
   const data = join(temporaryFolder(), 'data');
   const restored = await runHereForJson('--config', site.configPath, '--data', data, 'ledger', 'restore', to);
   expect(restored).toMatchObject({ isServed: true, lost: [], ledger: { generation: 1 } });

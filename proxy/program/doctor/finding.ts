@@ -1,4 +1,5 @@
 import type { Configuration } from '../../../contracts/configuration.ts';
+import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
 import { within } from '../../../ledger/within.ts';
 import type { CommandCall } from '../command-context.ts';
 
@@ -47,7 +48,9 @@ export async function looked(timeMs: number, { check, advice, look }: Check): Pr
     if (found === null) return { check, ...fault(`no answer within ${timeMs / 1_000} s`, advice) };
     return { check, ...found, says: onOneLine(found.says) };
   } catch (error) {
-    return { check, ...fault(onOneLine(error instanceof Error ? error.message : String(error)), advice) };
+    // What a lost ledger says is all that an operator needs.
+    const next = error instanceof LedgerLostError ? null : advice;
+    return { check, ...fault(onOneLine(error instanceof Error ? error.message : String(error)), next) };
   } finally {
     ending.abort();
   }

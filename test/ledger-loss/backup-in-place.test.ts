@@ -1,0 +1,123 @@
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { copySite, copyTo, open } from '../commands/copy-site.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { runProgram } from '../fixtures/processes/run-program.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { readKept } from '../written-before/kept-state.ts';
+
+/** All that is in a folder: each file's bytes, and when anything was written to it or beside it. */
+const asItIs = (folder: string): unknown =>
+  ['', ...readdirSync(folder, { recursive: true, encoding: 'utf8' })].sort().map((name) => {
+    const path = join(folder, name);
+    const { mtimeNs, mode } = statSync(path, { bigint: true });
+    return { name, mtimeNs, mode, bytes: statSync(path).isFile() ? readFileSync(path, 'base64') : null };
+  });
+
+const refusal = (backup: string, orLook = `; \`gateway ledger verify --offline ${backup}/ledger.db\` looks at its`) =>
+  new RegExp(
+    `^[^\\n]*${backup} is a backup, and stays as it is: \`gateway ledger restore ${backup} --data FOLDER\` makes a data folder of it${orLook}[^\\n]*\\n$`,
+  );
+
+/** Of what an earlier program has left, with requests in its journal. */
+async function backedUp(): Promise<string> {
+  const data = join(readKept('76ed563', 'sqlite', 'whole').folder, 'data');
+  const to = join(temporaryFolder(), 'backup');
+  expect(await runHere('--data', data, 'ledger', 'backup', to)).toMatchObject({ exitCode: 0, stderr: '' });
+  return to;
+}
+
+describe('a folder that is a backup', () => {
+  let backup = '';
+  let withKafka = '';
+  beforeAll(async () => {
+    backup = await backedUp();
+    withKafka = join(temporaryFolder(), 'gateway.json');
+    writeFileSync(withKafka, JSON.stringify({ kafka: { brokers: ['127.0.0.1:1'], topic: 'ledger' } }));
+  });
+
+  const commands = [
+    ...['account show acct_ada', 'account list', 'account usage acct_ada', 'key list acct_ada', 'catalog show'],
+    ...['ledger verify --all', 'ledger verify acct_ada', 'ledger verify --seals', 'ledger forms', 'ledger keys'],
+    ...['ledger report --month 2026-11', 'ledger events acct_ada', 'projections status', 'projections diff --all'],
+    ...['account open --email eve@example.com', 'credits grant acct_ada --usd 1', 'key issue acct_ada'],
+    ...['ledger forms --adopt', 'ledger accept-loss --reason test', 'ledger copy --to esdb://127.0.0.1:1'],
+    ...['projections park acct_ada --reason test', 'projections unpark acct_ada', 'projections rebuild --all'],
+    ...['projections rollback', 'relay', 'relay fill ledger-2'],
+  ];
+
+  it.each(commands)(
+    'stays as it is before `gateway %s`, which says what makes a data folder of it',
+    async (command) => {
+      const before = asItIs(backup);
+      const said = await runHere('--config', withKafka, '--data', backup, ...command.split(' '));
+      expect(said).toEqual({ exitCode: 3, stdout: '', stderr: expect.stringMatching(refusal(backup)) });
+      expect(asItIs(backup)).toEqual(before);
+    },
+  );
+
+  it('is not backed up once more, for that would open it', async () => {
+    const before = asItIs(backup);
+    const other = join(temporaryFolder(), 'other');
+    const said = await runHere('--data', backup, 'ledger', 'backup', other);
+    expect(said).toMatchObject({ exitCode: 3, stderr: expect.stringMatching(refusal(backup)) });
+    expect(existsSync(other)).toBe(false);
+    expect(asItIs(backup)).toEqual(before);
+  });
+
+  it('is served from by no gateway, and `gateway doctor` says so', async () => {
+    const before = asItIs(backup);
+    const served = await runProgram('--data', backup, 'serve', '--port', '0');
+    expect(served).toEqual({ exitCode: 3, stdout: '', stderr: expect.stringMatching(refusal(backup)) });
+    const looked = await runHere('--data', backup, 'doctor');
+    const looksAt = / looks at its ledger where it is\n/.source;
+    expect(looked).toMatchObject({
+      exitCode: 5,
+      stdout: expect.stringMatching(new RegExp(`fault +log +.* is a backup, and stays as it is: .*${looksAt}`)),
+    });
+    expect(asItIs(backup)).toEqual(before);
+  });
+
+  it('is looked at as a file, restored from and taken for a survivor, and stays as it is', async () => {
+    const before = asItIs(backup);
+    const file = join(backup, 'ledger.db');
+    for (const command of ['verify', 'verify --seals', 'report --month 2026-11'])
+      expect(await runHere('ledger', ...command.split(' '), '--offline', file), command).toMatchObject({ exitCode: 0 });
+    const data = join(temporaryFolder(), 'data');
+    const survivors = ['--from-copy', file, '--from-journal', backup];
+    expect(await runHere('--data', data, 'ledger', 'restore', backup, ...survivors)).toMatchObject({ exitCode: 0 });
+    expect(asItIs(backup)).toEqual(before);
+    expect(await runHere('--data', data, 'account', 'list')).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  it('of an account’s members tells none where it is', async () => {
+    const said = await runHere('--data', backup, 'account', 'show', 'acct_ada', '--as', 'ada@example.com');
+    expect(said).toMatchObject({ exitCode: 3, stderr: expect.not.stringContaining(backup) });
+  });
+});
+
+it('a backup is no place to copy a ledger to, of which it has the beginning', async () => {
+  const site = await copySite();
+  await open(site.inFile, 'ada');
+  const backup = join(temporaryFolder(), 'backup');
+  await runHere('--config', site.inFile, 'ledger', 'backup', backup);
+  expect(await copyTo(site)).toMatchObject({ exitCode: 0 });
+  const before = asItIs(backup);
+  for (const to of [backup, join(backup, 'ledger.db')]) {
+    const said = await runHere('--config', site.inStore, 'ledger', 'copy', '--to', to);
+    expect(said).toEqual({ exitCode: 3, stdout: '', stderr: expect.stringMatching(refusal(backup)) });
+    expect(asItIs(backup)).toEqual(before);
+  }
+});
+
+it('a data folder that was made of a backup by hand, and served from, is one, also with the manifest in it', async () => {
+  const [backup, data] = [await backedUp(), temporaryFolder()];
+  cpSync(backup, data, { recursive: true });
+  rmSync(join(data, 'manifest.json'));
+  const gateway = await startTestGateway({ data });
+  await gateway.stop();
+  cpSync(join(backup, 'manifest.json'), join(data, 'manifest.json'));
+  expect(await runHere('--data', data, 'account', 'show', 'acct_ada')).toMatchObject({ exitCode: 0, stderr: '' });
+});
