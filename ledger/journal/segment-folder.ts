@@ -34,6 +34,12 @@ export function listSegments(directory: string): number[] {
   return numbers.sort((left, right) => left - right);
 }
 
+/** Whether a folder is that of a journal, by what is in it: one that has nothing of a journal, and something else, is not. */
+export function isJournalFolder(directory: string): boolean {
+  const files = readdirSync(directory);
+  return files.length === 0 || files.some((file) => SEGMENT_PATTERN.test(file) || OTHER_FILES.has(file));
+}
+
 /** Takes a segment out of the journal. One with damage in it is kept beside it, because the operator may want to look. */
 export async function retireSegment(directory: string, segment: number, isDamaged: boolean): Promise<void> {
   const path = join(directory, segmentFile(segment));

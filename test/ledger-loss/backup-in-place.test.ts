@@ -121,3 +121,25 @@ it('a data folder that was made of a backup by hand, and served from, is one, al
   cpSync(join(backup, 'manifest.json'), join(data, 'manifest.json'));
   expect(await runHere('--data', data, 'account', 'show', 'acct_ada')).toMatchObject({ exitCode: 0, stderr: '' });
 });
+
+it.each([
+  ['a data folder on which no gateway has run', (data: string) => data, true],
+  ['a backup of such a one', (_data: string, backup: string) => backup, true],
+  ['its ledger’s file', (data: string) => join(data, 'ledger.db'), false],
+])('%s has no journal to restore from: that is said, and nothing of it is to be moved away', async (_what, of, has) => {
+  const folder = temporaryFolder();
+  const [data, backup, restored] = [join(folder, 'data'), join(folder, 'backup'), join(folder, 'restored')];
+  await runHere('--data', data, 'account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+  await runHere('--data', data, 'ledger', 'backup', backup);
+  const named = of(data, backup);
+  const before = asItIs(folder);
+  const said = await runHere('--data', restored, 'ledger', 'restore', backup, '--from-journal', named);
+  const orLedger = has ? `; what its ledger has, --from-copy ${join(named, 'ledger.db')} puts back` : '';
+  expect(said).toEqual({
+    ...{ exitCode: 2, stdout: '' },
+    stderr: `gateway: --from-journal ${named}: has no journal, and is none: name a data folder on which a gateway has run, or a journal of such a one${orLedger}\n`,
+  });
+  expect(asItIs(folder)).toEqual(before);
+  const instead = ['--from-copy', join(data, 'ledger.db')];
+  expect(await runHere('--data', restored, 'ledger', 'restore', backup, ...instead)).toMatchObject({ exitCode: 0 });
+});

@@ -1,4 +1,4 @@
-import { rmSync, type Stats, statSync } from 'node:fs';
+import { existsSync, rmSync, type Stats, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
@@ -11,6 +11,7 @@ import { finishRestore, NotRestorableError, RestoreFolder } from '../../../ledge
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { RECORD_END } from '../../../ledger/event-log/sqlite/wal-record.ts';
+import { LEDGER_FILE } from '../../../ledger/ledger-file.ts';
 import { type SealVerdict, verifySeals } from '../../../ledger/seals/verify-seals.ts';
 import { wantOfDiskOf } from '../../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../../ledger/want-of-rights.ts';
@@ -23,7 +24,7 @@ import { ledgerFile, openEventLog } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { proveRestored } from './prove-restored.ts';
-import { dataFoldersOf, flagsOf, refill, type Survivors, takeNotes } from './restore-parts.ts';
+import { dataFoldersOf, flagsOf, hasJournal, refill, type Survivors, takeNotes } from './restore-parts.ts';
 import { type Restored, restoredJson, restoredText } from './restored-text.ts';
 
 const andAnother = (path: string, before: readonly string[]): string[] => [...before, resolve(pathArgument(path))];
@@ -167,7 +168,19 @@ function assertFolders(backup: string, { fromCopy, fromJournal }: Survivors, dat
   if (lookAt(data)?.isDirectory() === false)
     throw new CommandError(`${data} is no folder: name another with --data or \`data\``, EXIT.usage);
   for (const copy of fromCopy) assertThere(copy, '--from-copy');
-  for (const journal of fromJournal) assertThere(journal, '--from-journal');
+  for (const journal of fromJournal) assertJournal(journal);
+}
+
+/** @throws CommandError where the folder neither has a journal nor is one */
+function assertJournal(folder: string): void {
+  assertThere(folder, '--from-journal');
+  if (hasJournal(folder)) return;
+  const ledger = join(folder, LEDGER_FILE);
+  const orLedger = existsSync(ledger) ? `; what its ledger has, --from-copy ${ledger} puts back` : '';
+  throw new CommandError(
+    `--from-journal ${folder}: has no journal, and is none: name a data folder on which a gateway has run, or a journal of such a one${orLedger}`,
+    EXIT.usage,
+  );
 }
 
 /** Null where nothing is there. @throws CommandError where it may not be seen whether anything is */

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
@@ -9,7 +9,7 @@ import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { COPY_LIMITS } from '../../../ledger/copy/limits.ts';
 import { backUpFile } from '../../../ledger/event-log/sqlite/back-up-file.ts';
 import { withLogFile } from '../../../ledger/event-log/sqlite/log-file.ts';
-import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
+import { isJournalFolder, journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { mergeKeptLockouts, writeKeptLockouts } from '../../../projections/after-loss/kept-lockouts.ts';
 import { readUndamaged } from '../../../projections/damaged-views.ts';
 import { readFoldedThrough, VIEWS_FILE } from '../../../projections/known-views.ts';
@@ -44,6 +44,10 @@ export interface Refilled {
 }
 
 const journalIn = (folder: string): string => (existsSync(journalFolder(folder)) ? journalFolder(folder) : folder);
+
+/** Whether there is a journal by what a command line names. @throws Error of the file system */
+export const hasJournal = (folder: string): boolean =>
+  statSync(folder).isDirectory() && (isDataFolder(folder) || isJournalFolder(folder));
 
 /** Whether a folder is the data folder of a gateway, and not its journal alone. */
 const isDataFolder = (folder: string): boolean => existsSync(journalFolder(folder));
