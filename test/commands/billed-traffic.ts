@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, type Callable, post } from '../fixtures/gateway/call.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
+import type { FolderWithLedger } from './folder-with-ledger.ts';
 
 interface TrafficOptions {
   readonly model?: string;
@@ -38,14 +40,15 @@ export function traffic(gateway: Callable, { model = 'svc-mock', clients = 1, pa
 }
 
 /** What was answered is billed once each, and the views are what a fold of the log has. */
-export async function expectRight(data: string, answered: readonly string[]): Promise<void> {
-  const gateway = endedLater(await startTestGateway({ data }));
+export async function expectRight(folder: FolderWithLedger, answered: readonly string[]): Promise<void> {
+  const gateway = endedLater(await startTestGateway(folder));
   const used = (await gateway.events()).flatMap(({ type, data: of }) =>
     type === 'UsageRecorded' ? [of.requestId] : [],
   );
   expect(new Set(used).size).toBe(used.length);
   expect(new Set(used)).toEqual(new Set(used).union(new Set(answered)));
   await gateway.gateway.process.projections.whenWritten();
-  expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
-  expect(await runHere('ledger', 'verify', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
+  const config = ['--config', join(folder.data, 'gateway.json')];
+  expect(await runHere('projections', 'diff', '--all', ...config)).toMatchObject({ exitCode: 0 });
+  expect(await runHere('ledger', 'verify', '--all', ...config)).toMatchObject({ exitCode: 0 });
 }

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, openSync } from 'node:fs';
+import { cpSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pino from 'pino';
@@ -12,19 +12,24 @@ import { removeViews } from '../../projections/remove-views.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
 import { readConfiguration } from '../../proxy/program/configuration/read-configuration.ts';
 import { Gateway } from '../../proxy/program/serve/gateway.ts';
+import { inOwnProcess } from '../fixtures/gateway/own-process.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
-import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
+import { killStarted, stopInOrder } from '../fixtures/processes/child-process.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
-import { PROGRAM } from '../fixtures/processes/run-program.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import type { Kind } from '../written-before/kept-state.ts';
+import { expectRight, traffic } from './billed-traffic.ts';
 import { doctor } from './doctored.ts';
-import { balanceStatesOf, olderFolder, rebuildViews } from './older-folder.ts';
+import { copyOfFolder, KINDS } from './folder-with-ledger.ts';
+import { balanceStatesOf, type OlderFolder, olderFolder, rebuildViews } from './older-folder.ts';
 
+const folders = new Map<Kind, OlderFolder>();
 let whole = '';
 let key = '';
 beforeAll(async () => {
-  ({ data: whole, key } = await olderFolder());
+  for (const kind of KINDS) folders.set(kind, await olderFolder(kind));
+  ({ data: whole, key } = folders.get('sqlite') ?? expect.fail());
 });
 afterAll(killStarted);
 
@@ -32,6 +37,13 @@ function folder() {
   const data = temporaryFolder();
   cpSync(whole, data, { recursive: true });
   return { data, files: viewFilesOf(data) };
+}
+
+/** With its ledger in such a log. */
+async function folderOn(kind: Kind) {
+  const older = folders.get(kind) ?? expect.fail();
+  const copy = await copyOfFolder(kind, older.data);
+  return { copy, key: older.key, files: viewFilesOf(copy.data) };
 }
 
 /** As a command does whose reading has begun: until it ends the file cannot give way to another. */
@@ -43,56 +55,61 @@ function readMeanwhile(file: string): { readonly end: () => void } {
 }
 
 describe('a gateway whose views were written in an earlier version', () => {
-  it('serves from them at once, folds on, goes over to what is rebuilt beside them, and keeps those of before', async () => {
-    const { data, files } = folder();
-    const begin = Promise.withResolvers<void>();
-    const logLines: string[] = [];
-    const onceBegun = () => begin.promise.then(() => rebuildViews(data));
-    const gateway = await startTestGateway({ data, logLines, rebuildViews: onceBegun });
-    // From their rows: nothing was folded from the beginning.
-    expect(gateway.gateway.process.projections.restoredMarkMs).not.toBe(null);
-    const asked = await postMessage(gateway, { model: 'svc-mock', key });
-    await asked.rest();
-    expect(asked.status).toBe(200);
-    await gateway.gateway.process.settlement.idle();
-    await gateway.gateway.process.projections.whenWritten();
-    expect(await balanceStatesOf(data)).toEqual([
-      `serving version 6, ${ACCOUNT_STATE_VERSION} not rebuilt`,
-      'kept for rollback',
-    ]);
-    const lock = lockFolder(files.rebuildFolder);
-    expect(await balanceStatesOf(data)).toEqual([
-      `serving version 6, rebuilding ${ACCOUNT_STATE_VERSION}`,
-      'kept for rollback',
-    ]);
-    const viewsFound = async () => (await doctor(join(data, 'gateway.json'))).of('views');
-    expect(await viewsFound()).toMatchObject({
-      state: 'ok',
-      says: expect.stringMatching(/\(balance 6\), and being rebuilt$/),
-    });
-    lock.release();
-    expect(await viewsFound()).toMatchObject({
-      state: 'warn',
-      says: expect.stringMatching(/\(balance 6\), and not rebuilt$/),
-    });
-    expect(await runHere('projections', 'rebuild', 'monthly', '--data', data)).toMatchObject({ exitCode: 3 });
-    begin.resolve();
-    await expect.poll(() => logLines.join()).toContain('folded from the log');
-    expect(logLines.join()).toContain(
-      'rows of accounts compared with the live ones, 0 went on meanwhile: 0 differences; balance as its rows of version 6 are read',
-    );
-    expect(await balanceStatesOf(data)).toEqual(['live', 'kept for rollback']);
-    expect(await viewsFound()).toMatchObject({ state: 'ok', says: expect.stringMatching(/the newest$/) });
-    expect(readUpcastFrom(files.live).size).toBe(0);
-    expect(areOfThisProgram(files.previous)).toBe(false);
-    const back = await runHere('projections', 'rollback', '--data', data);
-    expect(back).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('of another version') });
-    const after = await postMessage(gateway, { model: 'svc-mock', key });
-    await after.rest();
-    expect(after.status).toBe(200);
-    await gateway.stop();
-    expect(await runHere('projections', 'diff', '--all', '--data', data)).toMatchObject({ exitCode: 0 });
-  });
+  it.each(KINDS)(
+    'on %s, serves from them at once, folds on, goes over to what is rebuilt beside them, and keeps those of before',
+    async (kind) => {
+      const { copy, key, files } = await folderOn(kind);
+      const { data } = copy;
+      const config = ['--config', join(data, 'gateway.json')];
+      const begin = Promise.withResolvers<void>();
+      const logLines: string[] = [];
+      const onceBegun = () => begin.promise.then(() => rebuildViews(data));
+      const gateway = await startTestGateway({ ...copy, logLines, rebuildViews: onceBegun });
+      // From their rows: nothing was folded from the beginning.
+      expect(gateway.gateway.process.projections.restoredMarkMs).not.toBe(null);
+      const asked = await postMessage(gateway, { model: 'svc-mock', key });
+      await asked.rest();
+      expect(asked.status).toBe(200);
+      await gateway.gateway.process.settlement.idle();
+      await gateway.gateway.process.projections.whenWritten();
+      expect(await balanceStatesOf(data)).toEqual([
+        `serving version 6, ${ACCOUNT_STATE_VERSION} not rebuilt`,
+        'kept for rollback',
+      ]);
+      const lock = lockFolder(files.rebuildFolder);
+      expect(await balanceStatesOf(data)).toEqual([
+        `serving version 6, rebuilding ${ACCOUNT_STATE_VERSION}`,
+        'kept for rollback',
+      ]);
+      const viewsFound = async () => (await doctor(join(data, 'gateway.json'))).of('views');
+      expect(await viewsFound()).toMatchObject({
+        state: 'ok',
+        says: expect.stringMatching(/\(balance 6\), and being rebuilt$/),
+      });
+      lock.release();
+      expect(await viewsFound()).toMatchObject({
+        state: 'warn',
+        says: expect.stringMatching(/\(balance 6\), and not rebuilt$/),
+      });
+      expect(await runHere('projections', 'rebuild', 'monthly', ...config)).toMatchObject({ exitCode: 3 });
+      begin.resolve();
+      await expect.poll(() => logLines.join()).toContain('folded from the log');
+      expect(logLines.join()).toContain(
+        'rows of accounts compared with the live ones, 0 went on meanwhile: 0 differences; balance as its rows of version 6 are read',
+      );
+      expect(await balanceStatesOf(data)).toEqual(['live', 'kept for rollback']);
+      expect(await viewsFound()).toMatchObject({ state: 'ok', says: expect.stringMatching(/the newest$/) });
+      expect(readUpcastFrom(files.live).size).toBe(0);
+      expect(areOfThisProgram(files.previous)).toBe(false);
+      const back = await runHere('projections', 'rollback', ...config);
+      expect(back).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('of another version') });
+      const after = await postMessage(gateway, { model: 'svc-mock', key });
+      await after.rest();
+      expect(after.status).toBe(200);
+      await gateway.stop();
+      expect(await runHere('projections', 'diff', '--all', ...config)).toMatchObject({ exitCode: 0 });
+    },
+  );
 
   it('answers while it makes its views of them, refuses what needs those, and can be ended', async () => {
     for (const ends of ['ready', 'ended']) {
@@ -160,17 +177,22 @@ describe('a gateway whose views were written in an earlier version', () => {
     await gateway.stop();
   });
 
-  it('rebuilds them in a process of its own', async () => {
-    const { data, files } = folder();
-    const stderrFd = openSync(join(data, 'stderr'), 'w');
-    const config = join(data, 'gateway.json');
-    const gateway = startProcess([PROGRAM, '--json', 'serve', '--config', config, '--data', data], { stderrFd });
-    await gateway.firstLine;
-    await expect.poll(() => readUpcastFrom(files.live).size).toBe(0);
-    expect(areOfThisProgram(files.previous)).toBe(false);
-    gateway.child.kill('SIGTERM');
-    expect(await gateway.ended).toBe(0);
-  });
+  it.each(KINDS)(
+    'on %s, rebuilds them in a process of its own while it serves from them: no request is refused, and all is right',
+    async (kind) => {
+      const { copy, key, files } = await folderOn(kind);
+      const gateway = await inOwnProcess({ data: copy.data, key });
+      const { answered, refused, stop } = traffic(gateway, { pauseMs: 100 });
+      await expect.poll(() => readUpcastFrom(files.live).size).toBe(0);
+      const then = answered.length + 5;
+      await expect.poll(() => answered.length).toBeGreaterThan(then);
+      await stop();
+      expect(refused).toEqual([]);
+      expect(areOfThisProgram(files.previous)).toBe(false);
+      await stopInOrder(gateway.program);
+      await expectRight(copy, answered);
+    },
+  );
 });
 
 describe('gateway projections rebuild --dry-run', () => {

@@ -1,9 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
-import { openEventStoreDbEventLog } from '../../ledger/event-log/eventstoredb/eventstoredb-event-log.ts';
 import { viewFilesOf } from '../../projections/view-files.ts';
-import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { asking, get, post } from '../fixtures/gateway/call.ts';
 import { inOwnProcess } from '../fixtures/gateway/own-process.ts';
@@ -13,14 +11,13 @@ import { stopInOrder } from '../fixtures/processes/child-process.ts';
 import { runHereForJson } from '../fixtures/processes/run-here.ts';
 import { runForJson, runProgram } from '../fixtures/processes/run-program.ts';
 import { traffic } from './billed-traffic.ts';
+import { folderWithLedger } from './folder-with-ledger.ts';
 
 const WRONG = 7;
 
 /** A gateway in a process of its own on an event store, whose views have a balance that the log has not. */
 async function spoiled() {
-  const { connectionString } = endedLater(await startFakeEventStore());
-  const log = endedLater(await openEventStoreDbEventLog({ connectionString }));
-  const begun = await startTestGateway({ log, settings: { eventLog: { kind: 'eventstoredb', connectionString } } });
+  const begun = await startTestGateway(await folderWithLedger('eventstoredb'));
   await begun.stop();
   const views = new DatabaseSync(viewFilesOf(begun.data).live);
   views.exec(
@@ -65,12 +62,10 @@ it('beside a gateway on an event store that serves, views are rebuilt, switched 
 });
 
 it('an account of an event store is parked and read again by command, beside a gateway and without one', async () => {
-  const { connectionString } = endedLater(await startFakeEventStore());
-  const log = endedLater(await openEventStoreDbEventLog({ connectionString }));
-  const settings = { eventLog: { kind: 'eventstoredb', connectionString } } as const;
-  const begun = await startTestGateway({ log, settings });
-  const { accountId, data } = begun;
-  const config = ['--config', join(data, 'gateway.json')];
+  const folder = await folderWithLedger('eventstoredb');
+  const begun = await startTestGateway(folder);
+  const { accountId } = begun;
+  const config = ['--config', join(folder.data, 'gateway.json')];
   const json = (...args: string[]) => runHereForJson(...args, ...config);
   const reason = ['--reason', 'its balance looks wrong'];
   const statusOf = async (gateway: TestGateway) => (await post(gateway, '/v1/messages', asking('svc-mock'))).status;
@@ -87,12 +82,12 @@ it('an account of an event store is parked and read again by command, beside a g
 
   await json('projections', 'park', accountId, ...reason);
   await json('credits', 'grant', accountId, '--usd', '1');
-  const parked = await startTestGateway({ log, data, settings });
+  const parked = await startTestGateway(folder);
   expect(await statusOf(parked)).toBe(529);
   await parked.stop();
   await json('projections', 'unpark', accountId);
   expect(await setAside()).toMatchObject([{ accountId, cause: 'unparked' }]);
-  const again = endedLater(await startTestGateway({ log, data, settings }));
+  const again = endedLater(await startTestGateway(folder));
   expect(await statusOf(again)).toBe(200);
   expect((await get(again, '/me')).body).toMatchObject({ available_credits: 1_002_000_000 });
   // What has been read again is written at its next write.

@@ -56,7 +56,7 @@ describe.runIf(canMount)('where a gateway that serves from views of an earlier v
       expect(await program.ended).toBe(null);
       await running;
       expect([areOfThisProgram(files.live), readFoldedThrough(files.live)?.feed]).toEqual([areOwn, 'log']);
-      await expectRight(data, answered);
+      await expectRight({ data }, answered);
       expect(existsSync(`${files.previous}.new`)).toBe(false);
       expect([areOfThisProgram(files.live), areOfThisProgram(files.previous)]).toEqual([true, false]);
     },
@@ -81,6 +81,6 @@ describe.runIf(canMount)('where a gateway that serves from views of an earlier v
     await stop();
     expect(refused).toEqual([]);
     await stopInOrder(program);
-    await expectRight(data, answered);
+    await expectRight({ data }, answered);
   });
 });
