@@ -7,7 +7,6 @@ import { LIMITS } from './limits.ts';
 import { type MicroUsd, parseUsd } from './money.ts';
 import { type PaymentsConfiguration, paymentsSection } from './payments-configuration.ts';
 import { rateLimitsSchema } from './rate-limits.ts';
-import { secretFile } from './secret-file.ts';
 import { streamPrefixField } from './stream-prefix.ts';
 import { systemText } from './system-text.ts';
 import { withPart } from './whole-and-part.ts';
@@ -40,7 +39,7 @@ const providerSchema = z.strictObject({
   baseUrl: httpUrl,
   /** The credential: in a variable, or in a file that holds nothing else. One of the two. */
   apiKeyEnv: environmentVariable.optional(),
-  apiKeyFile: secretFile.optional(),
+  apiKeyFile: systemText.optional(),
   /** The header that carries the credential. */
   auth: z.enum(['x-api-key', 'bearer']).default('x-api-key'),
   /** Sent when the client sends no `anthropic-version`. */
@@ -78,7 +77,7 @@ const eventLogSchema = z.discriminatedUnion(
        */
       connectionString: text.optional(),
       connectionStringEnv: environmentVariable.optional(),
-      connectionStringFile: secretFile
+      connectionStringFile: systemText
         .refine((file) => !file.includes('://'), 'expected a file that has the connection string')
         .optional(),
       /**
@@ -171,7 +170,7 @@ const sections = z.strictObject({
      * An Ed25519 private key in PEM, in a file or in a variable. Without either the embedded ledger has one in its data
      * folder (`seal-key`), and any other ledger no seals.
      */
-    keyFile: secretFile.optional(),
+    keyFile: systemText.optional(),
     keyEnv: environmentVariable.optional(),
     /** A file, or a folder, to which each seal is written, too: somewhere that whoever can change the ledger cannot. */
     copyTo: systemText.optional(),

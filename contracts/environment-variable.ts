@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isLikeSecret } from './secret-like.ts';
+import { isLikeSecret, isPlainName } from './secret-like.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -14,6 +14,10 @@ export const environmentVariable = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
   .refine((name) => isNamedAsVariable(name) || !isLikeSecret(name), NONE_OF_THAT_NAME);
+
+/** The name, where nobody has looked for the variable; in words where it may be the secret. */
+export const toldVariable = (name: string): string =>
+  isNamedAsVariable(name) || isPlainName(name) ? name : 'the variable that is named there';
 
 /** That there is none of a name, which is told where it is written as variables' names are. */
 export const variableNotSet = (name: string): string =>

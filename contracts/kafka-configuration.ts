@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { boundedList, text } from './bounded-length.ts';
 import { environmentVariable } from './environment-variable.ts';
 import { type KafkaTls, kafkaTlsSchema } from './kafka-tls.ts';
-import { secretFile } from './secret-file.ts';
-import { isSecretForFile } from './secret-like.ts';
+import { isSecretForProgram } from './secret-like.ts';
 import { systemText } from './system-text.ts';
 
 /** The program's name is told where it gives no token. */
@@ -22,10 +21,10 @@ const saslSchema = z.discriminatedUnion(
       mechanism: z.literal('oauthbearer'),
       /** A program, run without a shell, that writes the token to stdout: again before a JWT's end. */
       tokenCommand: boundedList(systemText, { min: 1 })
-        .refine(([program = '']) => !isSecretForFile(program), NAME_OF_PROGRAM)
+        .refine(([program = '']) => !isSecretForProgram(program), NAME_OF_PROGRAM)
         .optional(),
       /** A file that holds the token and nothing else, read whenever one is needed; another program keeps it new. */
-      tokenFile: secretFile.optional(),
+      tokenFile: systemText.optional(),
     }),
   ],
   { error: 'expected "plain", "scram-sha-256", "scram-sha-512" or "oauthbearer"' },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { boundedList } from './bounded-length.ts';
 import { environmentVariable } from './environment-variable.ts';
-import { secretFile } from './secret-file.ts';
+import { systemText } from './system-text.ts';
 
 const pageUrl = z.url({ protocol: /^https?$/, error: 'expected an http or https URL' });
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
@@ -16,9 +16,9 @@ const apiUrl = z.string().refine((text) => {
 const stripeSchema = z.strictObject({
   /** A secret or restricted key of Stripe: in a variable, or in a file that holds nothing else. One of the two. */
   secretKeyEnv: environmentVariable.optional(),
-  secretKeyFile: secretFile.optional(),
+  secretKeyFile: systemText.optional(),
   /** What Stripe signs webhooks with, each in a variable or a file: several while one is replaced. None: no webhooks. */
-  webhookSecrets: boundedList(z.strictObject({ env: environmentVariable.optional(), file: secretFile.optional() }), {
+  webhookSecrets: boundedList(z.strictObject({ env: environmentVariable.optional(), file: systemText.optional() }), {
     max: 5,
   }).default([]),
   /** How long ago a webhook may have been signed; by this machine's clock. */

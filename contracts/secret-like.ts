@@ -1,15 +1,37 @@
 /**
- * What may be a secret, within a text: a JWT, a key that begins as those of its issuer, a private key in PEM, or a run of
- * characters with a digit that is longer than any word.
+ * What is taken for a secret, by two rules. A false alarm in free text costs a word of it, so there all is hidden that is not
+ * plainly words. A name costs more: by it an operator finds the file or the variable, so that one is refused only where it
+ * has what secrets have, or, without being words, names nothing.
  */
-export const SECRET_LIKE =
-  /e[wy][\w-]{6,}\.[\w-]{8,}\.[\w-]*|(?<!\w)(?:sk-[\w-]{16,}|(?:[sr]k_(?:live|test)|whsec)_\w{10,})|-----BEGIN|(?=[A-Za-z_~+=-]{0,39}\d)[\w~+=-]{40,}/g;
 
-export const isLikeSecret = (text: string): boolean => text.search(SECRET_LIKE) >= 0;
+/** A JWT, a key that begins as those of its issuer, PEM, or a run of characters with a digit that is longer than any word. */
+const SECRET_LIKE =
+  /(?<![\w-])e[wy][\w-]{6,}\.[\w-]{8,}\.|(?<!\w)(?:sk-[\w-]{16}|(?:[sr]k_(?:live|test)|whsec)_\w{10})|-----BEGIN|(?=[A-Za-z_~+=-]{0,39}\d)[\w~+=-]{40}/;
 
-/** Whether what stands in place of a file's name may be what belongs into the file. Behind a folder it is a path, however it looks. */
-export const isSecretForFile = (name: string): boolean => isLikeSecret(name.split('/', 1)[0] ?? '');
+/** Of a name. */
+export const isLikeSecret = (name: string): boolean => SECRET_LIKE.test(name);
+
+/** Of a program's name. Behind a folder it is a path, however it looks. */
+export const isSecretForProgram = (program: string): boolean => isLikeSecret(program.split('/', 1)[0] ?? '');
+
+/** Whether a name may be told where nothing has it: it begins as a path, or is of words. */
+export const isPlainName = (name: string): boolean =>
+  /^(?:\.\.?|~)\//.test(name) || isWords(/^\/([^/]+)\//.exec(name)?.[1] ?? name);
 
 /** Behind the name of the setting or the option. */
-export const NAME_OF_FILE =
-  'expected the name of a file; what stands there looks like a secret itself, which does not belong there (a file that is named so: with ./ before it)';
+export const NO_FILE_OF_THAT_NAME =
+  'no file has the name that stands there; a secret itself does not belong there (with ./ before it a name is told)';
+
+/** A text without what may be a secret. Its runs of characters do not overlap: however long they are, each is seen once. */
+export const withoutSecrets = (text: string): string =>
+  text.replace(/[\w.~+/=-]{16,}/g, (run) => (isWords(run) && !LONGER_THAN_WORDS.test(run) ? run : '[redacted]'));
+
+/** Also of letters alone. */
+const LONGER_THAN_WORDS = /[\w-]{8,}\.[\w-]{8,}\.|[\w~+=-]{40}/;
+
+const isWords = (text: string): boolean =>
+  !isLikeSecret(text) && text.split(/[/._-]+/).every((word) => word.length <= WORD_CHARS_MAX && WORD.test(word));
+
+const WORD_CHARS_MAX = 20;
+/** In one case, Capitalized or camelCase, and few digits behind it: a secret changes between them more often. */
+const WORD = /^(?:[A-Z]?[a-z]*(?:[A-Z][a-z]{2,})*|[A-Z]*)\d{0,5}$/;

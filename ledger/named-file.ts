@@ -1,5 +1,6 @@
-import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
+import { isPlainName } from '../contracts/secret-like.ts';
 
 /** More than any certificates, key, token, configuration or catalog. */
 const BYTES_MAX = 16 * 1024 * 1024;
@@ -122,6 +123,9 @@ export function isMissing(path: string): boolean {
     return whyNot(error) === MISSING;
   }
 }
+
+/** Whether a name in place of that of a secret's file may be the secret: nothing has it, be it only that it is too long for one. */
+export const isUntold = (name: string, file: string): boolean => !isPlainName(name) && !existsSync(file);
 
 export const MISSING = 'does not exist';
 

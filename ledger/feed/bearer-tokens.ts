@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { TokenSource } from '../../contracts/kafka-configuration.ts';
 import { onOneLine } from '../../contracts/printable.ts';
-import { SECRET_LIKE } from '../../contracts/secret-like.ts';
+import { isPlainName, withoutSecrets } from '../../contracts/secret-like.ts';
 import { FEED_LIMITS } from './limits.ts';
 
 /** There is no token, and why; the token itself, or what may be one, is not in it. */
@@ -103,7 +103,9 @@ function tokenOf(
   [program = '', ...rest]: readonly string[],
   bounds: { readonly signal: AbortSignal; readonly timeout: number },
 ): Promise<string> {
-  const who = `kafka.sasl.tokenCommand: ${basename(program)}`;
+  // A name that nothing has may be the token.
+  const called = (isThere: boolean): string =>
+    `kafka.sasl.tokenCommand: ${isThere || isPlainName(basename(program)) ? basename(program) : 'the program'}`;
   const options = {
     ...bounds,
     killSignal: 'SIGKILL',
@@ -114,8 +116,10 @@ function tokenOf(
     const child = execFile(program, rest, options, (error, stdout, stderr) => {
       try {
         if (error !== null)
-          throw new TokenError(`${who} ${howCommandEnded(error, bounds.timeout)}${said(stderr, stdout)}`);
-        resolve(tokenIn(stdout, `${who} has written to stdout`));
+          throw new TokenError(
+            `${called(child.pid !== undefined)} ${howCommandEnded(error, bounds.timeout)}${said(stderr, stdout)}`,
+          );
+        resolve(tokenIn(stdout, `${called(true)} has written to stdout`));
       } catch (failure) {
         reject(failure);
       }
@@ -144,7 +148,7 @@ const WORDS_MAX = 300;
 /** What a program has written to stderr, on one line and without what may be a token. */
 function said(stderr: string, stdout: string): string {
   const token = stdout.trim();
-  const words = (token.length < 8 ? stderr : stderr.replaceAll(token, '[redacted]')).replace(SECRET_LIKE, '[redacted]');
+  const words = withoutSecrets(token.length < 8 ? stderr : stderr.replaceAll(token, '[redacted]'));
   const line = onOneLine(words.trim().replace(/\s+/g, ' ').slice(0, WORDS_MAX));
   return line === '' ? '' : `: ${line}`;
 }

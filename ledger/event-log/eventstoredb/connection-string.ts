@@ -1,7 +1,7 @@
 import querystring from 'node:querystring';
 import { nearName } from '../../../contracts/near-name.ts';
-import { isSecretForFile, NAME_OF_FILE } from '../../../contracts/secret-like.ts';
-import { whyUnreadable } from '../../named-file.ts';
+import { NO_FILE_OF_THAT_NAME } from '../../../contracts/secret-like.ts';
+import { isUntold, whyUnreadable } from '../../named-file.ts';
 import { partsOf } from './server-hosts.ts';
 
 /** The client's options by name, as they are written. */
@@ -122,7 +122,7 @@ function whyNoFiles(options: ConnectionOptions): string | null {
     // A path has a + as it is.
     const file = querystring.unescape(value);
     const why = whyUnreadable(file);
-    if (why !== null) return `${field}: ${isSecretForFile(file) ? NAME_OF_FILE : `${file} ${why}`}`;
+    if (why !== null) return `${field}: ${isUntold(file, file) ? NO_FILE_OF_THAT_NAME : `${file} ${why}`}`;
   }
   if (options.has('userCertFile') !== options.has('userKeyFile'))
     return 'a client certificate needs both userCertFile and userKeyFile';

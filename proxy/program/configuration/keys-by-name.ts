@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Configuration } from '../../../contracts/configuration.ts';
+import { toldVariable } from '../../../contracts/environment-variable.ts';
 import type { SecretPlace, StripeConfiguration } from '../../../contracts/payments-configuration.ts';
 import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 
@@ -15,7 +16,9 @@ export function keysByName({
   const of = (use: string, name: string) => [{ use, name }];
   const sealKey = seals.key;
   return [
-    ...Object.entries(providers).flatMap(([name, { apiKeyPlace }]) => of(`providers.${name}`, apiKeyPlace)),
+    ...Object.entries(providers).flatMap(([name, { apiKeyFile, apiKeyEnv }]) =>
+      of(`providers.${name}`, placeOf({ file: apiKeyFile, env: apiKeyEnv })),
+    ),
     ...(sealKey?.type === 'data folder' && existsSync(sealKeyFile(data)) ? of('seals', sealKeyFile(data)) : []),
     ...(sealKey?.type === 'file' ? of('seals', sealKey.file) : []),
     ...(sealKey?.type === 'text' ? of('seals', 'the variable that seals.keyEnv names') : []),
@@ -30,4 +33,4 @@ const stripeKeys = ({ places: { secretKey, webhookSecrets } }: StripeConfigurati
   ...webhookSecrets.map((place) => ({ use: 'payments.stripe.webhookSecrets', name: placeOf(place) })),
 ];
 
-const placeOf = ({ file, env }: SecretPlace): string => file ?? env ?? '';
+const placeOf = ({ file, env }: SecretPlace): string => file ?? toldVariable(env ?? '');

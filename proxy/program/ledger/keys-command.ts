@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
-import { isSecretForFile, NAME_OF_FILE } from '../../../contracts/secret-like.ts';
+import { NO_FILE_OF_THAT_NAME } from '../../../contracts/secret-like.ts';
+import { isUntold } from '../../../ledger/named-file.ts';
 import { newestSeal } from '../../../ledger/seals/newest-seal.ts';
 import { readSealKeys, rotateSealKey, unvouched, withValidity } from '../../../ledger/seals/rotate-key.ts';
 import { keyOfFile, nextKeyOfFolder, type SealKey, sealKeyFile, takeNextKey } from '../../../ledger/seals/seal-keys.ts';
@@ -115,7 +116,7 @@ function nextKey({ seals, data }: Configuration, keyFile: string | undefined): S
     throw new CommandError('--key-file goes with a key that the configuration names', EXIT.usage);
   }
   if (keyFile === undefined) throw new CommandError('--key-file is missing: the next private key', EXIT.usage);
-  if (isSecretForFile(keyFile)) throw new CommandError(`--key-file: ${NAME_OF_FILE}`, EXIT.usage);
+  if (isUntold(keyFile, keyFile)) throw new CommandError(`--key-file: ${NO_FILE_OF_THAT_NAME}`, EXIT.usage);
   try {
     return keyOfFile(keyFile);
   } catch (error) {

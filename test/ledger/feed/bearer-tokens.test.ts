@@ -67,6 +67,12 @@ describe('tokens of a program', () => {
 
 describe('a program that gives no token', () => {
   const SECRET = unsignedToken(60);
+  /** With dots, dots and letters alone, of letters alone, and of words; hexadecimal, and base64 with slashes. */
+  const OTHERS = [
+    ...['Zm9vYmFyYmF6cXV4MTIz.h7Kq2LmNpQrStUvWxYz0AbCdEf.GhIjKlMnOp4', 'qwertyui.opasdfgh.jklz'],
+    ...['qwertyuiopasdfghjklzxcvbnm'.repeat(2), 'the-credential-of-the-production-gateway-'],
+    ...['0f1e2d3c4b5a69788796a5b4c3d2e1f0', 'cd/Jk3m9/QwErT/UiOpAsD/GhJkLzX/VbNm12345678=', 'sk-abcdefghijklmnop'],
+  ];
   it.each([
     [
       'ends with a code',
@@ -75,6 +81,16 @@ describe('a program that gives no token', () => {
     ],
     ['writes the token to stderr, too', `echo ${SECRET}; echo "got ${SECRET}" >&2; exit 1`, 'code 1: got [redacted]'],
     ['writes a token to stderr', `echo "not good: ${SECRET}" >&2; exit 1`, 'code 1: not good: [redacted]'],
+    [
+      'writes another token to stderr',
+      `echo "of /usr/lib/python3.11/site-packages/token.py: ${OTHERS.join(' and ')}" >&2; exit 1`,
+      `of /usr/lib/python3.11/site-packages/token.py: ${OTHERS.map(() => '[redacted]').join(' and ')}`,
+    ],
+    [
+      'writes much without a blank to stderr',
+      `node -e "process.stderr.write('ey_'.repeat(20_000)); process.exitCode = 1"`,
+      'has ended with code 1: [redacted]',
+    ],
     ['is killed', 'kill -9 $$', 'was ended by SIGKILL'],
     ['writes nothing', 'true', 'has written to stdout no token'],
     ['writes a sentence', 'echo my secret', 'has written to stdout what is no bearer token: 9 characters'],
@@ -96,6 +112,11 @@ describe('a program that gives no token', () => {
     await expect(new BearerTokens({ command: [join(folder, 'none')] }).token()).rejects.toThrow(
       'kafka.sasl.tokenCommand: none cannot be run: ENOENT',
     );
+    // Whose name may be the token.
+    for (const program of ['0f1e2d3c4b5a69788796a5b4c3d2e1f0', join(folder, 'Jk3m9+QwErTyUiOp')])
+      await expect(new BearerTokens({ command: [program] }).token()).rejects.toThrow(
+        'kafka.sasl.tokenCommand: the program cannot be run: ENOENT',
+      );
   });
 
   it('is ended when its time is over, whatever it has started', async () => {

@@ -124,7 +124,7 @@ describe('the start check', () => {
 
 it.each([
   ['tls=true&tlsCAFile=/dev/null', 'tlsCAFile: /dev/null is no file, but a device, a pipe or a socket'],
-  ['tls=true&tls_ca_file=%2Fno+such', 'tlsCAFile: /no+such does not exist'],
+  ['tls=true&tls_ca_file=%2Ftmp%2Fno+such', 'tlsCAFile: /tmp/no+such does not exist'],
   ['tls=false&tlsCAFile=/no/such', null],
   ['user-cert-file=/dev/null&userKeyFile=/no/such', 'userCertFile: /dev/null is no file'],
   [`userKeyFile=${tmpdir()}`, `userKeyFile: ${tmpdir()} is a folder`],

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { keysByName } from '../../../../proxy/program/configuration/keys-by-name.ts';
 import { readConfiguration } from '../../../../proxy/program/configuration/read-configuration.ts';
 import { faultsOf } from '../../../fixtures/faults-of.ts';
 import { runHere } from '../../../fixtures/processes/run-here.ts';
@@ -9,7 +10,8 @@ import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
 import { unsignedToken } from '../../../kafka/secured-broker.ts';
 
 const folder = temporaryFolder();
-const FILE = 'expected the name of a file; what stands there looks like a secret itself, which does not belong there';
+const FILE =
+  'no file has the name that stands there; a secret itself does not belong there (with ./ before it a name is told)';
 const VARIABLE = 'no environment variable has the name that stands there; a secret itself does not belong there';
 const STRIPE_KEY = `sk_live_${'51HabcDEF'.repeat(3)}`;
 const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -18,7 +20,18 @@ const SECRETS = [
   '-----BEGIN PRIVATE KEY-----\nMC4/CAQA',
   ...[`sk-ant-api03-${'aB3_'.repeat(20)}`, STRIPE_KEY, STRIPE_KEY.replace('sk_live', 'rk_test')],
   ...[`whsec_${'Mf1k'.repeat(8)}`, unsignedToken(60), '0123456789abcdef'.repeat(4), pem, `${'wJalr7'.repeat(9)}/b+=`],
+  // Hexadecimal, letters and digits, base64 with an early slash and with one before it, a key of Google, and short ones.
+  ...[
+    '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
+    'Zx81KdLmQpW3vNtR7yUbGhJ2cVf5sXqE',
+    'cd/Jk3m9+QwErTyUiOpAsDfGhJkLzXcVbNm12345678=',
+  ],
+  ...['/Jk3m9/QwErTyUiOpAsDfGhJkLzXcVbNm1234567890=', `AIzaSyD-9tSrke72${'Pou'.repeat(7)}MY`, 'sk-abcdefgh1234567'],
+  ...['123e4567-e89b-12d3-a456-426614174000', 'sk_live_abcdefghijkl', 'qwertyuiopasdfghjklzxcvbnmqwerty'],
+  ...['AbCdEfGhIjKlMnOp', 'correct horse', `keys/${STRIPE_KEY}`, `${'aB3x'.repeat(100)}=`],
 ];
+
+const LONG_VARIABLE = `KEY_${'OF_THE_GATEWAY_'.repeat(3)}2`;
 
 const provider = { protocol: 'messages', baseUrl: 'http://127.0.0.1:9' };
 const stripe = { provider: 'stripe', stripe: { secretKeyEnv: 'STRIPE_KEY', successUrl: 'https://app.example/paid' } };
@@ -51,10 +64,53 @@ const read = (settings: object) =>
 
 describe('a secret in place of the name of its file is refused by the setting, and not told', () => {
   it.each(Object.entries(inFile))('of %s', (setting, settings) => {
-    for (const secret of SECRETS)
-      expect(faultsOf(() => read(settings(secret)))).toEqual([
-        `${setting}: ${FILE} (a file that is named so: with ./ before it)`,
+    for (const secret of SECRETS) expect(faultsOf(() => read(settings(secret)))).toEqual([`${setting}: ${FILE}`]);
+  });
+
+  it('is read where it is there, whatever its name', () => {
+    const names = [STRIPE_KEY, unsignedToken(60), '0f1e2d3c4b5a69788796a5b4c3d2e1f0', `folder/sk-${'aB3x'.repeat(6)}`];
+    mkdirSync(join(folder, 'folder'), { recursive: true });
+    for (const name of names) {
+      writeFileSync(join(folder, name), 'the-key');
+      const { providers, seals, kafka } = read({
+        ...{ providers: { main: { ...provider, apiKeyFile: name } }, seals: { keyFile: name } },
+        ...bearer({ tokenFile: name }),
+      });
+      expect(providers.main?.apiKey).toBe('the-key');
+      expect([seals.key, kafka?.sasl]).toMatchObject([
+        { file: join(folder, name) },
+        { token: { file: join(folder, name) } },
       ]);
+      rmSync(join(folder, name));
+    }
+  });
+
+  it('nor is it told by a command that does not read it', () => {
+    const settings = { providers: { main: { ...provider, apiKeyFile: STRIPE_KEY } } };
+    const source = { file: configured(settings), environment: {}, callsProviders: false };
+    expect(faultsOf(() => readConfiguration(source))).toEqual([`providers.main.apiKeyFile: ${FILE}`]);
+  });
+
+  it('nor is a variable that may be one told by a backup, while one of capitals and one of words are', () => {
+    const used = (apiKeyEnv: string) => {
+      const file = configured({ providers: { main: { ...provider, apiKeyEnv } } });
+      return keysByName(readConfiguration({ file, environment: {}, callsProviders: false })).find(
+        ({ use }) => use === 'providers.main',
+      );
+    };
+    expect(used('f1e2d3c4b5a69788796a5b4c3d2e1f00')?.name).toBe('the variable that is named there');
+    for (const name of [LONG_VARIABLE, 'provider_key']) expect(used(name)?.name).toBe(name);
+  });
+
+  it('while a variable is told that is named in capitals, however long and with a digit', () => {
+    expect(faultsOf(() => read({ providers: { main: { ...provider, apiKeyEnv: LONG_VARIABLE } } }))).toEqual([
+      `providers.main.apiKeyEnv: the environment variable ${LONG_VARIABLE} is not set`,
+    ]);
+  });
+
+  it.each(['./', '/opt/', '../bin/', 'bin/'])('nor is a program refused behind the folder %s', (before) => {
+    const { kafka } = read(bearer({ tokenCommand: [before + STRIPE_KEY] }));
+    expect(kafka?.sasl).toMatchObject({ token: { command: [resolve(folder, before + STRIPE_KEY)] } });
   });
 
   it('nor of the program that gives it, nor of its variable, where that is not looked for', async () => {
@@ -112,6 +168,13 @@ describe('a secret in place of the name of its file is refused by the setting, a
         '/run/secrets/none',
         '../none.key',
         'sk-none',
+        'task-force-of-the-production-gateway',
+        'disk-encryption-passphrase',
+        '.ssh/id_ed25519',
+        'openaiKey.pem',
+        'OPENAI_KEY_2.txt',
+        '~/none',
+        '/none',
         'whsec.txt',
         'gateway-1.credential.txt',
       ],
