@@ -11,6 +11,7 @@ import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import { type PaymentProvider, UnfitAnswerError } from '../ledger/payments/payment-provider.ts';
 import { pursuePayments, type UnwrittenPayments } from '../ledger/payments/pursue-payments.ts';
 import { RefusedFactsError } from '../ledger/payments/record-facts.ts';
+import { within } from '../ledger/within.ts';
 import type { AccountViews } from '../projections/account-views.ts';
 import { tellMoved } from './tell-moved.ts';
 
@@ -71,16 +72,22 @@ export class PaymentsUpkeep {
     while (this.#done.size > 0) await Promise.all(this.#done);
   }
 
-  async close(): Promise<void> {
+  /** Until nothing is under way, or for so long: what hangs goes on. */
+  async close(atMostMs: number = LIMITS.shutdownFlushMs): Promise<void> {
     this.#isOver = true;
-    this.#looks.stop();
-    this.#options.provider.close?.();
-    await this.#looks.close();
-    await this.whenIdle();
+    try {
+      this.#options.provider.close?.();
+      await within(
+        atMostMs,
+        this.#looks.close().then(() => this.whenIdle()),
+      );
+    } finally {
+      this.#tellUnwritten();
+    }
   }
 
-  /** As the process ends, whether all came to its end by then or not: nobody asks of it by itself any more, where its attempt is open no more. */
-  tellUnwritten(): void {
+  /** Behind all that was found: nobody asks of it by itself any more, where its attempt is open no more. */
+  #tellUnwritten(): void {
     for (const [accountId, unwritten] of this.#unwritten)
       for (const attemptId of unwritten.keys())
         this.#options.logger.error(

@@ -32,6 +32,30 @@ it('what is written by then is not', async () => {
   expect(told('gateway payment ask')).toEqual([]);
 });
 
+it('what a look finds while the gateway stops is named, too', async () => {
+  const { gateway, payments, types, told } = await paidBack();
+  const { provider } = gateway.gateway.process;
+  const found = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  const [ask, close] = [provider.ask.bind(provider), provider.close?.bind(provider)];
+  provider.ask = async (one) => {
+    const outcome = await ask(one);
+    found.resolve();
+    await held.promise;
+    return outcome;
+  };
+  provider.close = () => {
+    close?.();
+    held.resolve();
+  };
+  const looked = payments.look();
+  await found.promise;
+  await gateway.stop();
+  await looked;
+  expect(await types()).not.toContain('PaymentRefunded');
+  expect(told('gateway payment ask')).toMatchObject([{ accountId: gateway.accountId, attemptId: 'bought' }]);
+});
+
 it('what is not written since the log does not answer as the gateway stops is named, too', async () => {
   const { payments, log, told } = await paidBack();
   const held = Promise.withResolvers<void>();
@@ -46,12 +70,10 @@ it('what is not written since the log does not answer as the gateway stops is na
   };
   const looked = payments.look();
   await asked.promise;
-  payments.tellUnwritten();
+  await payments.close(0);
   expect(told('gateway payment ask').length).toBe(1);
   held.resolve();
   await looked;
-  payments.tellUnwritten();
-  expect(told('gateway payment ask').length).toBe(1);
 });
 
 it('what Stripe tells of a payment and is refused is told as that, and is asked of by itself no more', async () => {

@@ -41,8 +41,10 @@ export async function stopInOrder(
   gateway.loopDelay.close();
   await gateway.sweeper.close();
   await within(LIMITS.shutdownFlushMs, gateway.closer.close());
-  await within(LIMITS.shutdownFlushMs, Promise.all([gateway.payments.close(), gateway.webhooks?.close()]));
-  gateway.payments.tellUnwritten();
+  await Promise.all([
+    gateway.payments.close(),
+    within(LIMITS.shutdownFlushMs, gateway.webhooks?.close() ?? Promise.resolve()),
+  ]);
   await within(LIMITS.shutdownFlushMs, gateway.sealer?.close() ?? Promise.resolve());
   await gateway.formsAdoption.close();
   await within(LIMITS.shutdownFlushMs, gateway.renewal?.close() ?? Promise.resolve());
