@@ -54,23 +54,49 @@ function isHost(host: string): boolean {
 /** What each option's value has to be. */
 const OPTIONS: ReadonlyMap<string, ValueKind> = new Map([
   ...['tls', 'tlsVerifyCert', 'dnsDiscover', 'throwOnAppendFailure'].map((name) => [name, 'boolean'] as const),
-  ...['tlsCAFile', 'userCertFile', 'userKeyFile', 'connectionName'].map((name) => [name, 'text'] as const),
-  ...['maxDiscoverAttempts', 'discoveryInterval', 'gossipTimeout'].map((name) => [name, 'number'] as const),
-  ...['defaultDeadline', 'keepAliveInterval', 'keepAliveTimeout'].map((name) => [name, 'number'] as const),
+  ...['tlsCAFile', 'userCertFile', 'userKeyFile'].map((name) => [name, 'text'] as const),
+  ['connectionName', 'header'],
+  ...['maxDiscoverAttempts', 'gossipTimeout', 'defaultDeadline'].map((name) => [name, 'count'] as const),
+  ['discoveryInterval', 'pause'],
+  ...['keepAliveInterval', 'keepAliveTimeout'].map((name) => [name, 'timer'] as const),
   ['nodePreference', 'preference'],
 ]);
 
-type ValueKind = 'boolean' | 'number' | 'preference' | 'text';
+type ValueKind = 'boolean' | 'count' | 'header' | 'pause' | 'preference' | 'text' | 'timer';
 
-const VALUES: Readonly<Record<ValueKind, { readonly is: (value: string) => boolean; readonly expected: string }>> = {
+interface ValueRule {
+  readonly is: (value: string) => boolean;
+  readonly expected: string;
+}
+
+/** Of 10s the client would take the 10, whatever was meant; above what a timer can wait none waits at all. */
+const wholeNumber = (min: number): ValueRule => ({
+  is: (value) => /^-?\d+$/.test(value) && Number(value) >= min && Number(value) <= TIMER_MAX_MS,
+  expected: `a whole number, without a unit, from ${min} to ${TIMER_MAX_MS}`,
+});
+
+const TIMER_MAX_MS = 2 ** 31 - 1;
+
+const VALUES: Readonly<Record<ValueKind, ValueRule>> = {
   boolean: { is: (value) => value === 'true' || value === 'false', expected: 'true or false' },
-  // Of 10s the client would take the 10, whatever was meant.
-  number: { is: (value) => /^-?\d+$/.test(value), expected: 'a whole number, without a unit' },
+  // With none of it nothing is asked, or waited for.
+  count: wholeNumber(1),
+  // It goes with every call, as a header of it.
+  header: {
+    is: (value) => isDecodable(value) && /^[ -~]+$/.test(decodeURIComponent(value)),
+    expected: 'a text of ASCII without control characters, where a % is written as %25',
+  },
+  pause: wholeNumber(0),
   preference: {
     is: (value) => ['leader', 'follower', 'readonlyreplica', 'random'].includes(flat(value)),
     expected: 'leader, follower, readOnlyReplica or random',
   },
-  text: { is: (value) => value !== '' && isDecodable(value), expected: 'a text, where a % is written as %25' },
+  text: {
+    is: (value) => isDecodable(value) && /^\P{Cc}+$/u.test(decodeURIComponent(value)),
+    expected: 'a text without control characters, where a % is written as %25',
+  },
+  // The client takes -1 for none.
+  timer: wholeNumber(-1),
 };
 
 interface WrittenOption {

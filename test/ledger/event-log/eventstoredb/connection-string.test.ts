@@ -6,6 +6,9 @@ import { whyUnusable } from '../../../../ledger/event-log/eventstoredb/connectio
 const SECRET = 'hunter2-hunter2';
 const CREDENTIALS = 'before the host stands user:password@';
 const HOST = 'its host is none: ';
+const HEADER = 'connectionName: expected a text of ASCII without control characters, where a % is written as %25';
+const from = (name: string, min: number) =>
+  `${name}: expected a whole number, without a unit, from ${min} to 2147483647`;
 const OPTIONS = 'its options are ?name=value&name=value';
 
 describe('a connection string', () => {
@@ -14,6 +17,7 @@ describe('a connection string', () => {
     ' esdb://proxy:p%40%3A@a:2113,b:2113, c.example:65535,?tls=false ',
     'esdb+discover://log_1.example/?tls=true&nodePreference=ReadOnlyReplica&node_preference=read_only_replica',
     'esdb://bücher.example:1/?keepAliveInterval=-1&connectionName=a%20b&tls=false&tlsCAFile=/no/such',
+    'esdb://a,b?maxDiscoverAttempts=1&gossipTimeout=1&defaultDeadline=2147483647&discoveryInterval=0&keepAliveTimeout=-1',
   ])('of which a client can be made is not refused: %s', (connectionString) => {
     expect(whyUnusable(connectionString)).toBeNull();
     expect(() => clientOf(connectionString)).not.toThrow();
@@ -40,10 +44,18 @@ describe('a connection string', () => {
     ['esdb://a?=true', OPTIONS],
     [`esdb://a?tls=${SECRET}`, 'tls: expected true or false'],
     [`esdb://a?throwOnAppendFailure=${SECRET}`, 'throwOnAppendFailure: expected true or false'],
-    ['esdb://a?keep_alive_interval=10s', 'keepAliveInterval: expected a whole number, without a unit'],
+    ['esdb://a?keep_alive_interval=10s', from('keepAliveInterval', -1)],
     [`esdb://a?nodePreference=${SECRET}`, 'nodePreference: expected leader, follower, readOnlyReplica or random'],
-    ['esdb://a?connectionName=%', 'connectionName: expected a text, where a % is written as %25'],
-    ['esdb://a?connectionName= &tls=true', 'connectionName: expected a text'],
+    ...['maxDiscoverAttempts', 'gossipTimeout', 'defaultDeadline'].map((name) => [`esdb://a?${name}=0`, from(name, 1)]),
+    ['esdb://a?discoveryInterval=-1', from('discoveryInterval', 0)],
+    ...['keepAliveInterval', 'keepAliveTimeout'].map((name) => [`esdb://a?${name}=-2`, from(name, -1)]),
+    ['esdb://a?defaultDeadline=2147483648', from('defaultDeadline', 1)],
+    ['esdb://a?connectionName=%', HEADER],
+    ['esdb://a?connectionName= &tls=true', HEADER],
+    [`esdb://a?connectionName=${SECRET}%0A`, HEADER],
+    ['esdb://a?connectionName=Büro', HEADER],
+    ['esdb://a?connectionName=%C3%BC', HEADER],
+    [`esdb://a?tlsCAFile=/no/${SECRET}%00`, 'tlsCAFile: expected a text without control characters, where a % is'],
     [`esdb://a?userCertFile=${import.meta.filename}`, 'a client certificate needs both userCertFile and userKeyFile'],
   ])('that can never be used is refused with what would be right, and not told: %s', (connectionString, why) => {
     expect(whyUnusable(connectionString)?.slice(0, why.length)).toBe(why);
@@ -74,7 +86,17 @@ describe('a connection string', () => {
         '$',
       ],
       ...['proxy:p@', 'host', ':2113', ':0', '-1', '?tls=', 'true', 'false', '&tls=false', '&TLS-verify_cert=false'],
-      ...['&nodePreference=', 'leader', '&connectionName=', 'a@b', '&userKeyFile=', '&keepAliveTimeout=', '7', '&x=y'],
+      ...[
+        '&nodePreference=',
+        'leader',
+        '&connectionName=',
+        'a@b',
+        '&userKeyFile=',
+        '&keepAliveTimeout=',
+        '-5',
+        '7',
+        '&x=y',
+      ],
       ...['esdb://host', 'esdb+discover://proxy:p@a,b?'],
     );
     const written = fc
