@@ -1,12 +1,14 @@
 import { type EventLog, EventLogError } from '../../contracts/event-log.ts';
-import { readFeedMessage } from '../../contracts/feed-message.ts';
+import { FeedMessageError, readFeedMessage } from '../../contracts/feed-message.ts';
 import { CopyError } from '../copy/copy-error.ts';
 import { copyEvents } from '../copy/copy-events.ts';
 import { fetchStretches, PartitionStretch } from '../feed/fetch-stretches.ts';
 import { type FeedKafka, kafkaClient } from '../feed/kafka-client.ts';
 import { reasonOf } from '../feed/kafka-fault.ts';
-import { lookAtTopic } from '../feed/topic-look.ts';
+import { lookAtTopic, NoTopicError } from '../feed/topic-look.ts';
+import { UnreadableTopicError } from '../feed/topic-settings.ts';
 import { readLedgerState } from '../identity/ledger-state.ts';
+import { TopicAwayError } from './topic-away-error.ts';
 import { TopicEvents, type TopicGap } from './topic-events.ts';
 
 interface TopicRefill {
@@ -27,7 +29,7 @@ export interface RefilledFromTopic {
 /**
  * What a ledger's topic has and the ledger lacks, appended in the log's order. The topic has what accounts, the catalog and the
  * ledger itself say; seals and claims of proxies and relays are not in it.
- * @throws CopyError where it is another ledger's, or the ledger went on by itself; Error where the topic cannot be read; EventLogError
+ * @throws CopyError where it is another ledger's, the ledger went on by itself, or it is no such topic; TopicAwayError; EventLogError
  */
 export async function refillFromTopic(log: EventLog, options: TopicRefill): Promise<RefilledFromTopic> {
   const { kafka, file, atOnce, onRefilled } = options;
@@ -47,7 +49,10 @@ export async function refillFromTopic(log: EventLog, options: TopicRefill): Prom
   }
 }
 
-/** All that it has by now. @throws Error where it is out of sight, or a message is none of the feed's */
+/** Kafka has answered, and to ask again does not help. */
+const READ = [NoTopicError, UnreadableTopicError, FeedMessageError];
+
+/** All that it has by now. @throws CopyError, TopicAwayError, EventLogError */
 async function readTopic(kafka: FeedKafka, events: TopicEvents): Promise<void> {
   const client = kafkaClient({ kafka, clientId: 'ledger-restore' });
   const { topic } = kafka;
@@ -62,7 +67,9 @@ async function readTopic(kafka: FeedKafka, events: TopicEvents): Promise<void> {
     await fetchStretches(client, topic, wanted);
   } catch (error) {
     if (error instanceof CopyError || error instanceof EventLogError) throw error;
-    throw new CopyError(`the topic ${topic} cannot be read: ${reasonOf(error)}`, { cause: error });
+    const isReached = READ.some((Fault) => error instanceof Fault);
+    const message = `the topic ${topic} cannot be read: ${reasonOf(error)}`;
+    throw new (isReached ? CopyError : TopicAwayError)(message, { cause: error });
   } finally {
     client.cut();
   }

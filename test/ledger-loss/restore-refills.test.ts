@@ -103,6 +103,13 @@ it('what has outlived it, and is not where it is said to be, is no less than wha
     exitCode: 2,
     stderr: expect.stringContaining('kafka'),
   });
+  const away = join(temporaryFolder(), 'gateway.json');
+  writeFileSync(away, JSON.stringify({ kafka: { brokers: ['127.0.0.1:1'], topic: 'ledger' } }));
+  const from = ['ledger', 'restore', life.backup, '--from-topic'];
+  expect(await runHere('--config', away, '--data', data, ...from)).toMatchObject({
+    ...{ exitCode: 4, stdout: '', stderr: expect.stringContaining('the topic ledger cannot be read: ') },
+  });
+  expect(existsSync(data)).toBe(false);
   const nothing = temporaryFolder();
   const said = await restoring(data, '--from-journal', nothing);
   expect(said).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/put back from journals, .*: 0\n/) });
@@ -257,12 +264,16 @@ describe.skipIf(broker === null)('a topic', () => {
     const topic = newTopicName('restore');
     await broker?.createTopic(topic);
     const writer = new TopicWriter(broker?.brokers ?? [], topic);
-    const own = JSON.parse(readFileSync(join(life.backup, 'manifest.json'), 'utf8')).ledger.ledgerId;
-    const ledger = { generation: of.generation ?? 1, ledgerId: ledgerId(of.ledgerId ?? own) };
     const events = life.events.filter((event) => isPublished(event) && !without(event));
-    await writer.write(...events.map((event) => feedMessage(event, { source: '/test', relayEpoch: 1, ledger })));
+    await writer.write(...events.map((event) => messageOf(event, of)));
     await writer.close();
     return topic;
+  }
+
+  function messageOf(event: RecordedEvent, of: { readonly ledgerId?: string; readonly generation?: number } = {}) {
+    const own = JSON.parse(readFileSync(join(life.backup, 'manifest.json'), 'utf8')).ledger.ledgerId;
+    const ledger = { generation: of.generation ?? 1, ledgerId: ledgerId(of.ledgerId ?? own) };
+    return feedMessage(event, { source: '/test', relayEpoch: 1, ledger });
   }
 
   function configured(topic: string): string {
@@ -301,6 +312,19 @@ describe.skipIf(broker === null)('a topic', () => {
       `the topic lacks account-acct_test from revision ${missing?.revision} to ${missing?.revision}`,
     );
     expect(await eventsIn(join(data, 'ledger.db'))).toEqual(life.events.slice(0, -4));
+  });
+
+  it('that is not there, or has what is none of the feed’s, is refused', async () => {
+    const [data, topic] = [fresh(), await published()];
+    const none = await restoreBy(newTopicName('none'), data, '--from-topic');
+    expect(none).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('there is no topic') });
+    const writer = new TopicWriter(broker?.brokers ?? [], topic);
+    const message = messageOf(life.events.filter(isPublished)[0] as RecordedEvent);
+    await writer.write({ ...message, headers: { ...message.headers, ce_specversion: '0.3' } });
+    await writer.close();
+    const other = await restoreBy(topic, data, '--from-topic');
+    expect(other).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('ce_specversion') });
+    expect(existsSync(data)).toBe(false);
   });
 
   it('of another ledger is refused', async () => {

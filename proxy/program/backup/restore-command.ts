@@ -8,6 +8,7 @@ import { checkBackup } from '../../../ledger/backup/check-backup.ts';
 import { type BackupManifest, MANIFEST_FILE } from '../../../ledger/backup/manifest.ts';
 import { copyBackup } from '../../../ledger/backup/restore.ts';
 import { finishRestore, NotRestorableError, RestoreFolder } from '../../../ledger/backup/restore-folder.ts';
+import { TopicAwayError } from '../../../ledger/backup/topic-away-error.ts';
 import { CopyError } from '../../../ledger/copy/copy-error.ts';
 import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { RECORD_END } from '../../../ledger/event-log/sqlite/wal-record.ts';
@@ -81,7 +82,7 @@ interface Restoring {
   readonly context: CommandContext;
 }
 
-/** @throws CommandError, BackupFault, NotRestorableError, CopyError, EventLogError, JournalError */
+/** @throws CommandError, BackupFault, NotRestorableError, CopyError, TopicAwayError, EventLogError, JournalError */
 async function restore(backup: string, survivors: Survivors, restoring: Restoring): Promise<Restored> {
   const { configuration } = restoring;
   const { data } = configuration;
@@ -218,6 +219,7 @@ async function inWords<T>(to: string, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof BackupFault) throw new CommandError(error.message, EXIT.faults);
     if (error instanceof CopyError) throw new CommandError(error.message, EXIT.refused);
+    if (error instanceof TopicAwayError) throw new CommandError(error.message, EXIT.unavailable);
     if (error instanceof NotRestorableError) throw new CommandError(error.message, EXIT.usage);
     if (!(error instanceof Error) || !('syscall' in error)) throw error;
     throw new CommandError(wantOfDiskOf(error, to) ?? error.message, EXIT.unavailable);

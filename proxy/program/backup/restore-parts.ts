@@ -88,7 +88,7 @@ export async function takeNotes(dataFolders: readonly string[], to: string): Pro
 /**
  * Other copies first, which have every event, then the topic, which lacks those of some streams, then journals, of which events
  * are made anew. @param to the folder that is being made
- * @throws CopyError; EventLogError, JournalError
+ * @throws CopyError, TopicAwayError; EventLogError, JournalError
  */
 export async function refill(
   log: EventLog,
