@@ -35,8 +35,16 @@ export async function checkBackup(folder: string): Promise<BackupManifest> {
   return manifest;
 }
 
-const changed = (folder: string, path: string): BackupFault =>
-  new BackupFault(`${join(folder, path)} is not as it was backed up: restore an older one`);
+function changed(folder: string, path: string): BackupFault {
+  const file = join(folder, path);
+  // Programs of before opened a backup in place, which changes its ledger's file, and none of its events.
+  const orCopy =
+    path === LEDGER_FILE
+      ? `. Where a program of before has opened it, and \`gateway ledger verify --all --offline ${file}\` finds no fault, ` +
+        `a copy of ${folder} without ${MANIFEST_FILE} is a data folder`
+      : '';
+  return new BackupFault(`${file} is not as it was backed up: restore an older one${orCopy}`);
+}
 
 async function checkContents(folder: string, { requests }: Pick<BackupManifest, 'requests'>): Promise<void> {
   if (existsSync(join(folder, LEDGER_FILE))) checkWhole(join(folder, LEDGER_FILE), SQLITE_LIMITS.busyMs);

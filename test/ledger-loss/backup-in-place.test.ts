@@ -1,6 +1,17 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+ 
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+ 
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { copySite, copyTo, open } from '../commands/copy-site.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
@@ -120,6 +131,28 @@ it('a data folder that was made of a backup by hand, and served from, is one, al
   await gateway.stop();
   cpSync(join(backup, 'manifest.json'), join(data, 'manifest.json'));
   expect(await runHere('--data', data, 'account', 'show', 'acct_ada')).toMatchObject({ exitCode: 0, stderr: '' });
+});
+
+it('a backup that a program of before has opened is restored from no more, and the way out that is named leads out', async () => {
+  const backup = await backedUp();
+  const file = join(backup, 'ledger.db');
+  const before = readFileSync(file);
+  const log = await openSqliteEventLog({ path: file });
+  await log.close();
+  expect(readFileSync(file).equals(before)).toBe(false);
+  const data = join(temporaryFolder(), 'data');
+  const said = await runHere('--data', data, 'ledger', 'restore', backup);
+  const verify = `gateway ledger verify --all --offline ${file}`;
+  expect(said).toEqual({
+    ...{ exitCode: 5, stdout: '' },
+    stderr: `gateway: ${file} is not as it was backed up: restore an older one. Where a program of before has opened it, and \`${verify}\` finds no fault, a copy of ${backup} without manifest.json is a data folder\n`,
+  });
+  expect(await runHere(...verify.split(' ').slice(1))).toMatchObject({ exitCode: 0 });
+  cpSync(backup, data, { recursive: true });
+  rmSync(join(data, 'manifest.json'));
+  const gateway = await startTestGateway({ data });
+  await gateway.stop();
+  expect(await runHere('--data', data, 'ledger', 'verify', '--all')).toMatchObject({ exitCode: 0, stderr: '' });
 });
 
 it.each([
