@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { ledgerIdField } from '../../contracts/event-fields.ts';
 import { LOCK_FILE } from '../journal/folder-lock.ts';
 import { journalFolder } from '../journal/segment-folder.ts';
+import { textOfFile } from '../named-file.ts';
 import { replaceFile } from '../replace-file.ts';
 import { BackupFault } from './backup-fault.ts';
 
@@ -53,7 +54,18 @@ export type BackedUpFile = BackupManifest['files'][number];
  * been served from, has a gateway's lock: it is a backup no more.
  */
 export const isBackup = (folder: string): boolean =>
-  existsSync(join(folder, MANIFEST_FILE)) && !existsSync(join(journalFolder(folder), LOCK_FILE));
+  hasManifest(folder) && !existsSync(join(journalFolder(folder), LOCK_FILE));
+
+/** Others name files so, too. One of a later form is ours. */
+function hasManifest(folder: string): boolean {
+  try {
+    return outlineSchema.safeParse(JSON.parse(textOfFile(join(folder, MANIFEST_FILE)))).success;
+  } catch {
+    return false;
+  }
+}
+
+const outlineSchema = z.object({ form: count, ledger: z.object(), files: z.array(z.object({ path: z.string() })) });
 
 /** @throws BackupFault where it is none; Error of the file system */
 export function readManifest(folder: string): BackupManifest {

@@ -156,6 +156,17 @@ it('a backup that a program of before has opened is restored from no more, and t
 });
 
 it.each([
+  ['a web app’s', '{"name":"app","start_url":"/","icons":[]}', 0],
+  ['none that can be read', '{"form":', 0],
+  ['of a later form', '{"form":2,"ledger":{"more":1},"files":[{"path":"ledger.db"}],"more":1}', 3],
+])('a folder with a manifest.json, %s, is a backup as far as that is a backup’s', async (_whose, text, exitCode) => {
+  const data = temporaryFolder();
+  await runHere('--data', data, 'account', 'open', '--email', 'ada@example.com');
+  writeFileSync(join(data, 'manifest.json'), text);
+  expect(await runHere('--data', data, 'account', 'list')).toMatchObject({ exitCode });
+});
+
+it.each([
   ['a data folder on which no gateway has run', (data: string) => data, true],
   ['a backup of such a one', (_data: string, backup: string) => backup, true],
   ['its ledger’s file', (data: string) => join(data, 'ledger.db'), false],
