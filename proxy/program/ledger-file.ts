@@ -14,6 +14,7 @@ import { LEDGER_FILE } from '../../ledger/ledger-file.ts';
 import { wantOfDiskOf } from '../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { CommandError, EXIT } from './command-error.ts';
+import { foldersOf } from './is-within.ts';
 
 /** Only who begins a ledger makes its file, where none was. @throws LedgerLostError; CommandError */
 export function assertLedgerThere(configuration: Configuration): void {
@@ -57,7 +58,7 @@ function missingFile({ eventLog, data }: Configuration): string | null {
  * Who opens a ledger writes beside its file, and into it, also to read it: a backup would not be what its manifest says any more.
  * @throws LedgerLostError
  */
-export function assertNoBackup(folder: string): void {
+function assertNoBackup(folder: string): void {
   if (!isBackup(folder)) return;
   const file = join(resolve(folder), LEDGER_FILE);
   const orLook = existsSync(file)
@@ -68,6 +69,9 @@ export function assertNoBackup(folder: string): void {
     'the data folder is a backup',
   );
 }
+
+/** The same of what is to be made: in a backup it would be a file too many. @throws LedgerLostError */
+export const assertInNoBackup = (path: string): void => foldersOf(path).forEach(assertNoBackup);
 
 function assertNotMissing(file: string, data: string): void {
   const known = knowledgeOf(data);

@@ -119,8 +119,8 @@ it('a backup goes into a new folder alone, and beside what another has left half
   expect(await runHere('--data', data, 'ledger', 'backup', `${to}-2`)).toMatchObject({
     ...{ exitCode: 2, stderr: expect.stringContaining('-2.partial: is there already') },
   });
-  expect(await runHere('--data', data, 'ledger', 'backup', join(to, 'none', 'monday'))).toMatchObject({
-    ...{ exitCode: 2, stderr: expect.stringContaining(`the folder ${join(to, 'none')} is not there: make it first`) },
+  expect(await runHere('--data', data, 'ledger', 'backup', join(`${to}-none`, 'monday'))).toMatchObject({
+    ...{ exitCode: 2, stderr: expect.stringContaining(`the folder ${to}-none is not there: make it first`) },
   });
 });
 

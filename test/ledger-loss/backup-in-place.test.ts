@@ -1,12 +1,12 @@
 import {
   cpSync,
   existsSync,
- 
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
- 
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -115,8 +115,9 @@ it('a backup is no place to copy a ledger to, of which it has the beginning', as
   const backup = join(temporaryFolder(), 'backup');
   await runHere('--config', site.inFile, 'ledger', 'backup', backup);
   expect(await copyTo(site)).toMatchObject({ exitCode: 0 });
+  mkdirSync(join(backup, 'more'));
   const before = asItIs(backup);
-  for (const to of [backup, join(backup, 'ledger.db')]) {
+  for (const to of [backup, join(backup, 'ledger.db'), join(backup, 'more', 'ledger.db')]) {
     const said = await runHere('--config', site.inStore, 'ledger', 'copy', '--to', to);
     expect(said).toEqual({ exitCode: 3, stdout: '', stderr: expect.stringMatching(refusal(backup)) });
     expect(asItIs(backup)).toEqual(before);
@@ -164,6 +165,24 @@ it.each([
   await runHere('--data', data, 'account', 'open', '--email', 'ada@example.com');
   writeFileSync(join(data, 'manifest.json'), text);
   expect(await runHere('--data', data, 'account', 'list')).toMatchObject({ exitCode });
+});
+
+it('nothing is made in a backup, at any depth of it, also by a link', async () => {
+  const [backup, folder] = [await backedUp(), temporaryFolder()];
+  const [data, other, link] = [join(folder, 'data'), join(folder, 'other'), join(folder, 'link')];
+  await runHere('--data', data, 'account', 'open', '--email', 'ada@example.com');
+  await runHere('--data', data, 'ledger', 'backup', other);
+  symlinkSync(join(backup, 'journal'), link);
+  const before = asItIs(backup);
+  for (const inner of [join(backup, 'inner'), join(backup, 'journal', 'inner'), join(link, 'inner')])
+    for (const command of [
+      ['--data', data, 'ledger', 'backup', inner],
+      ['--data', inner, 'ledger', 'restore', other],
+    ]) {
+      const said = await runHere(...command);
+      expect(said).toEqual({ exitCode: 3, stdout: '', stderr: expect.stringMatching(refusal(backup)) });
+    }
+  expect(asItIs(backup)).toEqual(before);
 });
 
 it.each([

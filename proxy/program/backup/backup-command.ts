@@ -17,6 +17,7 @@ import { type CommandContext, CommandError, EXIT, withReadLog } from '../command
 import { keysByName } from '../configuration/keys-by-name.ts';
 import { isWithin } from '../is-within.ts';
 import { outInWords } from '../ledger/out-in-words.ts';
+import { assertInNoBackup } from '../ledger-file.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { isKept, leftOutOf } from './data-folder-names.ts';
@@ -54,6 +55,7 @@ async function backUpTo(path: string, { context, log, configuration }: Parts): P
   const { data, eventLog } = configuration;
   if (isWithin(path, data))
     throw new CommandError(`${path} is in the data folder (${data}), and has to outlive it`, EXIT.usage);
+  assertInNoBackup(path);
   const isFile = eventLog.kind === 'sqlite';
   const where = ledgerPlace(configuration);
   using progress = new Progress(context, 'pages');

@@ -20,6 +20,7 @@ import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { assertThere, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
 import { isWithin } from '../is-within.ts';
+import { assertInNoBackup } from '../ledger-file.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
 import { ledgerFile, openEventLog } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
@@ -203,6 +204,7 @@ function assertFitting(
 ): void {
   if (isWithin(data, backup))
     throw new CommandError(`${data} is in the backup (${backup}), which would be one no more`, EXIT.usage);
+  assertInNoBackup(data);
   if (manifest.eventLog !== eventLog.kind)
     throw new CommandError(
       `${backup} is of a ledger in ${manifest.eventLog}, and the configuration says eventLog.kind: ${eventLog.kind}`,

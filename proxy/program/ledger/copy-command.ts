@@ -27,7 +27,7 @@ import {
   recordingOf,
   withUnprovenLog,
 } from '../command-context.ts';
-import { assertNoBackup } from '../ledger-file.ts';
+import { assertInNoBackup } from '../ledger-file.ts';
 import { ledgerFile, openLogAt } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
@@ -208,7 +208,7 @@ function targetOf(
     const folder = variable === null ? ` ${dirname(file)}` : ' of that name';
     throw new CommandError(`--to ${to}: there is no folder${folder}`, EXIT.usage);
   }
-  assertNoBackup(dirname(file));
+  assertInNoBackup(file);
   // A program of before may have ended the ledger for a file of another name, and this alone finishes that.
   if (basename(file) !== LEDGER_FILE && moved?.to !== file)
     throw new CommandError(
