@@ -192,6 +192,16 @@ export class EventLogError extends Error {
   }
 }
 
+/** An event's form is not adopted yet, and the one that is cannot say it: nothing was written. */
+export class UnadoptedFormError extends EventLogError {
+  readonly type: string;
+
+  constructor(type: string, why: string) {
+    super('invalid', why);
+    this.type = type;
+  }
+}
+
 /** The log's server hides events of the stream, or has deleted it: what is read of it would be a part taken for the whole. */
 export class HiddenStreamError extends EventLogError {
   readonly stream: StreamName;

@@ -17,6 +17,7 @@ import {
   accountUpcaster,
   exceptionOfStored,
   storedException,
+  upcasterWithParts,
   withStoredExceptions,
 } from '../ledger/account/stored-account.ts';
 import {
@@ -55,8 +56,8 @@ const exceptionsTableOf = (version: number): ViewTable => ({
   keyColumns: 2,
 });
 
-const partsTableOf = ({ name }: StoredPart): ViewTable => ({
-  name: `${NAME}_v${ACCOUNT_STATE_VERSION}_${name}`,
+const partsTableOf = ({ name }: StoredPart, version = ACCOUNT_STATE_VERSION): ViewTable => ({
+  name: `${NAME}_v${version}_${name}`,
   columns: { account_id: 'TEXT', id: 'TEXT', value: 'TEXT' },
   keyColumns: 2,
 });
@@ -235,6 +236,8 @@ export class BalanceView implements View {
 
   /** Exceptions are as they have been since they have had rows of their own. */
   olderTables(version: number): readonly OlderTable[] | null {
+    const withParts = tablesWithParts(version);
+    if (withParts !== null) return withParts;
     const upcast = accountUpcaster(version);
     if (upcast === null) return null;
     const rowsOf = function* (row: readonly ColumnValue[]): Generator<ViewRow> {
@@ -330,6 +333,24 @@ function shown(entry: Entry): OpenSnapshot {
 function evolvedOwn(entry: Entry, event: AccountEvent): OpenAccount {
   entry.own ??= new OwnParts();
   return evolveOwn(entry.snapshot.state, event, entry.own);
+}
+
+/** Of a version that has parts as rows, each table is that of now; null of any other. */
+function tablesWithParts(version: number): readonly OlderTable[] | null {
+  const upcast = upcasterWithParts(version);
+  if (upcast === null) return null;
+  const table = (from: ViewTable, to: ViewTable, change: (text: string) => string): OlderTable => ({
+    ...{ from, to },
+    upcast: (row) => [{ table: to, values: [...row.slice(0, -1), change(textOf(row.at(-1)))] }],
+  });
+  return [
+    table(accountsOf(version), ACCOUNTS, upcast.ofAccount),
+    { from: exceptionsTableOf(version), to: EXCEPTIONS },
+    ...[...PART_TABLES].map(([part, to]) => {
+      const from = partsTableOf(part, version);
+      return part === STORED_PARTS.endedAttempts ? table(from, to, upcast.ofEndedAttempt) : { from, to };
+    }),
+  ];
 }
 
 function* partRows(id: AccountId, before: KeptParts, after: KeptParts): Generator<ViewRow> {

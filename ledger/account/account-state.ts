@@ -26,9 +26,9 @@ import { organizationSchema } from './organization-state.ts';
  * why what a plan's period costs was declined last; 16 counts reloads that nobody has answered apart from those that were
  * declined; 17 which grants have paid for a revocation; 18 has of what there may be any number each in a row of its own, in each
  * key its place among those that were issued, and with which payment method an attempt
- * was begun, and whether that may be tried again.
+ * was begun, and whether that may be tried again; 19 which other one was declined of it.
  */
-export const ACCOUNT_STATE_VERSION = 18;
+export const ACCOUNT_STATE_VERSION = 19;
 
 const ms = z.int();
 

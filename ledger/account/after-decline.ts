@@ -5,7 +5,7 @@ import type { CommandOf } from './commands.ts';
 import { isLastDecline } from './declined-method.ts';
 import { valuesOf } from './keyed-tree.ts';
 import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
-import { isOfMethodBefore, isOfUnknownMethod, isOpen } from './payments-state.ts';
+import { isAnothersDecline, isOfMethodBefore, isOfUnknownMethod, isOpen } from './payments-state.ts';
 import { isWithoutGrace } from './plan-grace.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { duePlan, isAwaited, newestRenewal, renewalsOf } from './plans.ts';
@@ -48,17 +48,20 @@ export function afterDecline(
 }
 
 /**
- * Whether so many attempts for the same, one after another, say nothing of the method that is saved by now. In the lost part of a ledger
- * that was put back there are some declines of a card that was saved then; whatever answers so for ever is not asked at once for ever.
+ * Whether there were so many declines for the same of other methods than each was begun with, one after another, but for what was given
+ * up between. In the lost part of a ledger that was put back there are some of a card that was saved then; whatever answers so for ever
+ * is not asked at once for ever. What was declined of the method that it was begun with, or was paid, ends the row.
  */
 export function isAfterOthers(payments: PaymentsState, { attemptId, kind, period }: PaymentAttempt): boolean {
   const ofTheSame = [...valuesOf(payments.attempts)].filter(
     (one) => one.attemptId !== attemptId && one.kind === kind && one.period?.startMs === period?.startMs,
   );
-  const saysNothing = (one: PaymentAttempt): boolean =>
-    isUnanswered(one) || (one.state === 'failed' && isOfMethodBefore(payments, one));
-  const saidMs = ofTheSame.reduce((last, one) => (saysNothing(one) ? last : Math.max(last, one.startedAtMs)), 0);
-  return ofTheSame.filter((one) => saysNothing(one) && one.startedAtMs >= saidMs).length >= OTHERS_MAX;
+  const isIt = (one: PaymentAttempt): boolean => isAnothersDecline(payments, one);
+  const endedMs = ofTheSame.reduce(
+    (last, one) => (isIt(one) || isUnanswered(one) ? last : Math.max(last, one.startedAtMs)),
+    0,
+  );
+  return ofTheSame.filter((one) => isIt(one) && one.startedAtMs >= endedMs).length >= OTHERS_MAX;
 }
 
 /**

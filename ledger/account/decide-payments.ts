@@ -8,13 +8,16 @@ import { freeGrantOfPayment, LONGEST_GRANT_OF_PAYMENT } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { attemptOf, declineByEnd, openAttempts, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
-import { isOpen, withAttempt } from './payments-state.ts';
+import { isOpen } from './payments-state.ts';
 import { isAwaited, paysTheSame } from './plans.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
 
 /** What was paid for burns after what was given. */
 export const PAID_PRIORITY = 100;
+
+/** Why an attempt is given up whose decline is not written down as that card's. */
+export const OF_ANOTHER_CARD = 'another card than the saved one was declined';
 
 /*
  * The same again, and whatever would only repeat what is known, is done already: outcomes come in any order, and twice.
@@ -116,14 +119,14 @@ function termsOfCredits(
 export const recordPaymentFailure = (command: CommandOf<'RecordPaymentFailure'>, state: OpenAccount): Decision =>
   whileOpen(state, command.attemptId, (attempt) => {
     const { attemptId, code, isTerminal, nowMs, declinedMethodId = attempt.paymentMethodId } = command;
-    const declined = { ...attempt, paymentMethodId: declinedMethodId };
-    const billing = { ...state.billing, payments: withAttempt(state.billing.payments, declined) };
+    const { billing } = state;
     const isAnothers = declinedMethodId !== null && declinedMethodId !== attempt.paymentMethodId;
-    if (isAnothers && isAfterOthers(billing.payments, declined))
-      return givenUp({ attemptId, reason: 'another card than the saved one was declined', nowMs }, attempt, state);
-    const { nextAttemptAt, pause } = afterDecline(declined, billing, command);
-    const failed = { attemptId, code, isTerminal, failedAt: instant(nowMs), nextAttemptAt };
-    return [{ type: 'PaymentFailed', data: isAnothers ? { ...failed, declinedMethodId } : failed }, ...pause];
+    if (isAnothers && isAfterOthers(billing.payments, attempt))
+      return givenUp({ attemptId, reason: OF_ANOTHER_CARD, nowMs }, attempt, state);
+    const anothers = isAnothers ? { declinedMethodId } : {};
+    const { nextAttemptAt, pause } = afterDecline({ ...attempt, ...anothers }, billing, command);
+    const failed = { attemptId, code, isTerminal, failedAt: instant(nowMs), nextAttemptAt, ...anothers };
+    return [{ type: 'PaymentFailed', data: failed }, ...pause];
   });
 
 export const requirePaymentAction = (

@@ -2,7 +2,7 @@ import type { OpenAccount } from './account-state.ts';
 import { type CommandRefusal, commandRefused } from './commands.ts';
 import { grantsOfPaid } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
-import type { PaymentAttempt, PaymentsState } from './payments-state.ts';
+import { methodOf, type PaymentAttempt, type PaymentsState } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
 import { saveMethodLine } from './save-method-line.ts';
 
@@ -37,17 +37,17 @@ function whyDeclined(state: OpenAccount, id: string, atMs: number): string | nul
   return ofLate.length < DECLINES_MAX ? null : `was declined ${ofLate.length} times in 30 days`;
 }
 
-/** Whether an attempt that is declined now is one too often: by itself no other is begun with its method then, also where that has paid between. */
+/** Whether an attempt that is declined now, and is open still, is one too often: by itself no other is begun with its method then, also where that has paid between. */
 export function isLastDecline(payments: PaymentsState, attempt: PaymentAttempt, atMs: number): boolean {
-  const { attemptId, paymentMethodId: id } = attempt;
+  const id = methodOf(attempt);
   if (id === null || id === '') return false;
-  const declines = chargedTo(payments, id).filter((one) => isDeclined(one) || one.attemptId === attemptId);
+  const declines = [...chargedTo(payments, id).filter(isDeclined), attempt];
   return declines.filter((one) => isOfLate(one, atMs)).length >= DECLINES_MAX;
 }
 
 const chargedTo = ({ attempts }: PaymentsState, id: string): PaymentAttempt[] =>
   valuesOf(attempts)
-    .filter(({ paymentMethodId }) => paymentMethodId === id)
+    .filter((one) => methodOf(one) === id)
     .toArray();
 
 const isDeclined = ({ state }: PaymentAttempt): boolean => state === 'failed';

@@ -27,8 +27,10 @@ export const attemptSchema = z.strictObject({
   state: z.enum(['open', 'action required', 'failed', 'abandoned', 'paid']),
   /** What of a plan it pays for; null where it is credit alone. */
   period: paidPeriodSchema.nullable(),
-  /** Of the methods that were saved the one that it was begun with; null where none was of its provider, '' where it was begun before the one that is saved, and it is not known whether with another, or with none. Of one that was declined, and whose provider says that it was with another, that. */
+  /** Of the methods that were saved the one that it was begun with; null where none was of its provider, '' where it was begun before the one that is saved, and it is not known whether with another, or with none. */
   paymentMethodId: z.string().nullable(),
+  /** Of one that was declined the method that was, where its provider says that it was another; null else. */
+  declinedMethodId: z.string().nullable(),
   /** How it was declined: that method, or, abandoned, all of it by an operator. Null where it was not, or another method was saved by then: which of them was charged is not known. */
   decline: z.enum(['this time', 'for good']).nullable(),
   /** Of the provider, once it is known. */
@@ -100,17 +102,25 @@ export const paymentsSchema = z.codec(storedPayments, z.custom<PaymentsState>(),
 export const isOpen = ({ state }: Pick<PaymentAttempt, 'state'>): boolean =>
   state === 'open' || state === 'action required';
 
-/** Whether another method was saved since it was begun: what becomes of it says nothing of that. */
-export const isOfMethodBefore = (
-  { method }: Pick<PaymentsState, 'method'>,
-  { paymentMethodId }: Pick<PaymentAttempt, 'paymentMethodId'>,
-): boolean => method !== null && (paymentMethodId ?? '') !== '' && method.paymentMethodId !== paymentMethodId;
+type OfMethod = Pick<PaymentAttempt, 'paymentMethodId' | 'declinedMethodId'>;
+
+/** Of which method it says something: of the one that it was begun with, unless another was declined. */
+export const methodOf = ({ paymentMethodId, declinedMethodId }: OfMethod): string | null =>
+  declinedMethodId ?? paymentMethodId;
+
+/** Whether it says something of another method than the one that is saved by now, and nothing of that. */
+export function isOfMethodBefore({ method }: Pick<PaymentsState, 'method'>, attempt: OfMethod): boolean {
+  const id = methodOf(attempt) ?? '';
+  return method !== null && id !== '' && method.paymentMethodId !== id;
+}
+
+/** Whether it was declined, of another method than it was begun with, which is not the one that is saved by now either: that was not asked. */
+export const isAnothersDecline = (payments: Pick<PaymentsState, 'method'>, attempt: PaymentAttempt): boolean =>
+  attempt.state === 'failed' && attempt.declinedMethodId !== null && isOfMethodBefore(payments, attempt);
 
 /** Whether that is not known: of an attempt in views of before, until they are rebuilt. Where none is saved now it makes no difference. */
-export const isOfUnknownMethod = (
-  { method }: Pick<PaymentsState, 'method'>,
-  { paymentMethodId }: Pick<PaymentAttempt, 'paymentMethodId'>,
-): boolean => method !== null && paymentMethodId === '';
+export const isOfUnknownMethod = ({ method }: Pick<PaymentsState, 'method'>, attempt: OfMethod): boolean =>
+  method !== null && methodOf(attempt) === '';
 
 /** With an attempt that is begun, or as it stands now. */
 export function withAttempt(payments: PaymentsState, attempt: PaymentAttempt): PaymentsState {

@@ -34,9 +34,8 @@ function evolvePayments(payments: PaymentsState, event: AccountEvent): PaymentsS
     case 'PaymentSucceeded':
       return ended(payments, event, { state: 'paid', paymentId: event.data.paymentId });
     case 'PaymentFailed': {
-      const { declinedMethodId } = event.data;
-      const charged = declinedMethodId === undefined ? {} : { paymentMethodId: declinedMethodId };
-      return ended(payments, event, { state: 'failed', decline: declineOf(payments, event.data), ...charged });
+      const { declinedMethodId = null } = event.data;
+      return ended(payments, event, { state: 'failed', decline: declineOf(payments, event.data), declinedMethodId });
     }
     case 'PaymentActionRequired':
       return ended(payments, event, { state: 'action required', paymentId: event.data.paymentId });
@@ -191,6 +190,7 @@ const begun = (
   ...{ attemptId, kind, provider, credits, price, startedAtMs: Date.parse(startedAt), period },
   // Who buys is there, and pays with whatever they like.
   paymentMethodId: kind !== 'purchase' && method?.provider === provider ? method.paymentMethodId : null,
+  declinedMethodId: null,
   ...{ state: 'open', decline: null, paymentId: null, refunds: [], disputes: [] },
 });
 

@@ -7,7 +7,7 @@ import type { BillingState } from './billing-state.ts';
 import { hasHadPlan } from './has-paid.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { attemptOf, openAttempts } from './payments.ts';
-import { isOfMethodBefore, type PaymentAttempt, type PaymentsState } from './payments-state.ts';
+import { isAnothersDecline, type PaymentAttempt, type PaymentsState } from './payments-state.ts';
 import { type PaidPeriod, type PlanState, paidPeriodOf } from './plan-state.ts';
 
 /** What an event changes of an account's plan; of a payment, `state` has the rest already. */
@@ -37,10 +37,9 @@ export function withPlan(state: OpenAccount, event: AccountEvent): OpenAccount {
       const attempt = attemptOf(payments, event.data.attemptId);
       if (attempt?.kind !== 'renewal' || !isAwaited(state.billing, attempt)) return state;
       if (!('code' in event.data)) return withDue(state, { nextAttemptAtMs: null });
-      const { code, nextAttemptAt: next, declinedMethodId } = event.data;
+      const { code, nextAttemptAt: next } = event.data;
       // Of the one that is saved by now nothing was declined.
-      const isAnothers = declinedMethodId !== undefined && isOfMethodBefore(payments, attempt);
-      const declined = isAnothers ? {} : { declined: code };
+      const declined = isAnothersDecline(payments, attempt) ? {} : { declined: code };
       return withDue(state, { ...declined, nextAttemptAtMs: next === null ? null : Date.parse(next) });
     }
     case 'PaymentMethodSaved':

@@ -10,13 +10,15 @@ import { openException } from './exceptions.ts';
 import { billingExceptionSchema, type ExceptionsState, exceptionEndSchema, NO_EXCEPTIONS } from './exceptions-state.ts';
 import { entryOf, treeOf } from './keyed-tree.ts';
 import { memberKey } from './members.ts';
-import { isOpen, type PaymentAttempt } from './payments-state.ts';
+import { attemptSchema, isOpen, type PaymentAttempt } from './payments-state.ts';
 import { STORED_PARTS, type StoredPart } from './stored-parts.ts';
 
 const encodeAccount = encoderOf(openAccountSchema);
 const decodeAccount = textDecoderOf(openAccountSchema);
 const encodeException = encoderOf(billingExceptionSchema);
 const decodeException = textDecoderOf(billingExceptionSchema);
+const encodeAttempt = encoderOf(attemptSchema);
+const decodeAttempt = textDecoderOf(attemptSchema);
 
 /** An account's state as text, without its exceptions and its parts: each is a text of its own, and changes by itself. */
 export function accountText({ exceptions, keys: _keys, ...account }: OpenAccount): string {
@@ -152,6 +154,28 @@ export function accountUpcaster(version: number): ((text: string) => OpenAccount
   return (text) => ofOneText(steps.reduce((before, step) => step(before), JSON.parse(text) as AccountJson));
 }
 
+/** Which it was is not known of the version that has it in the place of the one that the attempt was begun with: until these rows are rebuilt. */
+const withoutDeclinedMethod = (attempt: AccountJson): AccountJson => ({ declinedMethodId: null, ...attempt });
+
+/** The same of a version that has parts as rows: of an account's own text, and of the text of an attempt that is not open. */
+export function upcasterWithParts(
+  version: number,
+): Record<'ofAccount' | 'ofEndedAttempt', (text: string) => string> | null {
+  if (version !== WITH_PARTS + 1) return null;
+  return {
+    ofAccount: (text) => {
+      const { billing, ...account } = JSON.parse(text) as { readonly billing: BillingJson };
+      const attempts = mapped(billing.payments.attempts as Rows, withoutDeclinedMethod);
+      const payments = { ...billing.payments, attempts };
+      return accountText(accountOfText(JSON.stringify({ ...account, billing: { ...billing, payments } })));
+    },
+    ofEndedAttempt: (text) => {
+      const attempt = withoutDeclinedMethod(JSON.parse(text) as AccountJson);
+      return JSON.stringify(encodeAttempt(decodeAttempt(JSON.stringify(attempt))));
+    },
+  };
+}
+
 /** The last version that has an account's parts in its own text. */
 const WITH_PARTS = 17;
 
@@ -163,7 +187,7 @@ function ofOneText({ keys, spend, billing, ...others }: AccountJson): OpenAccoun
   const attempts = mapped(payments.attempts as Rows, (one) => ({
     paymentMethodId: methodOfBefore(one, payments),
     decline: null,
-    ...one,
+    ...withoutDeclinedMethod(one),
   }));
   const [open, ended] = [true, false].map((isIt) =>
     Object.entries(attempts).filter(([, attempt]) => isOpen(attempt as Pick<PaymentAttempt, 'state'>) === isIt),

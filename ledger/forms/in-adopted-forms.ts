@@ -1,5 +1,5 @@
 import { BASE_FORMS, type Forms, OWN_FORMS, versionIn } from '../../contracts/event-forms.ts';
-import { type AppendResult, type EventLog, EventLogError, type ProposedEvent } from '../../contracts/event-log.ts';
+import { type AppendResult, type EventLog, type ProposedEvent, UnadoptedFormError } from '../../contracts/event-log.ts';
 import { downcast, FORM_STEPS, type FormSteps } from '../../contracts/event-upcasters.ts';
 import type { EventType } from '../../contracts/events.ts';
 import type { Revision, StreamName } from '../../contracts/ids.ts';
@@ -47,7 +47,7 @@ export function inAdoptedForms(log: EventLog, options: AdoptedFormsOptions): Eve
   };
 }
 
-/** Before what is done elsewhere, and then written down by an event in this program's own form. @throws EventLogError where that cannot be written yet */
+/** Before what is done elsewhere, and then written down by an event in this program's own form. @throws UnadoptedFormError where that cannot be written yet */
 export async function assertAdopted(log: EventLog, type: EventType): Promise<void> {
   const { adopted } = await readLedgerState(log);
   const [own, version] = [versionIn(OWN_FORMS, type), versionIn(adopted, type)];
@@ -137,10 +137,10 @@ class FormWriter {
   }
 }
 
-function unsayable(type: string, own: number, version: number): EventLogError {
+function unsayable(type: string, own: number, version: number): UnadoptedFormError {
   const older = version === 0 ? 'no older program reads the type' : `version ${version} cannot say it`;
-  return new EventLogError(
-    'invalid',
+  return new UnadoptedFormError(
+    type,
     `${type} version ${own} cannot be written before every proxy reads it, and ${older}: ` +
       '`gateway ledger forms` shows who does not, and what is adopted',
   );

@@ -1,6 +1,8 @@
+import { UnadoptedFormError } from '../../contracts/event-log.ts';
 import type { AccountState } from '../account/account-state.ts';
 import type { AccountCommand, CommandRefusal } from '../account/commands.ts';
 import { type CreditsMoved, creditsMoved } from '../account/credits-moved.ts';
+import { OF_ANOTHER_CARD } from '../account/decide-payments.ts';
 import type { CommandResult } from '../account/execute-command.ts';
 import { toldDispute, toldRefund } from '../account/told-returns.ts';
 import type { PaymentFact } from './payment-provider.ts';
@@ -89,7 +91,7 @@ async function recordPass(
   let isSettled = true;
   for (const fact of facts)
     for (const command of commandsOf(fact, before, said)) {
-      const result = await run(command);
+      const result = await runAdopted(command, run);
       if (result.type === 'refused') {
         refusals.push(result);
         if (result.code === 'told_meanwhile') isSettled = false;
@@ -100,6 +102,18 @@ async function recordPass(
       if (moved !== null) tell(moved);
     }
   return { refusals, isSettled };
+}
+
+/** While older programs serve the same ledger another card's decline cannot be written as that: it is given up, as they do, and another is begun later. */
+async function runAdopted(command: AccountCommand, run: Recorded['run']): Promise<CommandResult> {
+  try {
+    return await run(command);
+  } catch (error) {
+    const isUnadopted = error instanceof UnadoptedFormError && error.type === 'PaymentFailed';
+    if (command.type !== 'RecordPaymentFailure' || !isUnadopted) throw error;
+    const { attemptId, nowMs } = command;
+    return run({ type: 'AbandonPayment', attemptId, reason: OF_ANOTHER_CARD, nowMs });
+  }
 }
 
 function commandsOf(

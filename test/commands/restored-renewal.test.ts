@@ -129,6 +129,10 @@ it('a card that is saved since the renewal was declined for good with another on
   });
   server.isAway = false;
   expect(await program.run(...ASK)).toContain('failed: lost_card, of another payment method than the saved one');
+  await expect(program.run('payment', 'decline', 'acct_ada', attempt, '--reason', 'x')).rejects.toMatchObject({
+    exitCode: 3,
+    message: expect.stringMatching(/another is begun by itself, unless the plan ends \(gateway account plan/),
+  });
   expect(await program.run('account', 'show', 'acct_ada')).toContain('is not paid yet');
   const before = charges();
   expect(await program.run(...PLAN, 'starter')).toContain(`${attempt}_2: paid (pi_`);

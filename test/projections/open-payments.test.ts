@@ -19,6 +19,7 @@ const stored = (id: string, state: PaymentAttempt['state']): PaymentAttempt => (
     startedAtMs: ms(ONE),
     period: null,
     paymentMethodId: null,
+    declinedMethodId: null,
     decline: null,
     paymentId: null,
     refunds: [],

@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { downcast } from '../../contracts/event-upcasters.ts';
 import { type AccountEvent, EVENT_SCHEMAS } from '../../contracts/events.ts';
-import { type AccountId, ledgerId } from '../../contracts/ids.ts';
+import { type AccountId, accountId, attemptId, ledgerId } from '../../contracts/ids.ts';
 import { ACCOUNT_STATE_VERSION } from '../../ledger/account/account-state.ts';
 import { NO_BILLING } from '../../ledger/account/billing-state.ts';
 import { accountUpcaster } from '../../ledger/account/stored-account.ts';
@@ -28,13 +28,14 @@ import { markVerified } from '../../projections/verified-mark.ts';
 import { type ViewFiles, viewFilesOf } from '../../projections/view-files.ts';
 import { restoreViews } from '../../projections/view-store.ts';
 import { viewsOfThisProgram } from '../../projections/views-of-this-program.ts';
+import { opened, usd } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
-import { toVersion6 } from '../fixtures/ledger/older-views.ts';
+import { toVersion6, toVersion18 } from '../fixtures/ledger/older-views.ts';
 import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { inTurnsThroughout } from '../fixtures/ledger/turns.ts';
 import { killStarted, startProcess } from '../fixtures/processes/child-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import { dump, exampleLives, foldAll, writeLives } from './example-ledger.ts';
+import { dump, exampleLives, foldAll, ownedBy, writeLives } from './example-ledger.ts';
 import { caughtUp, expectWhole, written } from './started-projections.ts';
 
 const PRELOAD = fileURLToPath(new URL('../commands/kill-at-call-preload.ts', import.meta.url));
@@ -153,6 +154,34 @@ describe('views of an earlier version', () => {
     await close();
     expect(readUpcastFrom(files.live).size).toBe(1);
     expect(areOfThisProgram(files.live)).toBe(true);
+  });
+
+  it('of version 18 are read so, too, with attempts that are open, and that are not', async () => {
+    const log = new MemoryEventLog();
+    const id = accountId('acct_ada');
+    const begun = (attempt: string): AccountEvent => ({
+      type: 'PurchaseStarted',
+      data: {
+        ...{ attemptId: attemptId(attempt), provider: 'manual', amount: usd(1), price: usd(1), by: 'test' },
+        startedAt: '2026-11-20T10:00:00.000Z',
+      },
+    });
+    const at = '2026-11-20T10:00:01.000Z';
+    const ended = { attemptId: attemptId('one'), reason: 'x', at, endedBy: null };
+    const life = [ownedBy(id, opened), begun('one'), { type: 'PaymentAbandoned', data: ended } as const, begun('two')];
+    writeLives(log, new Map([[id, life]]), 0, life.length);
+    const path = await written(log);
+    const files = viewFilesOf(temporaryFolder());
+    cpSync(path, files.live);
+    mkdirSync(files.rebuildFolder);
+    const folded = rowsOf(files.live);
+    expect(folded.filter((row) => /^balance_v\d+_attempt /.test(row))).toHaveLength(1);
+    expect(folded.filter((row) => /^balance_v\d+ .*declinedMethodId/.test(row))).toHaveLength(1);
+    toVersion18(files.live);
+    expect(rowsOf(files.live).join('')).not.toContain('declinedMethodId');
+    expect(await prepare(files)).toEqual({ type: 'upcast', from: new Map([['balance', 18]]) });
+    expect(rowsOf(files.live)).toEqual(folded);
+    expect(damageOfRows(files.live)).toBe(null);
   });
 
   it('are kept for their program where nobody can read them: of a version that none is known of, a newer one, not of their form, of two moments', async () => {

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
-import { formatUsd, groupedUsd } from '../../../contracts/money.ts';
+import { formatUsd, groupedUsd, microUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { isWithdrawn } from '../../../ledger/account/method-for.ts';
+import { disputedOf, wentBack } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
-import { isOpen } from '../../../ledger/account/payments-state.ts';
+import { isAnothersDecline, isOpen } from '../../../ledger/account/payments-state.ts';
 import { isAnswered } from '../../../ledger/account/reload.ts';
 import { assertAdopted } from '../../../ledger/forms/in-adopted-forms.ts';
 import { questionOf, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
@@ -82,7 +83,7 @@ interface Declined extends NamedAttempt {
   readonly written: Written;
 }
 
-/** What was paid is not declined any more, nor what was given up before by nobody: another of that is begun by itself. @throws CommandError */
+/** What was paid is not declined any more, nor what was given up before by nobody, or was declined of another card: another of that is begun by itself. @throws CommandError */
 async function assertDeclined(
   context: CommandContext,
   provided: ProvidedLog,
@@ -100,11 +101,13 @@ async function assertDeclined(
       ].join('\n'),
       EXIT.refused,
     );
-  const isOver = state !== 'abandoned' || isAnswered(attempt) || isWithdrawn(billing, attempt);
+  const isAnothers = isAnothersDecline(billing.payments, attempt);
+  const isEnded = state === 'abandoned' ? isAnswered(attempt) : !isAnothers;
+  const isOver = isEnded || isWithdrawn(billing, attempt);
   const none = kind === 'purchase' || kind === 'upgrade' ? null : BEGINS_NO_MORE[kind];
   if (written.recordedAt !== null || isOver || none === null) return;
   throw new CommandError(
-    `${id}: ${attemptId} was given up before, with nothing charged, and not by an operator as far as the ledger says: another is begun by itself, unless ${none(id)}`,
+    `${id}: ${attemptId} was ${isAnothers ? 'declined before, of another payment method than the saved one' : 'given up before, with nothing charged, and not by an operator as far as the ledger says'}: another is begun by itself, unless ${none(id)}`,
     EXIT.refused,
   );
 }
@@ -116,10 +119,13 @@ const sayWritten = ({ recordedAt, moved }: Written): string[] =>
 /** In words, with the command that takes its credits: whoever is configured tells it itself. */
 function onceBack(
   id: AccountId,
-  { attemptId, provider, paymentId: paid, price }: PaymentAttempt,
+  attempt: PaymentAttempt,
   { configuration: { payments }, written }: ProvidedLog & Pick<Declined, 'written'>,
 ): string {
-  const refund = `gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(price)} --reason "…"`;
+  const { attemptId, provider, paymentId: paid, price } = attempt;
+  const left = price - wentBack(attempt) - disputedOf(attempt);
+  if (left <= 0n) return 'all of it went back, or is disputed: nothing of it is left';
+  const refund = `gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(microUsd(left))} --reason "…"`;
   if (provider === MANUAL) return `once the money went back, or where there was none: ${refund}`;
   const how = provider === payments.provider ? `gateway payment ask ${id} ${attemptId}` : `${refund} --id re_…`;
   return `once ${written.moved.length > 0 ? 'more of it' : 'the money'} went back at ${provider}: ${how}`;

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
-import { attemptId } from '../../../contracts/ids.ts';
+import { attemptId, paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { attemptOf, openAttempts } from '../../../ledger/account/payments.ts';
 import { unpaidPlan } from '../../../ledger/account/unpaid-plan.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { ms, usd } from '../../fixtures/ledger/example-account.ts';
+import { stripeAttempt } from '../../fixtures/stripe/stripe-example.ts';
 import { faultsOf } from '../audit/account-faults.ts';
 import { asks, DAY, END, type Life, online, onStarter } from './plan-life.ts';
 
@@ -16,6 +17,10 @@ const save = (paymentMethodId: string, consentedAtMs = ms(END)): AccountCommand 
   ...{ type: 'SavePaymentMethod', provider: 'stripe', customerId: 'c', paymentMethodId, brand: 'visa' },
   ...{ last4: '4242', consentedAtMs, ...BY },
 });
+
+/** The plan, once more, of which a period is to be paid. */
+const asksAgain = (nowMs: number): AccountCommand =>
+  ({ ...asks('starter', at(nowMs)), provider: 'stripe' }) as AccountCommand;
 
 type Declined = Partial<CommandOf<'RecordPaymentFailure'>>;
 
@@ -92,6 +97,29 @@ describe('a renewal of which another card was declined than it was begun with', 
     expect(one.faults).toEqual([]);
   });
 
+  it('is begun again at once eight times also behind eight that were declined with the card that they were begun with', () => {
+    const one = onStarter().does(save('pm_before'));
+    for (let time = 0; time < 8; time++)
+      declines(one.does(asksAgain(on(0) + time)), on(0) + time, { isTerminal: false });
+    one.does(save('pm_new', on(1)));
+    for (let time = 0; time < 8; time++) declines(one.does(online(on(1) + time)), on(1) + time);
+    expect(failuresOf(one)).toHaveLength(16);
+    declines(one.does(online(on(2))), on(2));
+    expect(one.events.at(-1)).toMatchObject({ type: 'PaymentAbandoned', data: { endedBy: null } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('counts none of the eight that was given up between them', () => {
+    const one = renewed(7)
+      .does(online(on(0) + 7))
+      .givenUp(on(0) + 7);
+    declines(one.does(online(on(9))), on(9));
+    expect(failuresOf(one)).toHaveLength(8);
+    declines(one.does(online(on(9) + 1)), on(9) + 1);
+    expect(failuresOf(one)).toHaveLength(8);
+    expect(one.faults).toEqual([]);
+  });
+
   it('begins its row anew with the next period', () => {
     const one = renewed(8);
     declines(one.does(online(on(31))), on(31));
@@ -127,6 +155,44 @@ describe('an auto-reload of which another card was declined than it was begun wi
     expect(one.state.billing.payments.reload).toMatchObject({ declines: 0, unanswered: 1, paused: null });
     reload(one, from + 9);
     expect(one.events.at(-1)).toMatchObject({ type: 'AutoReloadSkipped', data: { reason: 'backoff' } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('begins its row anew behind one that was paid', () => {
+    const one = reloading();
+    const from = ms(END) - 1_000;
+    for (let time = 0; time < 7; time++) declines(reload(one, from + time), from + time);
+    const [open] = openAttempts(reload(one, from + 7).state.billing.payments);
+    const { attemptId: id, price: amount } = open ?? stripeAttempt();
+    const paid = { paymentId: paymentId('pi_reload'), amount, paidAtMs: from + 7, nowMs: from + 7 };
+    one.does({ type: 'RecordPayment', attemptId: id, provider: 'stripe', ...paid });
+    one.does({
+      ...{ type: 'ConfigureAutoReload', threshold: usd(190_000_000), target: usd(199_000_000) },
+      ...{ monthlyCap: usd(900_000_000), consentedAtMs: from + 8, ...BY },
+    });
+    for (let time = 9; time < 17; time++) declines(reload(one, from + time), from + time);
+    expect(failuresOf(one)).toHaveLength(15);
+    declines(reload(one, from + 17), from + 17);
+    expect(failuresOf(one)).toHaveLength(15);
+    expect(one.faults).toEqual([]);
+  });
+
+  it('pauses where it is the fifteenth decline of that card, which is saved again by then', () => {
+    const from = ms(END) - 10 * DAY;
+    const atMs = (time: number): number => from + time * 6 * 3_600_000;
+    const one = onStarter().does({
+      ...{ type: 'ConfigureAutoReload', threshold: usd(90_000_000), target: usd(99_000_000) },
+      ...{ monthlyCap: usd(900_000_000), consentedAtMs: from - 1_000, ...BY },
+    });
+    for (let time = 0; time < 14; time++) {
+      if (time % 3 === 0) one.does(save('pm_new', atMs(time) - 2), save('pm_once', atMs(time) - 1));
+      declines(reload(one, atMs(time)), atMs(time), { isTerminal: false });
+    }
+    expect(failuresOf(one).filter(({ nextAttemptAt }) => nextAttemptAt === null)).toEqual([]);
+    reload(one.does(save('pm_new', atMs(14) - 2)), atMs(14) - 1).does(save('pm_once', atMs(14)));
+    declines(one, atMs(14), { declinedMethodId: 'pm_once', isTerminal: false });
+    expect(failuresOf(one).at(-1)).toMatchObject({ declinedMethodId: 'pm_once', nextAttemptAt: null });
+    expect(one.events.at(-1)).toMatchObject({ type: 'AutoReloadPaused' });
     expect(one.faults).toEqual([]);
   });
 });

@@ -6,6 +6,8 @@ export interface PlainAttempt {
   readonly startedMs: number;
   /** The card that is charged for it, where one was saved for its provider as it was begun; or that has said no, where that is told to be another. */
   card: string | null;
+  /** It was another. */
+  isOthers: boolean;
   /** Of a plan, that it pays for. */
   readonly period: { readonly plan: string; readonly fromMs: number; readonly toMs: number } | null;
   state: 'open' | 'waits' | 'failed' | 'abandoned' | 'paid';
@@ -79,16 +81,17 @@ export class PlainAttempts {
     return this.card !== null && card !== null && card !== this.card;
   }
 
-  /** Whether the last eight for the same have said nothing of the card that there is, and one more that says nothing is not tried at once. */
+  /** Whether the last eight that anybody has answered, for the same, were noes of others than they were begun with: one more is not tried at once. */
   isOneTooMany(attempt: PlainAttempt): boolean {
     const { kind, period } = attempt;
     const others = this.all.filter(
       (one) => one !== attempt && one.kind === kind && one.period?.fromMs === period?.fromMs,
     );
-    const isMute = (one: PlainAttempt): boolean =>
-      (one.state === 'failed' && this.isOfOldCard(one)) || (one.state === 'abandoned' && one.no === null);
-    const saidMs = Math.max(0, ...others.filter((one) => !isMute(one)).map(({ startedMs }) => startedMs));
-    return others.filter((one) => isMute(one) && one.startedMs >= saidMs).length > 7;
+    const isOthers = (one: PlainAttempt): boolean => one.state === 'failed' && one.isOthers && this.isOfOldCard(one);
+    const isMute = ({ state, no }: PlainAttempt): boolean => state === 'abandoned' && no === null;
+    const ends = others.filter((one) => !isOthers(one) && !isMute(one));
+    const endMs = Math.max(0, ...ends.map(({ startedMs }) => startedMs));
+    return others.filter((one) => isOthers(one) && one.startedMs >= endMs).length > 7;
   }
 
   begin(id: string, { nowMs, ...what }: Begun): PlainAttempt {
@@ -97,6 +100,7 @@ export class PlainAttempts {
     const begun = {
       ...what,
       card,
+      isOthers: false,
       startedMs: nowMs,
       state: 'open',
       payment: null,

@@ -199,6 +199,7 @@ export class PlainPayments {
     const { code: why, isTerminal: isForGood, declinedMethodId: said, nowMs } = command;
     const card = said === undefined ? attempt.card : `${attempt.provider} ${said}`;
     if (card !== attempt.card && this.attempts.isOneTooMany(attempt)) return this.#giveUp(attempt, nowMs, false);
+    attempt.isOthers = card !== attempt.card;
     attempt.card = card;
     this.attempts.fail(attempt, isForGood);
     if (attempt.kind !== 'reload') return 'done';

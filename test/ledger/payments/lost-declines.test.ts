@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { catalogFileSchema } from '../../../contracts/catalog.ts';
+import { type Forms, OWN_FORMS } from '../../../contracts/event-forms.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
 import { attemptId, grantId, NO_STREAM, revision } from '../../../contracts/ids.ts';
 import { type Actor, SYSTEM } from '../../../contracts/permissions.ts';
@@ -11,6 +13,8 @@ import { describeFault } from '../../../ledger/audit/fault.ts';
 import { LedgerAudit } from '../../../ledger/audit/ledger-audit.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { publishCatalog } from '../../../ledger/catalog/publish-catalog.ts';
+import { adoptForms } from '../../../ledger/forms/adopt-forms.ts';
+import { inAdoptedForms } from '../../../ledger/forms/in-adopted-forms.ts';
 import { pursuePayments } from '../../../ledger/payments/pursue-payments.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
@@ -31,9 +35,9 @@ async function begun() {
   const recording = () => recordingBy('test', time.nowMs);
   await publishCatalog(log, catalogFileSchema.parse({ models: [catalogEntry('opal')], plans: PLANS }), recording());
   const catalog = await loadCatalog(log);
-  const on = (of: MemoryEventLog) => {
+  const on = (of: MemoryEventLog, to: EventLog = of) => {
     const run = async (command: (nowMs: number) => AccountCommand, actor: Actor = OPERATOR): Promise<void> => {
-      const result = await executeCommand(of, ACCOUNT, command(++time.nowMs), actor, recording());
+      const result = await executeCommand(to, ACCOUNT, command(++time.nowMs), actor, recording());
       if (result.type === 'refused') throw new Error(result.message);
     };
     const events = (): Promise<AccountEvent[]> => Array.fromAsync(readAccountEvents(of, ACCOUNT), ({ event }) => event);
@@ -61,7 +65,7 @@ async function begun() {
             throw error;
           };
           await pursuePayments(ACCOUNT, {
-            ...{ log: of, accounts, provider, catalog: () => catalog, clock: () => time.nowMs, asksOpen: true },
+            ...{ log: to, accounts, provider, catalog: () => catalog, clock: () => time.nowMs, asksOpen: true },
             ...{ onUnknown: unexpected, onRefused: unexpected, onMoved: () => undefined },
           });
         }
@@ -89,7 +93,7 @@ async function begun() {
   return {
     ...{ server, time, first, endMs: Date.parse(paid?.periodEnd ?? '') },
     /** What the log has by now, as it is put back later. */
-    backup: async () => {
+    backup: async (forms?: Forms) => {
       const copy = new MemoryEventLog();
       const revisions = new Map<string, number>();
       for (const event of [...log.events]) {
@@ -98,7 +102,9 @@ async function begun() {
         await copy.append(stream, last === undefined ? NO_STREAM : revision(last), [{ id, type, data, metadata }]);
         revisions.set(stream, (last ?? -1) + 1);
       }
-      return on(copy);
+      if (forms === undefined) return on(copy);
+      await adoptForms(copy, { forms, without: [], reason: 'x', recording: recording() });
+      return on(copy, inAdoptedForms(copy, { passedMs: () => 0 }));
     },
     charges: () => server.all('charge').length,
   };
@@ -136,6 +142,23 @@ it.each([
     expect(restored.faults()).toEqual([]);
   },
 );
+
+it('while an older program serves the same ledger such a decline is given up, and the saved card charged a day later', async () => {
+  const { time, first, endMs, backup, charges } = await begun();
+  const restored = await backup({ ...OWN_FORMS, PaymentFailed: 1 });
+  await first.save('pm_declined');
+  time.nowMs = endMs + 60_000;
+  await first.looks();
+  time.nowMs = endMs + DAY_MS;
+  await restored.save('pm_new');
+  await restored.looks(2);
+  expect(await restored.told('PaymentAbandoned')).toMatchObject([{ endedBy: null }]);
+  expect(charges()).toBe(1);
+  time.nowMs += DAY_MS;
+  await restored.looks(2);
+  expect(charges()).toBe(2);
+  expect(await restored.told('PaymentFailed')).toEqual([]);
+});
 
 it('of eight such declines each is behind the next at once, and each further one is given up and waits', async () => {
   const { time, first, endMs, backup, charges } = await begun();
