@@ -20,7 +20,10 @@ export const isPlainName = (name: string): boolean =>
 
 /** Behind the name of the setting or the option. */
 export const NO_FILE_OF_THAT_NAME =
-  'no file has the name that stands there; a secret itself does not belong there (with ./ before it a name is told)';
+  'no file has the name that stands there; what it is to hold does not belong there itself (with ./ before it a name is told)';
+
+/** In place of such a name, wherever it would be told. */
+export const UNTOLD_FILE = 'the file that is named there';
 
 /** A text without what may be a secret. Its runs of characters do not overlap: however long they are, each is seen once. */
 export const withoutSecrets = (text: string): string =>
@@ -30,8 +33,18 @@ export const withoutSecrets = (text: string): string =>
 const LONGER_THAN_WORDS = /[\w-]{8,}\.[\w-]{8,}\.|[\w~+=-]{40}/;
 
 const isWords = (text: string): boolean =>
-  !isLikeSecret(text) && text.split(/[/._-]+/).every((word) => word.length <= WORD_CHARS_MAX && WORD.test(word));
+  !isLikeSecret(text) &&
+  text.split(/[/._-]+/).every((word) => word.length <= WORD_CHARS_MAX && WORDS.some((form) => form.test(word)));
 
 const WORD_CHARS_MAX = 20;
-/** In one case, Capitalized or camelCase, and few digits behind it: a secret changes between them more often. */
-const WORD = /^(?:[A-Z]?[a-z]*(?:[A-Z][a-z]{2,})*|[A-Z]*)\d{0,5}$/;
+/** A secret changes more often between cases and digits than any of these. */
+const WORDS = [
+  // In one case, Capitalized or camelCase, and few digits behind it.
+  /^(?:[A-Z]?[a-z]*(?:[A-Z][a-z]{2,})*|[A-Z]*)\d{0,5}$/,
+  // With an abbreviation in capitals: OpenAI, APIKey. Of a short one, for a longer one of random letters may look so, too.
+  /^(?=\w{2,15}$)[A-Z]?[a-z]*(?:[A-Z][a-z]{2,})*[A-Z]{2,5}(?:[A-Z][a-z]{2,})*\d{0,5}$/,
+  // A version, a zone or an abbreviation: v2a, 1b, k8s.
+  /^(?=\w{2,4}$)[A-Za-z]?[a-z]?\d{1,2}[a-z]{1,2}$/,
+  // A day.
+  /^20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$/,
+];

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { isPlainName } from '../contracts/secret-like.ts';
 
@@ -124,8 +124,8 @@ export function isMissing(path: string): boolean {
   }
 }
 
-/** Whether a name in place of that of a secret's file may be the secret: nothing has it, be it only that it is too long for one. */
-export const isUntold = (name: string, file: string): boolean => !isPlainName(name) && !existsSync(file);
+/** Whether a name in place of that of a secret's file may be the secret: nothing has it. In a closed folder it may be there. */
+export const isUntold = (name: string, file: string): boolean => !isPlainName(name) && isMissing(file);
 
 export const MISSING = 'does not exist';
 
@@ -135,6 +135,8 @@ export function whyNot(error: unknown): string {
   switch (code) {
     case 'ENOENT':
     case 'ENOTDIR':
+    // No file can have it.
+    case 'ENAMETOOLONG':
       return MISSING;
     case 'EACCES':
     case 'EPERM':

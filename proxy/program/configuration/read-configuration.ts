@@ -12,7 +12,7 @@ import { readKafka } from './read-kafka.ts';
 import { readPayments } from './read-payments.ts';
 import { readSeals } from './read-seals.ts';
 import { fromEnvironment, fromSecretFile } from './secret-text.ts';
-import { unfoundFiles } from './unfound-files.ts';
+import { takeOutUntold } from './unfound-files.ts';
 
 type Parsed = z.infer<typeof configurationSchema>;
 
@@ -40,8 +40,7 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
   );
   if (!result.success)
     throw new ConfigurationError(name, fieldFaults(result.error, configurationSchema).map(describeFault));
-  const unfound = unfoundFiles(result.data, base);
-  if (unfound.length > 0) throw new ConfigurationError(name, unfound);
+  takeOutUntold(result.data, base);
   const faults: string[] = [];
   const providers = readCredentials(result.data.providers, { ...source, base }, faults);
   const eventLog = withConnectionString(result.data.eventLog, { ...source, base }, faults);

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Configuration, ConfigurationError } from '../../../contracts/configuration.ts';
 import { shortageOf, ToldShortageError } from '../../../contracts/shortage.ts';
 import { keyOfFile, keyOfFolder, type SealKey, sealKeyFile, sealKeyOf } from '../../../ledger/seals/seal-keys.ts';
+import { whyNotRead } from './secret-text.ts';
 
 /**
  * The key of seals, as it is each time that it is asked for; null where none is configured, and nothing is sealed. Asked
@@ -26,16 +27,18 @@ export function sealKeySource(
     try {
       return read(mayMake);
     } catch (cause) {
-      const where = place.type === 'text' ? 'seals.keyEnv: the variable' : `the key of seals: ${placeOf(place, data)}`;
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const what =
+        place.type === 'text'
+          ? `seals.keyEnv: the variable ${cause instanceof Error ? cause.message : String(cause)}`
+          : `the key of seals: ${whyNotRead(placeOf(place, data), cause)}`;
       const shortage = shortageOf(cause) ?? shortageOf(cause instanceof Error ? cause.cause : undefined);
       // It passes: nothing is amiss with the configuration.
-      if (shortage !== null) throw new ToldShortageError(`${where} ${why}`, shortage);
+      if (shortage !== null) throw new ToldShortageError(what, shortage);
       const isGone = place.type === 'data folder' && !existsSync(sealKeyFile(data));
       const remedy = isGone
         ? ': put it back (no backup has it); where it is lost: gateway ledger keys rotate --lost'
         : '';
-      throw new ConfigurationError(file ?? 'configuration', [`${where} ${why}${remedy}`]);
+      throw new ConfigurationError(file ?? 'configuration', [`${what}${remedy}`]);
     }
   };
 }

@@ -1,5 +1,7 @@
+import { basename } from 'node:path';
 import { type Environment, variableNotSet } from '../../../contracts/environment-variable.ts';
 import { CONTROL } from '../../../contracts/printable.ts';
+import { NO_FILE_OF_THAT_NAME, UNTOLD_FILE } from '../../../contracts/secret-like.ts';
 import { textOfFile } from '../../../ledger/named-file.ts';
 
 /** What no header can carry, and what a file or a copy has added at an end. */
@@ -28,10 +30,16 @@ export function fromFile(file: string, path: string, faults: string[]): string |
   try {
     return textOfFile(file);
   } catch (error) {
-    faults.push(`${path}: ${file} ${error instanceof Error ? error.message : String(error)}`);
+    faults.push(`${path}: ${whyNotRead(file, error)}`);
     return null;
   }
 }
+
+/** That a file cannot be read, with its name, where it has one that is told. */
+export const whyNotRead = (file: string, error: unknown): string =>
+  basename(file) === UNTOLD_FILE
+    ? NO_FILE_OF_THAT_NAME
+    : `${file} ${error instanceof Error ? error.message : String(error)}`;
 
 function checkSecret(value: string, whose: string, faults: string[]): void {
   const amiss = NOT_IN_A_SECRET.exec(value);

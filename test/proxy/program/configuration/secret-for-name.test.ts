@@ -1,9 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { keysByName } from '../../../../proxy/program/configuration/keys-by-name.ts';
 import { readConfiguration } from '../../../../proxy/program/configuration/read-configuration.ts';
+import { sealKeySource } from '../../../../proxy/program/configuration/seal-key-of.ts';
+import { fromSecretFile } from '../../../../proxy/program/configuration/secret-text.ts';
+import { takeOutUntold } from '../../../../proxy/program/configuration/unfound-files.ts';
 import { faultsOf } from '../../../fixtures/faults-of.ts';
 import { runHere } from '../../../fixtures/processes/run-here.ts';
 import { temporaryFolder } from '../../../fixtures/temporary-folder.ts';
@@ -11,7 +15,7 @@ import { unsignedToken } from '../../../kafka/secured-broker.ts';
 
 const folder = temporaryFolder();
 const FILE =
-  'no file has the name that stands there; a secret itself does not belong there (with ./ before it a name is told)';
+  'no file has the name that stands there; what it is to hold does not belong there itself (with ./ before it a name is told)';
 const VARIABLE = 'no environment variable has the name that stands there; a secret itself does not belong there';
 const STRIPE_KEY = `sk_live_${'51HabcDEF'.repeat(3)}`;
 const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -54,6 +58,9 @@ const inFile: Readonly<Record<string, (name: string) => object>> = {
   'seals.keyFile': (keyFile) => ({ seals: { keyFile } }),
 };
 
+/** The key of seals is read by whoever signs. */
+const { 'seals.keyFile': _readLater, ...readAtOnce } = inFile;
+
 const configured = (settings: object): string => {
   const file = join(folder, 'gateway.json');
   writeFileSync(file, JSON.stringify({ data: join(folder, 'data'), ...settings }));
@@ -63,8 +70,14 @@ const read = (settings: object) =>
   readConfiguration({ file: configured(settings), environment: { STRIPE_KEY }, callsProviders: true });
 
 describe('a secret in place of the name of its file is refused by the setting, and not told', () => {
-  it.each(Object.entries(inFile))('of %s', (setting, settings) => {
-    for (const secret of SECRETS) expect(faultsOf(() => read(settings(secret)))).toEqual([`${setting}: ${FILE}`]);
+  it.each(Object.entries(readAtOnce))('of %s, beside every other fault', (setting, settings) => {
+    for (const secret of SECRETS) {
+      const both: { readonly providers?: object } = settings(secret);
+      const faults = faultsOf(() => read({ ...both, providers: { other: provider, ...both.providers } }));
+      expect(faults).toContain(`${setting}: ${FILE}`);
+      expect(faults).toContain('providers.other: needs either apiKeyEnv or apiKeyFile');
+      expect(faults.join()).not.toContain(secret);
+    }
   });
 
   it('is read where it is there, whatever its name', () => {
@@ -85,10 +98,38 @@ describe('a secret in place of the name of its file is refused by the setting, a
     }
   });
 
-  it('nor is it told by a command that does not read it', () => {
-    const settings = { providers: { main: { ...provider, apiKeyFile: STRIPE_KEY } } };
-    const source = { file: configured(settings), environment: {}, callsProviders: false };
-    expect(faultsOf(() => readConfiguration(source))).toEqual([`providers.main.apiKeyFile: ${FILE}`]);
+  it('is named where it is in a folder that is closed to this user, for it may be there', () => {
+    const closed = join(folder, 'Keys of v2b');
+    mkdirSync(closed);
+    writeFileSync(join(closed, 'provider'), 'the-key');
+    chmodSync(closed, 0o000);
+    const uid = process.geteuid?.() ?? 0;
+    // Nothing is closed to the root user.
+    if (uid === 0) process.seteuid?.(65_534);
+    try {
+      const settings = { apiKeyFile: 'Keys of v2b/provider' };
+      takeOutUntold(settings, folder);
+      const faults: string[] = [];
+      fromSecretFile(join(folder, settings.apiKeyFile), 'apiKeyFile', faults);
+      expect(faults).toEqual([`apiKeyFile: ${join(closed, 'provider')} may not be read by this user`]);
+    } finally {
+      process.seteuid?.(uid);
+      chmodSync(closed, 0o700);
+    }
+  });
+
+  it('nor is it told by a command that does not read it, nor does it end that one', () => {
+    const providers = { main: { ...provider, apiKeyFile: STRIPE_KEY } };
+    const settings = { providers, ...ofStripe({ secretKeyEnv: undefined, secretKeyFile: STRIPE_KEY }) };
+    const file = configured({ ...settings, seals: { keyFile: STRIPE_KEY } });
+    const read = readConfiguration({ file, environment: {}, callsProviders: false });
+    expect(keysByName(read).map(({ use }) => use)).toEqual(['providers.main', 'seals', 'payments.stripe']);
+    expect(inspect([read, keysByName(read)], { depth: null })).not.toContain(STRIPE_KEY);
+  });
+
+  it('of the key of seals, by whoever reads it', () => {
+    const key = sealKeySource(read({ seals: { keyFile: STRIPE_KEY } }));
+    expect(faultsOf(() => key?.(false))).toEqual([`the key of seals: ${FILE}`]);
   });
 
   it('nor is a variable that may be one told by a backup, while one of capitals and one of words are', () => {
@@ -124,16 +165,23 @@ describe('a secret in place of the name of its file is refused by the setting, a
     });
   });
 
-  it.each([
-    ['serve', '--host', '127.0.0.1'],
-    ['account', 'list'],
-    ['ledger', 'backup', join(folder, 'backup')],
-  ])('by %s %s', async (...words) => {
+  it('by serve, while a command that needs it not goes on', async () => {
     const config = configured(ofStripe({ secretKeyEnv: undefined, secretKeyFile: STRIPE_KEY }));
-    const { exitCode, stdout, stderr } = await runHere('--config', config, ...words);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toContain(`gateway: ${config}:\n  payments.stripe.secretKeyFile: ${FILE}`);
-    expect(stderr).not.toContain(STRIPE_KEY);
+    const served = await runHere('--config', config, 'serve', '--host', '127.0.0.1');
+    expect(served).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(served.stderr).toContain(`gateway: ${config}:\n  payments.stripe.secretKeyFile: ${FILE}`);
+    expect(served.stderr).not.toContain(STRIPE_KEY);
+    const backup = join(temporaryFolder(), 'backup');
+    for (const words of [
+      ['account', 'open', '--email', 'bob@example.com'],
+      ['account', 'list'],
+      ['ledger', 'backup', backup],
+    ])
+      expect(await runHere('--config', config, ...words)).toMatchObject({
+        ...{ exitCode: 0, stdout: expect.not.stringContaining(STRIPE_KEY) },
+        stderr: expect.not.stringContaining(STRIPE_KEY),
+      });
+    expect(readFileSync(join(backup, 'manifest.json'), 'utf8')).not.toContain(STRIPE_KEY);
   });
 
   it('by doctor', async () => {
@@ -177,11 +225,12 @@ describe('a secret in place of the name of its file is refused by the setting, a
         '/none',
         'whsec.txt',
         'gateway-1.credential.txt',
+        ...['secrets/OpenAI.key', 'secrets/APIKey.txt', 'k8s/openai', 'secrets/20261130-openai.key', 'openai-v2a.key'],
+        ...['AnthropicAPIKey', 'eu-central-1b/OpenAIKey2.pem'],
       ],
       ...[`./${STRIPE_KEY}`, `/nix/store/${'a1'.repeat(16)}-openai-credential`],
       'the-credential-of-the-production-gateway-at-the-provider',
     ];
-    const { 'seals.keyFile': _readLater, ...readAtOnce } = inFile;
     for (const name of names)
       for (const [setting, settings] of Object.entries(readAtOnce))
         expect(faultsOf(() => read(settings(name)))).toContain(`${setting}: ${resolve(folder, name)} does not exist`);
