@@ -29,7 +29,9 @@ export async function checkBackup(folder: string): Promise<BackupManifest> {
   const listed = new Set([MANIFEST_FILE, ...files.map(({ path }) => path)]);
   const other = filesIn(folder).find((path) => !listed.has(path));
   if (other !== undefined)
-    throw new BackupFault(`${join(folder, other)} is none of the backup’s: its manifest has no such file`);
+    throw new BackupFault(
+      `${join(folder, other)} is none of the backup’s: its manifest has no such file; move it away`,
+    );
   await checkContents(folder, manifest);
   if (listed.has(LEDGER_FILE) && !isDeepStrictEqual(await ledgerIn(folder), ledger)) throw changed(folder, LEDGER_FILE);
   return manifest;

@@ -149,7 +149,7 @@ it('a file that is missing, one too many, and a manifest that is none are faults
   expect(await restoring(less, data)).toMatchObject({ exitCode: 5, stderr: expect.stringContaining('is not there') });
   expect(await restoring(more, data)).toMatchObject({
     exitCode: 5,
-    stderr: expect.stringContaining('none of the backup’s'),
+    stderr: expect.stringContaining('none of the backup’s: its manifest has no such file; move it away'),
   });
   expect(await restoring(other, data)).toMatchObject({
     exitCode: 5,
@@ -189,7 +189,7 @@ it('neither of a backup and a data folder is made within the other, also by a li
       ...{ exitCode: 2, stderr: expect.stringContaining('is in the data folder') },
     });
   const said = await restoring(to, join(to, 'new', 'data'));
-  expect(said).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is in the backup') });
+  expect(said).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('is in the backup') });
   expect(readdirSync(data)).not.toContain('backup');
   expect(readdirSync(to)).not.toContain('new');
 });

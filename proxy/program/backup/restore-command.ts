@@ -203,7 +203,7 @@ function assertFitting(
   { data, eventLog, kafka }: Configuration,
 ): void {
   if (isWithin(data, backup))
-    throw new CommandError(`${data} is in the backup (${backup}), which would be one no more`, EXIT.usage);
+    throw new CommandError(`${data} is in the backup (${backup}), which would be one no more`, EXIT.refused);
   assertInNoBackup(data);
   if (manifest.eventLog !== eventLog.kind)
     throw new CommandError(
