@@ -156,7 +156,7 @@ describe('views of an earlier version', () => {
     expect(areOfThisProgram(files.live)).toBe(true);
   });
 
-  it('of version 18 are read so, too, with attempts that are open, and that are not', async () => {
+  it('of version 18 are read so, too, with attempts that are open, and that are not, and all that accounts have beside them', async () => {
     const log = new MemoryEventLog();
     const id = accountId('acct_ada');
     const begun = (attempt: string): AccountEvent => ({
@@ -169,7 +169,7 @@ describe('views of an earlier version', () => {
     const at = '2026-11-20T10:00:01.000Z';
     const ended = { attemptId: attemptId('one'), reason: 'x', at, endedBy: null };
     const life = [ownedBy(id, opened), begun('one'), { type: 'PaymentAbandoned', data: ended } as const, begun('two')];
-    writeLives(log, new Map([[id, life]]), 0, life.length);
+    writeLives(log, new Map([...LIVES, [id, life]]), 0, Math.max(ALL, life.length));
     const path = await written(log);
     const files = viewFilesOf(temporaryFolder());
     cpSync(path, files.live);
