@@ -89,8 +89,9 @@ const noLedger = (file: string): CommandError =>
     EXIT.unavailable,
   );
 
-/** @throws CommandError where something else is there, or may not be made */
+/** @throws CommandError where something else is there, or may not be made; as `assertInNoBackup` */
 export function makeDataFolder(data: string): void {
+  assertInNoBackup(data);
   try {
     makeFolders(data);
   } catch (error) {

@@ -178,6 +178,9 @@ it('nothing is made in a backup, at any depth of it, also by a link', async () =
     for (const command of [
       ['--data', data, 'ledger', 'backup', inner],
       ['--data', inner, 'ledger', 'restore', other],
+      ['--data', inner, 'account', 'open', '--email', 'eve@example.com'],
+      ['--data', data, 'ledger', 'export', '--format', 'csv', '--out', inner],
+      ['--data', data, 'ledger', 'report', '--month', '2026-10', '--out', inner],
     ]) {
       const said = await runHere(...command);
       expect(said).toEqual({ exitCode: 3, stdout: '', stderr: expect.stringMatching(refusal(backup)) });
