@@ -42,8 +42,10 @@ export class Settler {
       ...(profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]),
     ]);
     const settler = new Settler(log, name, child, store?.pid ?? null);
-    const at = store?.connectionString ?? join(processes.folder, `settlements-of-${log}.db`);
-    await settler.#ask({ type: 'open', log, at, streamPrefix: `bench-${randomUUID()}-` });
+    // A run measures one kind of log several times: each has its own.
+    const own = randomUUID();
+    const at = store?.connectionString ?? join(processes.folder, `settlements-${own}.db`);
+    await settler.#ask({ type: 'open', log, at, streamPrefix: `bench-${own}-` });
     return settler;
   }
 
