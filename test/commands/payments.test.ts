@@ -86,9 +86,12 @@ it('gateway payment decline ends one without money, and what was paid all the sa
   );
   expect(await balance()).toBe('20000000');
   const refund = ['payment', 'refund', 'acct_ada', 'manual_invoice-1', '--reason', 'x'];
-  await program.run(...refund, '--usd', '5', '--id', 're_1');
-  await expect(program.run(...decline, 'invoice-1')).rejects.toMatchObject(refused(/ --usd 15\.00 --reason "…"$/));
-  await program.run(...refund, '--usd', '15', '--id', 're_2');
+  await program.run(...refund, '--usd', '5');
+  await expect(program.run(...decline, 'invoice-1')).rejects.toMatchObject(
+    refused(/ --usd 15\.00 --reason "…" --id refund_…$/),
+  );
+  await expect(program.run(...refund, '--usd', '15')).rejects.toThrow('was told before');
+  await program.run(...refund, '--usd', '15', '--id', 'refund_2');
   await expect(program.run(...decline, 'invoice-1')).rejects.toMatchObject(
     refused(/\(manual_invoice-1\); all of it went back, or is disputed: nothing of it is left$/),
   );

@@ -126,7 +126,9 @@ function onceBack(
   const left = price - wentBack(attempt) - disputedOf(attempt);
   if (left <= 0n) return 'all of it went back, or is disputed: nothing of it is left';
   const refund = `gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(microUsd(left))} --reason "…"`;
-  if (provider === MANUAL) return `once the money went back, or where there was none: ${refund}`;
+  // Under the name that it has where none is said, a part of it may have gone back already.
+  const named = left === price ? '' : ' --id refund_…';
+  if (provider === MANUAL) return `once the money went back, or where there was none: ${refund}${named}`;
   const how = provider === payments.provider ? `gateway payment ask ${id} ${attemptId}` : `${refund} --id re_…`;
   return `once ${written.moved.length > 0 ? 'more of it' : 'the money'} went back at ${provider}: ${how}`;
 }
