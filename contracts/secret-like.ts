@@ -25,7 +25,7 @@ export const NO_FILE_OF_THAT_NAME =
 /** In place of such a name, wherever it would be told. */
 export const UNTOLD_FILE = 'the file that is named there';
 
-/** A text without what may be a secret. Its runs of characters do not overlap: however long they are, each is seen once. */
+/** A text without what may be a secret of 16 characters or more. Its runs of characters do not overlap: however long they are, each is seen once. */
 export const withoutSecrets = (text: string): string =>
   text.replace(/[\w.~+/=-]{16,}/g, (run) => (isWords(run) && !LONGER_THAN_WORDS.test(run) ? run : '[redacted]'));
 

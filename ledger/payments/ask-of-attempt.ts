@@ -26,8 +26,7 @@ export function askOfAttempt(
 
 /**
  * What a provider has said of an attempt, and of a payment what became of its money, too: that may have been told before its attempt was
- * known here, as in the lost part of a ledger that was put back. It is asked
- * over the connections over which it is asked of attempts.
+ * known here, as in the lost part of a ledger that was put back. It is asked over the connections over which it is asked of attempts.
  *
  * @throws as the provider does; UnfitAnswerError where it knows no such payment of the account then
  */
@@ -38,7 +37,7 @@ export async function factsOfOutcome(
 ): Promise<readonly PaymentFact[]> {
   const told: PaymentFact = { type: 'attempt', attemptId, outcome };
   if (outcome.type !== 'paid' || !isTelling(provider)) return [told];
-  const known = await provider.factsOf({ kind: provider.kinds.payment, id: outcome.paymentId }, true);
+  const known = await provider.factsOf({ kind: provider.kinds.payment, id: outcome.paymentId }, { isByItself: true });
   if (known?.accountId !== accountId)
     throw new UnfitAnswerError(
       `${provider.name} says that ${outcome.paymentId} was paid, and knows no such payment of ${accountId}`,

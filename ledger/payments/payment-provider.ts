@@ -22,6 +22,11 @@ export interface WithdrawnPayment extends AskedPayment {
   readonly endedBy?: 'operator';
 }
 
+export interface Question {
+  /** It is of what is asked of by itself, and holds up nothing that somebody waits for. */
+  readonly isByItself: boolean;
+}
+
 interface Declined {
   readonly type: 'failed';
   readonly code: string;
@@ -140,9 +145,9 @@ export interface TellingProvider extends PaymentProvider {
   /**
    * All that it knows of the payment, or the method, now. Null: of no account of this ledger.
    *
-   * @param isByItself it is of what is asked of by itself, and holds up nothing that somebody waits for @throws Error where it cannot be told
+   * @throws Error where it cannot be told
    */
-  factsOf(notice: Notice, isByItself?: boolean): Promise<AccountFacts | null>;
+  factsOf(notice: Notice, question?: Question): Promise<AccountFacts | null>;
   /** Where an owner consents that a method is charged without them. @param customerId of the one of before */
   beginMethod(asked: {
     accountId: AccountId;

@@ -9,6 +9,7 @@ import {
   type AskedPayment,
   type Notice,
   type PaymentOutcome,
+  type Question,
   type SavedMethod,
   type TellingProvider,
   UnfitAnswerError,
@@ -223,7 +224,7 @@ export class StripeProvider implements TellingProvider {
     return noticeOf(body);
   }
 
-  async factsOf(notice: Notice, isByItself = false): Promise<AccountFacts | null> {
+  async factsOf(notice: Notice, { isByItself }: Question = { isByItself: false }): Promise<AccountFacts | null> {
     const ledger = await this.#ledger();
     return asked(() => factsOf(notice, ledger, isByItself ? this.#api : this.#awaited));
   }

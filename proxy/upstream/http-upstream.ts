@@ -203,7 +203,8 @@ function readHeaders(headers: Record<string, string | string[] | undefined>, wor
 
 /** By all of its lines (RFC 9110, 8.4), without those that change nothing; `none` is some servers' word for that. */
 function encodingOf(value: string | string[] | undefined): string | null {
-  const codings = [value ?? []]
+  if (value === undefined) return null;
+  const codings = [value]
     .flat()
     .flatMap((line) => line.split(','))
     .map((coding) => coding.trim().toLowerCase());
