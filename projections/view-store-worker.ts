@@ -1,10 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { giveBackOnceStarted } from '../ledger/give-back-memory.ts';
 import { faultOfWrite, RowWriter } from './row-writer.ts';
 import type { CloseRequest, StoreThreadData, WriteAnswer, WriteRequest } from './view-store.ts';
 
 /** Carries out what is written in one transaction, away from the thread that serves requests. */
 const { path, keepFreeBytes } = workerData as StoreThreadData;
 const writer = new RowWriter(path, keepFreeBytes);
+giveBackOnceStarted();
 
 parentPort?.on('message', (request: WriteRequest | CloseRequest) => {
   if ('close' in request) {

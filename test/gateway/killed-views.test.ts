@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -56,4 +57,17 @@ it('a start that takes up other views than the live ones looks at the rows of th
   expect(logLines.join()).toMatch(/not of one moment/);
   expect(existsSync(`${file}.damaged`)).toBe(true);
   await second.stop();
+});
+
+it('a start with views of a new ledger, which hold nothing, begins no thread to look at their rows', async () => {
+  let threads = 0;
+  const count = (): void => {
+    threads++;
+  };
+  subscribe('worker_threads', count);
+  const gateway = await startTestGateway();
+  unsubscribe('worker_threads', count);
+  // One that writes the log, one that reads it, one that writes the views.
+  expect(threads).toBe(3);
+  await gateway.stop();
 });

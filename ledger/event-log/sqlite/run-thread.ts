@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { parentPort, workerData } from 'node:worker_threads';
 import { EventLogError } from '../../../contracts/event-log.ts';
 import { messageOf } from '../../../contracts/message-of.ts';
+import { giveBackOnceStarted } from '../../give-back-memory.ts';
 import { CLOSE, OPEN, type ThreadData, type ThreadOpened } from './messages.ts';
 import type { OpenedFile } from './opened-file.ts';
 
@@ -18,6 +19,7 @@ export function runThread<Message, Answer>(open: (data: ThreadData) => ThreadWor
   assert(parentPort !== null, 'this is the main module of a worker thread');
   const port = parentPort;
   let work: ThreadWork<Message, Answer> | null = null;
+  giveBackOnceStarted();
   port.on('message', (message: Message | typeof OPEN | typeof CLOSE) => {
     if (message === OPEN) {
       const [opened, answerer] = tryToOpen(open);

@@ -1,9 +1,9 @@
 import { LIMITS } from '../../../contracts/limits.ts';
+import { giveBackMemory } from '../../../ledger/give-back-memory.ts';
 import { LedgerLostError } from '../../../ledger/identity/ledger-lost.ts';
 import { within } from '../../../ledger/within.ts';
 import { UnusableError } from '../unusable-error.ts';
 import type { GatewayProcess } from './assemble-gateway.ts';
-import { giveBackMemory } from './give-back-memory.ts';
 
 type StartedParts = Pick<
   GatewayProcess,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { noteProviders } from '../../../ledger/catalog/gateway-providers.ts';
 import { makeFolders } from '../../../ledger/folder-owner.ts';
+import { giveBackMemory } from '../../../ledger/give-back-memory.ts';
 import { keepPrefix } from '../../../ledger/identity/stream-prefix.ts';
 import type { Journal } from '../../../ledger/journal/journal.ts';
 import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
@@ -14,7 +15,7 @@ import { toldLog } from '../../../ledger/told-log.ts';
 import { beginAnew } from '../../../projections/begin-anew.ts';
 import { damageOf, setDamagedViewsAside } from '../../../projections/damaged-views.ts';
 import { damageOfRowsInThread } from '../../../projections/in-views-thread.ts';
-import { VIEWS_FILE } from '../../../projections/known-views.ts';
+import { hasTable, VIEWS_FILE } from '../../../projections/known-views.ts';
 import { readParked } from '../../../projections/parked-accounts.ts';
 import { areOfThisProgram, takePreparedViews } from '../../../projections/prepared-views.ts';
 import { Projections } from '../../../projections/projections.ts';
@@ -32,7 +33,6 @@ import { startLedgerWatch } from '../../ledger-watch/start-ledger-watch.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { tellSetAside } from '../../tell-set-aside.ts';
 import { paymentProviderOf } from '../payments/payment-provider-of.ts';
-import { giveBackMemory } from './give-back-memory.ts';
 
 /** What a gateway has of its data folder and its ledger before it is put together. */
 export interface OpenedGateway {
@@ -145,6 +145,8 @@ async function haveWholeRows(
   { onDamaged, signal }: { readonly onDamaged: OnDamaged; readonly signal: AbortSignal },
 ): Promise<boolean> {
   if (!existsSync(path) || wasClosedWhole(path)) return true;
+  // Of a new ledger: it says of which, and nothing else yet. A thread that looks would be a tenth of an idle gateway's memory.
+  if (!hasTable(path, 'checkpoint')) return true;
   const damage = await damageOfRowsInThread(path, signal);
   if (damage === null) return true;
   onDamaged(

@@ -15,3 +15,12 @@ export function giveBackMemory(heapBytesMax = Number.POSITIVE_INFINITY): void {
   const collect: (options: typeof ALL) => void = runInNewContext('gc');
   collect(ALL);
 }
+
+/** By then what a thread's own start has needed, a third of its heap, is needed no more; a command's threads have ended. */
+const STARTED_MS = 2_000;
+const THREAD_HEAP_BYTES_MAX = 32 * 1024 * 1024;
+
+/** The same for a thread that lives as long as its process, once, some seconds after its start. Keeps no thread. */
+export function giveBackOnceStarted(): void {
+  setTimeout(giveBackMemory, STARTED_MS, THREAD_HEAP_BYTES_MAX).unref();
+}
