@@ -9,6 +9,7 @@ import { describeFault, fieldFaults } from './field-faults.ts';
 import { type CommandId, eventIdOf } from './ids.ts';
 import { isObject } from './json-object.ts';
 import { brief } from './printable.ts';
+import { UnreadableEventError } from './unreadable-event-error.ts';
 import { isTakenByHand, readByHand, storeByHand } from './usage-by-hand.ts';
 import { isUsageText, readText } from './usage-text.ts';
 
@@ -43,11 +44,6 @@ export interface Recording {
 interface ClaimRecording extends Recording {
   readonly reads: Forms;
   readonly ended?: true;
-}
-
-/** A stored event that cannot be read: never skipped, for what is skipped is not billed. */
-export class UnreadableEventError extends Error {
-  override readonly name = 'UnreadableEventError';
 }
 
 /** As the log stores them; ids are of the command and the index. @throws Error for one that breaks its schema */

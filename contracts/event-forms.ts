@@ -1,5 +1,6 @@
 import { versionOf } from './event-upcasters.ts';
 import { EVENT_SCHEMAS, type EventType } from './events.ts';
+import { UnreadFormsError } from './unread-forms-error.ts';
 
 /** Forms of events: for each type the newest schema version. A type that is not there is not read at all. */
 export type Forms = Readonly<Record<string, number>>;
@@ -63,23 +64,12 @@ export const describeForms = (forms: Forms): string =>
     .map(([type, version]) => `${type} ${version}`)
     .join(', ');
 
-/** The ledger has adopted forms that this program does not read. The message is all an operator needs. */
-export class UnreadFormsError extends Error {
-  override readonly name = 'UnreadFormsError';
-
-  constructor(unread: Forms, own: Forms) {
-    const named = Object.entries(unread).map(([type, version]) => {
-      const read = versionIn(own, type);
-      return `${type} ${version} (this program ${read === 0 ? 'does not read the type' : `reads ${read}`})`;
-    });
-    super(
-      `the ledger has adopted forms of events that this program does not read: ${named.join(', ')}; start a newer one`,
-    );
-  }
-}
-
 /** @throws UnreadFormsError where `own` lacks something of what the ledger has adopted */
 export function assertFormsRead(adopted: Forms, own: Forms): void {
   const unread = formsBeyond(adopted, own);
-  if (Object.keys(unread).length > 0) throw new UnreadFormsError(unread, own);
+  const named = Object.entries(unread).map(([type, version]) => {
+    const read = versionIn(own, type);
+    return `${type} ${version} (this program ${read === 0 ? 'does not read the type' : `reads ${read}`})`;
+  });
+  if (named.length > 0) throw new UnreadFormsError(named);
 }

@@ -1,7 +1,8 @@
-import { decodeMetadata, type EventMetadata, UnreadableEventError } from './event-codec.ts';
+import { decodeMetadata, type EventMetadata } from './event-codec.ts';
 import type { RecordedEvent } from './event-log.ts';
 import { accountOfStream, eventId, position, revision, type StreamName } from './ids.ts';
 import { identityOfText, identityText, type LedgerIdentity } from './ledger-identity.ts';
+import { UnreadableEventError } from './unreadable-event-error.ts';
 
 /**
  * A recorded event as a message of the feed: CloudEvents 1.0 in the Kafka protocol binding's binary mode

@@ -1,8 +1,9 @@
 import type { EventWithoutId } from '../contracts/event-log.ts';
 import type { AccountEvent } from '../contracts/events.ts';
 import { type AccountId, accountStream, type Revision, revision } from '../contracts/ids.ts';
-import { AccountUnreadableError, accountEventOf, cannotFollow } from '../ledger/account/account-event.ts';
+import { accountEventOf, cannotFollow } from '../ledger/account/account-event.ts';
 import type { AccountRepository, AsideReason } from '../ledger/account/account-repository.ts';
+import { AccountUnreadableError } from '../ledger/account/account-unreadable-error.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
 import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';

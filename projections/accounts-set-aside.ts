@@ -1,6 +1,6 @@
 import { type AccountId, accountId, type Revision, revision } from '../contracts/ids.ts';
-import { AccountUnreadableError } from '../ledger/account/account-event.ts';
 import type { AsideReason } from '../ledger/account/account-repository.ts';
+import { AccountUnreadableError } from '../ledger/account/account-unreadable-error.ts';
 import {
   type ColumnValue,
   numberOf,

@@ -1,7 +1,8 @@
-import { decodeEvent, UnreadableEventError } from '../contracts/event-codec.ts';
+import { decodeEvent } from '../contracts/event-codec.ts';
 import type { EventWithoutId } from '../contracts/event-log.ts';
 import { type AccountEvent, isLedgerEvent, type LedgerEvent } from '../contracts/events.ts';
 import { type AccountId, accountOfStream, CATALOG_STREAM, LEDGER_STREAM } from '../contracts/ids.ts';
+import { UnreadableEventError } from '../contracts/unreadable-event-error.ts';
 import type { AccountViews } from './account-views.ts';
 import type { CatalogView } from './catalog-view.ts';
 import { lacking } from './take-back.ts';

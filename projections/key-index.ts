@@ -1,8 +1,9 @@
 import type { EventWithoutId } from '../contracts/event-log.ts';
 import type { AccountEvent, EventType } from '../contracts/events.ts';
 import type { AccountId, KeyId } from '../contracts/ids.ts';
-import { AccountUnreadableError, accountEventOf } from '../ledger/account/account-event.ts';
+import { accountEventOf } from '../ledger/account/account-event.ts';
 import type { ApiKey } from '../ledger/account/account-state.ts';
+import { AccountUnreadableError } from '../ledger/account/account-unreadable-error.ts';
 
 /** Of events that give a key a secret. */
 export const KEY_EVENTS: readonly EventType[] = ['ApiKeyIssued', 'ApiKeyRotated'];

@@ -1,6 +1,7 @@
 import { type EventLog, HiddenStreamError } from '../contracts/event-log.ts';
 import { type AccountId, accountStream, revision } from '../contracts/ids.ts';
-import { AccountUnreadableError, accountEventOf } from '../ledger/account/account-event.ts';
+import { accountEventOf } from '../ledger/account/account-event.ts';
+import { AccountUnreadableError } from '../ledger/account/account-unreadable-error.ts';
 import { untilLogAnswers } from '../ledger/until-log-answers.ts';
 import type { AccountViews } from './account-views.ts';
 import { VIEW_LIMITS } from './limits.ts';

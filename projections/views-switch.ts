@@ -1,6 +1,6 @@
 import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId, Position, Revision } from '../contracts/ids.ts';
-import { AccountUnreadableError } from '../ledger/account/account-event.ts';
+import { AccountUnreadableError } from '../ledger/account/account-unreadable-error.ts';
 import { orAborted } from '../ledger/or-aborted.ts';
 import type { AccountViews } from './account-views.ts';
 import type { CatalogView } from './catalog-view.ts';

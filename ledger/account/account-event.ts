@@ -1,23 +1,12 @@
-import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { EventWithoutId } from '../../contracts/event-log.ts';
 import { type AccountEvent, isAccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Revision } from '../../contracts/ids.ts';
 import { brief } from '../../contracts/printable.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import type { AccountState, OpenAccount } from './account-state.ts';
+import { AccountUnreadableError } from './account-unreadable-error.ts';
 import { evolve } from './evolve.ts';
-
-/** An event that cannot be read, or follow what is before it: from there on this one account is not known. */
-export class AccountUnreadableError extends UnreadableEventError {
-  readonly accountId: AccountId;
-  readonly revision: Revision;
-
-  /** @param why names the stream, the revision and the reason, in one line */
-  constructor(accountId: AccountId, revision: Revision, why: string, options?: ErrorOptions) {
-    super(why, options);
-    this.accountId = accountId;
-    this.revision = revision;
-  }
-}
 
 /** Reads a stored event of an account's stream. @throws AccountUnreadableError */
 export function accountEventOf(accountId: AccountId, recorded: EventWithoutId): AccountEvent {

@@ -1,7 +1,8 @@
 import { type EventLog, HiddenStreamError } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Revision, revision } from '../../contracts/ids.ts';
-import { AccountUnreadableError, accountEventOf } from './account-event.ts';
+import { accountEventOf } from './account-event.ts';
+import { AccountUnreadableError } from './account-unreadable-error.ts';
 import type { AccountSnapshot } from './load-account.ts';
 
 /**

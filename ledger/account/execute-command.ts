@@ -8,6 +8,7 @@ import { type AccountRepository, catchUpAccount, foldAppended, unlessAside } fro
 import type { AccountState } from './account-state.ts';
 import { decideAs } from './authorize.ts';
 import type { AccountCommand, CommandRefusal } from './commands.ts';
+import { ConflictsError } from './conflicts-error.ts';
 import { type AccountSnapshot, loadAccount } from './load-account.ts';
 
 /** Appends without an answer, or refused by a log that is away. */
@@ -33,14 +34,6 @@ export type CommandResult =
       readonly position: Position | null;
     }
   | CommandRefusal;
-
-/** Other writers came between every time: nothing of the command was written, and it can be tried again. */
-export class ConflictsError extends Error {
-  constructor(accountId: AccountId, attempts: number) {
-    super(`account ${accountId}: ${attempts} attempts conflicted with other writers; try again`);
-    this.name = 'ConflictsError';
-  }
-}
 
 /**
  * Loads an account, looks whether the actor may, decides, appends at the expected revision; on a conflict loads what is new and decides again.

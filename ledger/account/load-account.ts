@@ -1,8 +1,9 @@
 import type { EventLog, RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { type AccountId, accountStream, NO_STREAM, type Revision, revision } from '../../contracts/ids.ts';
-import { AccountUnreadableError, accountEventOf, evolveAt } from './account-event.ts';
+import { accountEventOf, evolveAt } from './account-event.ts';
 import { type AccountState, INITIAL_ACCOUNT } from './account-state.ts';
+import { AccountUnreadableError } from './account-unreadable-error.ts';
 
 /** An account's state and the revision of the last event in it. */
 export interface AccountSnapshot {

@@ -1,4 +1,4 @@
-import { checkRecorded, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { checkRecorded } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import {
   type AccountId,
@@ -8,6 +8,7 @@ import {
   LEDGER_STREAM,
   type StreamName,
 } from '../../contracts/ids.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { AccountAudit } from './account-audit.ts';
 import { auditInstants } from './audit-instants.ts';
 import type { ReversalOfStream } from './audit-reversals.ts';

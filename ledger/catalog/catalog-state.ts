@@ -1,11 +1,12 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
-import { decodeRecorded, type EventMetadata, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeRecorded, type EventMetadata } from '../../contracts/event-codec.ts';
 import type { RateCardRef } from '../../contracts/event-fields.ts';
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import type { EventData } from '../../contracts/events.ts';
 import { CATALOG_STREAM, NO_STREAM, type Revision } from '../../contracts/ids.ts';
 import type { CatalogPlan } from '../../contracts/plan.ts';
 import { isRateCardIntact, type RateCard } from '../../contracts/rate-card.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 
 /** What the stream `catalog` folds to: the models of the newest version, and every rate card there ever was. */
 export interface CatalogState {

@@ -1,10 +1,10 @@
 import type { CatalogModel } from '../../contracts/catalog.ts';
-import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import type { EventData, UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd, type PicoUsd, picoUsd } from '../../contracts/money.ts';
 import { FREE_USES } from '../../contracts/outside-input.ts';
 import { type RateCard, rateOfUse } from '../../contracts/rate-card.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { rateUsage } from '../rating.ts';
 import { type CatalogState, cardsOf, rateCardOf } from './catalog-state.ts';
 

@@ -1,9 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
-import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { FeedEvent } from '../../contracts/feed-message.ts';
 import { accountOfStream, type Revision, revision, type StreamName } from '../../contracts/ids.ts';
 import { identityOfText, identityText, type LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { type ConsumedBatch, consumeFeed } from './consume-feed.ts';
 
 /**

@@ -1,7 +1,8 @@
-import { decodeClaimMetadata, decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeClaimMetadata, decodeEvent } from '../../contracts/event-codec.ts';
 import { BASE_FORMS, type Forms, formsBeyond, formsTogether } from '../../contracts/event-forms.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { type Position, relayStream } from '../../contracts/ids.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 
 /** What the log says of a process that reads it. */
 export interface SeenClaim {

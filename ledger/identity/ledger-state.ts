@@ -1,9 +1,10 @@
-import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
 import { assertFormsRead, BASE_FORMS, type Forms, formsTogether, OWN_FORMS } from '../../contracts/event-forms.ts';
 import type { ReadableLog, RecordedEvent } from '../../contracts/event-log.ts';
 import { type EventData, isLedgerEvent } from '../../contracts/events.ts';
 import { LEDGER_STREAM, NO_STREAM, type Revision } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { readCopyMarker } from './copy-marker.ts';
 
 /** What the stream `ledger` folds to. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Logger } from 'pino';
-import { decodeRecorded, type EventMetadata, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeRecorded, type EventMetadata } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { type FeedMessage, feedMessage } from '../../contracts/feed-message.ts';
 import { accountOfStream } from '../../contracts/ids.ts';
 import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { BackOff } from '../back-off.ts';
 import { pauseMsMaxAfter } from '../feed/kafka-fault.ts';
 import { FEED_LIMITS } from '../feed/limits.ts';

@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto';
-import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { isAsWritten } from '../../contracts/json-object.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { hexOf, sha256 } from './merkle.ts';
 import {
   introductionText,

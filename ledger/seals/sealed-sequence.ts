@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { LeafPage, LeavesFrom, RecordedEvent } from '../../contracts/event-log.ts';
 import { NO_STREAM, type Position, position, type Revision, SEALS_STREAM } from '../../contracts/ids.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { LeafHasher } from './leaf.ts';
 import { type Digest, hexOf, MerkleTree, sha256 } from './merkle.ts';
 import type { LedgerSealed, SealKeyIntroduced } from './seal-signature.ts';

@@ -2,7 +2,8 @@ import { decodeMetadata, type EventMetadata } from '../../contracts/event-codec.
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent, CreditsDebited, EventData, UsageRecorded } from '../../contracts/events.ts';
 import { type AccountId, commandOfRequest, type RequestId, type Revision } from '../../contracts/ids.ts';
-import { AccountUnreadableError, accountEventOf } from '../account/account-event.ts';
+import { accountEventOf } from '../account/account-event.ts';
+import { AccountUnreadableError } from '../account/account-unreadable-error.ts';
 import { RunningBalance } from './running-balance.ts';
 import { gapBefore } from './stream-range.ts';
 

@@ -1,8 +1,9 @@
-import { decodeEvent, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeEvent } from '../../contracts/event-codec.ts';
 import type { RateCardRef } from '../../contracts/event-fields.ts';
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { CATALOG_STREAM } from '../../contracts/ids.ts';
 import { isRateCardIntact, type RateCard } from '../../contracts/rate-card.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { cardsOf } from '../catalog/catalog-state.ts';
 
 /** A rate card with the catalog that brought it. */

@@ -1,7 +1,8 @@
 import type { ReadableLog } from '../../contracts/event-log.ts';
 import { type AccountId, accountStream, type Revision } from '../../contracts/ids.ts';
-import { AccountUnreadableError, accountEventOf, evolveAt } from '../account/account-event.ts';
+import { accountEventOf, evolveAt } from '../account/account-event.ts';
 import { type AccountState, INITIAL_ACCOUNT, type OpenAccount } from '../account/account-state.ts';
+import { AccountUnreadableError } from '../account/account-unreadable-error.ts';
 import { behind, type Disorder, Division, gapBefore, recordedAtOf, type StreamPlace } from './stream-range.ts';
 
 /** What an account was after one of its events. */

@@ -1,7 +1,8 @@
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import type { AccountEvent, UsageRecorded } from '../../contracts/events.ts';
 import type { AccountId, Revision } from '../../contracts/ids.ts';
-import { AccountUnreadableError, accountEventOf } from '../account/account-event.ts';
+import { accountEventOf } from '../account/account-event.ts';
+import { AccountUnreadableError } from '../account/account-unreadable-error.ts';
 import { PlansHad } from './plans-had.ts';
 import { RunningBalance } from './running-balance.ts';
 import { debitSentence, notesOn, sentenceOf } from './sentences.ts';

@@ -1,6 +1,7 @@
-import { decodeMetadata, type EventMetadata, UnreadableEventError } from '../../contracts/event-codec.ts';
+import { decodeMetadata, type EventMetadata } from '../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../contracts/event-log.ts';
 import { groupedCount } from '../../contracts/money.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 
 /** A place in a stream: a revision, or the instant at which an event was written down. */
 export type StreamPlace =

@@ -10,7 +10,8 @@ import {
   type Position,
   type Revision,
 } from '../../contracts/ids.ts';
-import { AccountUnreadableError, accountEventOf, cannotFollow } from '../../ledger/account/account-event.ts';
+import { accountEventOf, cannotFollow } from '../../ledger/account/account-event.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-unreadable-error.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { BalanceView, KEYS, ofKeyRow } from '../balance-view.ts';
 import { CatalogView } from '../catalog-view.ts';

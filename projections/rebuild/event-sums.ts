@@ -10,7 +10,8 @@ import {
   type StreamName,
 } from '../../contracts/ids.ts';
 import { amountOfText, PICO_PER_MICRO } from '../../contracts/money.ts';
-import { AccountUnreadableError, accountEventOf } from '../../ledger/account/account-event.ts';
+import { accountEventOf } from '../../ledger/account/account-event.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-unreadable-error.ts';
 
 /** Of one account, or of all. */
 export interface MoneySums {

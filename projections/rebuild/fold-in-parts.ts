@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { EventLogError, type ReadableLog } from '../../contracts/event-log.ts';
 import { revision, type StreamName } from '../../contracts/ids.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { AccountsSetAside } from '../accounts-set-aside.ts';
 import { readUndamaged } from '../damaged-views.ts';
 import { VIEW_LIMITS } from '../limits.ts';

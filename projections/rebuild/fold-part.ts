@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { EventLogError, type EventWithoutId } from '../../contracts/event-log.ts';
 import { accountOfStream } from '../../contracts/ids.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { type ScanPart, scanWithoutIds } from '../../ledger/event-log/sqlite/scan-file.ts';
 import { AccountViews } from '../account-views.ts';
 import { CatalogView } from '../catalog-view.ts';

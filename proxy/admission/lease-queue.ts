@@ -3,7 +3,7 @@ import { EventLogError, isLogAway } from '../../contracts/event-log.ts';
 import type { AccountId, KeyId, LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from '../../ledger/account/account-state.ts';
-import { ConflictsError } from '../../ledger/account/execute-command.ts';
+import { ConflictsError } from '../../ledger/account/conflicts-error.ts';
 import { activeLeases, sumOfLeases } from '../../ledger/account/leases.ts';
 import type { LogBreaker } from '../../ledger/log-breaker.ts';
 import type { Timing } from '../../ledger/timing.ts';

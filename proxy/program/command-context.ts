@@ -6,9 +6,7 @@ import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import { type Actor, nameOfActor, SYSTEM } from '../../contracts/permissions.ts';
 import { type ToldTo, toldTo } from '../../ledger/account/words-for-accounts.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
-import { whyElsewhere } from '../../ledger/identity/compare-ledger.ts';
 import type { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
-import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { readConfiguration } from './configuration/read-configuration.ts';
@@ -175,6 +173,8 @@ async function withProvenLog<T>(context: CommandContext, command: Command, work:
 /** A file refuses what comes behind its last event; an event store takes it, and a copy may be behind that by then. @throws CommandError */
 async function assertStillHere(context: CommandContext, log: EventLog, configuration: Configuration): Promise<void> {
   if (configuration.eventLog.kind === 'sqlite') return;
+  const { whyElsewhere } = await import('../../ledger/identity/compare-ledger.ts');
+  const { readLedgerState } = await import('../../ledger/identity/ledger-state.ts');
   const elsewhere = whyElsewhere(ledgerPlace(configuration), await readLedgerState(log));
   if (elsewhere === null) return;
   throw new CommandError(

@@ -1,14 +1,14 @@
 import { type Command, CommanderError } from 'commander';
 import { ConfigurationError } from '../../contracts/configuration.ts';
-import { UnreadableEventError } from '../../contracts/event-codec.ts';
-import { UnreadFormsError } from '../../contracts/event-forms.ts';
 import { EventLogError, HiddenStreamError } from '../../contracts/event-log.ts';
 import { accountOfStream } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { printable } from '../../contracts/printable.ts';
 import { shortageOf } from '../../contracts/shortage.ts';
-import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
-import { ConflictsError } from '../../ledger/account/execute-command.ts';
+import { UnreadFormsError } from '../../contracts/unread-forms-error.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-unreadable-error.ts';
+import { ConflictsError } from '../../ledger/account/conflicts-error.ts';
 import { mayPass } from '../../ledger/event-log/sqlite/database-fault.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';

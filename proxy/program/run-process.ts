@@ -1,10 +1,7 @@
 import { userInfo } from 'node:os';
 import { LIMITS } from '../../contracts/limits.ts';
-import { compareCommandClock } from '../clock/command-clock.ts';
 import type { CommandContext } from './command-context.ts';
 import { giveWay } from './give-way.ts';
-import { proveLedger } from './ledger/proven-ledger.ts';
-import { openInAdoptedForms } from './open-event-log.ts';
 import { runGatewayProgram } from './run-gateway-program.ts';
 import { terminalWords } from './terminal-words.ts';
 
@@ -19,17 +16,21 @@ export async function runProcess(): Promise<void> {
   let isUnread = false;
 
   const context: CommandContext = {
-    openEventLog: (configuration, use) => {
+    // What opens a log is loaded where one is opened.
+    openEventLog: async (configuration, use) => {
       isFollowing = typeof use === 'object';
       if (isFollowing) {
         words ??= terminalWords(process.stdout.fd);
         warnings ??= terminalWords(process.stderr.fd);
       }
-      return openInAdoptedForms(configuration, use);
+      return (await import('./open-event-log.ts')).openInAdoptedForms(configuration, use);
     },
-    proveLedger: (log, configuration) => proveLedger(log, configuration, Date.now),
-    compareClock: (log, { clock: bounds }) =>
-      compareCommandClock(log, { wall: Date.now, monotonic: () => performance.now(), bounds }),
+    proveLedger: async (log, configuration) =>
+      (await import('./ledger/proven-ledger.ts')).proveLedger(log, configuration, Date.now),
+    compareClock: async (log, { clock: bounds }) => {
+      const { compareCommandClock } = await import('../clock/command-clock.ts');
+      return compareCommandClock(log, { wall: Date.now, monotonic: () => performance.now(), bounds });
+    },
     environment: process.env,
     ...systemUser(),
     clock: Date.now,

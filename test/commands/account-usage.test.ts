@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { accountStream, commandId, eventId, NO_STREAM, revision, uuidV7 } from '../../contracts/ids.ts';
-import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-unreadable-error.ts';
 import { recordUsage } from '../../ledger/account/record-usage.ts';
 import { ACCOUNT, CARD, granted, keyIssued, openAccount, opened, usageOf } from '../fixtures/ledger/example-account.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -8,7 +8,7 @@ const LOADED = /^(?:import|export) (?!type )(?:[^'";]* from )?'([^']+)';/gm;
 
 test('a command loads neither the server nor a driver of what it does not use', () => {
   const ofAnyLine = packagesOf('proxy/program/run-process.ts');
-  expect(ofAnyLine).toEqual(['cli-table3', 'commander', 'yaml', 'zod']);
+  expect(ofAnyLine).toEqual(['cli-table3', 'commander', 'zod']);
   const program = readFileSync(join(ROOT, 'proxy/program/gateway-program.ts'), 'utf8');
   const groups = [...program.matchAll(/await import\('([^']+)'\)/g)].map(([, name = '']) =>
     join('proxy/program', name),
@@ -18,9 +18,17 @@ test('a command loads neither the server nor a driver of what it does not use', 
     'cli-progress',
     'cli-table3',
     'commander',
-    'yaml',
     'zod',
   ]);
+});
+
+test('a command line loads what decides, and what opens a log, where it does either', () => {
+  const modules = loadedBy('proxy/program/run-process.ts').modules;
+  const needed =
+    /^(?:ledger\/account\/(?:decide|evolve|execute)|contracts\/(?:events|catalog)\.ts|ledger\/event-log\/.*-event-log\.ts)/;
+  expect(modules.filter((file) => needed.test(file))).toEqual([]);
+  const keys = loadedBy('proxy/program/accounts/key-commands.ts').modules;
+  expect(keys).toEqual(expect.arrayContaining(['ledger/account/decide.ts', 'contracts/events.ts']));
 });
 
 test('a gateway loads no driver of what its configuration does not name', () => {
@@ -42,8 +50,10 @@ test('one module makes spans, and whoever serves loads it where they are configu
   );
 });
 
-/** The packages that a module loads, itself or by the modules that it loads. */
-function packagesOf(file: string): string[] {
+const packagesOf = (file: string): string[] => loadedBy(file).packages;
+
+/** What a module loads, itself or by the modules that it loads: packages, and modules by their paths from the root. */
+function loadedBy(file: string): { readonly packages: string[]; readonly modules: string[] } {
   const packages = new Set<string>();
   const seen = new Set<string>();
   const visit = (path: string): void => {
@@ -55,5 +65,5 @@ function packagesOf(file: string): string[] {
     }
   };
   visit(join(ROOT, file));
-  return [...packages].sort();
+  return { packages: [...packages].sort(), modules: [...seen].map((path) => relative(ROOT, path)) };
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { UnreadableEventError } from '../../contracts/event-codec.ts';
 import { EventLogError } from '../../contracts/event-log.ts';
 import { accountId, accountStream, eventId, revision } from '../../contracts/ids.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { ledgerLost } from '../../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';

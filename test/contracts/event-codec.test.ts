@@ -6,13 +6,13 @@ import {
   decodeRecorded,
   encodeEvents,
   eventMetadataSchema,
-  UnreadableEventError,
 } from '../../contracts/event-codec.ts';
 import type { ProposedEvent, RecordedEvent } from '../../contracts/event-log.ts';
 import { versionOf } from '../../contracts/event-upcasters.ts';
 import { type DomainEvent, EVENT_SCHEMAS, type EventType, isAccountEvent } from '../../contracts/events.ts';
 import { accountId, accountStream, commandId, eventIdOf, position, revision } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
+import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { EXAMPLE_EVENTS, exampleOf } from '../fixtures/ledger/example-events.ts';
 
 const RECORDING = {

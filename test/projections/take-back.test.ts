@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { accountStream, revision } from '../../contracts/ids.ts';
-import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-unreadable-error.ts';
 import { AccountViews } from '../../projections/account-views.ts';
 import { TakeBack } from '../../projections/take-back.ts';
 import { ACCOUNT } from '../fixtures/ledger/example-account.ts';

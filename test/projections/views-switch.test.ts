@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { HiddenStreamError } from '../../contracts/event-log.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { accountId, accountStream, position, revision } from '../../contracts/ids.ts';
-import { AccountUnreadableError } from '../../ledger/account/account-event.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-unreadable-error.ts';
 import { AccountViews } from '../../projections/account-views.ts';
 import { AccountsSetAside } from '../../projections/accounts-set-aside.ts';
 import { CatalogView } from '../../projections/catalog-view.ts';

@@ -5,9 +5,10 @@ import { counted, groupedUsd, type MicroUsd, microUsd } from '../../../contracts
 import { type AccountState, NOTHING } from '../../../ledger/account/account-state.ts';
 import { decideAs } from '../../../ledger/account/authorize.ts';
 import type { CommandOf, CommandRefusal } from '../../../ledger/account/commands.ts';
+import { ConflictsError } from '../../../ledger/account/conflicts-error.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { openException } from '../../../ledger/account/exceptions.ts';
-import { type CommandResult, ConflictsError, executeFrom } from '../../../ledger/account/execute-command.ts';
+import { type CommandResult, executeFrom } from '../../../ledger/account/execute-command.ts';
 import { valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { type AccountSnapshot, loadAccount } from '../../../ledger/account/load-account.ts';
 import { type Done, refusedAs } from '../accounts/run-account-command.ts';

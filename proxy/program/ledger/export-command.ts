@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { UnreadableEventError } from '../../../contracts/event-codec.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream } from '../../../contracts/ids.ts';
 import { counted, groupedCount } from '../../../contracts/money.ts';
+import { UnreadableEventError } from '../../../contracts/unreadable-event-error.ts';
 import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { lastPosition, scanFile } from '../../../ledger/event-log/sqlite/scan-file.ts';
 import { beancountForm } from '../../../ledger/export/beancount-form.ts';

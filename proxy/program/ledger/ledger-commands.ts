@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { decodeMetadata, UnreadableEventError } from '../../../contracts/event-codec.ts';
+import { decodeMetadata } from '../../../contracts/event-codec.ts';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import { type AccountId, accountStream, revision } from '../../../contracts/ids.ts';
 import { onOneLine } from '../../../contracts/printable.ts';
+import { UnreadableEventError } from '../../../contracts/unreadable-event-error.ts';
 import { exactEventLine } from '../../../ledger/export/exact-event-line.ts';
 import { accountArgument, wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, globalOptions, withReadLog } from '../command-context.ts';

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { UnreadableEventError } from '../../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import { SEALS_STREAM } from '../../../contracts/ids.ts';
 import { groupedCount, groupedUsd } from '../../../contracts/money.ts';
+import { UnreadableEventError } from '../../../contracts/unreadable-event-error.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import { type Books, unfinished } from '../../../ledger/report/books.ts';
 import { correctedBy, givenIn, soldIn, spentBy } from '../../../ledger/report/movements.ts';

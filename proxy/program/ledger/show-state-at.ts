@@ -1,8 +1,8 @@
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedExactUsd, groupedUsd, picoUsd } from '../../../contracts/money.ts';
-import { AccountUnreadableError } from '../../../ledger/account/account-event.ts';
 import type { Grant, SpendState } from '../../../ledger/account/account-state.ts';
+import { AccountUnreadableError } from '../../../ledger/account/account-unreadable-error.ts';
 import { isUsable } from '../../../ledger/account/grants.ts';
 import { keyInWords, keyStateAt } from '../../../ledger/account/key-state.ts';
 import { recordOf } from '../../../ledger/account/keyed-tree.ts';

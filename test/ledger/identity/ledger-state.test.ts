@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../../contracts/event-codec.ts';
-import { BASE_FORMS, OWN_FORMS, UnreadFormsError } from '../../../contracts/event-forms.ts';
+import { BASE_FORMS, OWN_FORMS } from '../../../contracts/event-forms.ts';
 import {
   accountId,
   accountStream,
@@ -10,6 +10,7 @@ import {
   NO_STREAM,
   revision,
 } from '../../../contracts/ids.ts';
+import { UnreadFormsError } from '../../../contracts/unread-forms-error.ts';
 import { identifyLedger } from '../../../ledger/identity/identify-ledger.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';

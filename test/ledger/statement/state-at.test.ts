@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { RecordedEvent } from '../../../contracts/event-log.ts';
 import { revision } from '../../../contracts/ids.ts';
-import { AccountUnreadableError } from '../../../ledger/account/account-event.ts';
+import { AccountUnreadableError } from '../../../ledger/account/account-unreadable-error.ts';
 import { stateAt } from '../../../ledger/statement/state-at.ts';
 import { ACCOUNT, granted, keyIssued, opened } from '../../fixtures/ledger/example-account.ts';
 import { logOf } from '../../fixtures/ledger/sealed-rows.ts';
