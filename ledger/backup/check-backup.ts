@@ -7,11 +7,11 @@ import { SQLITE_LIMITS } from '../event-log/sqlite/limits.ts';
 import { withLogFile } from '../event-log/sqlite/log-file.ts';
 import { readBesideGateway } from '../journal/read-beside-gateway.ts';
 import { journalFolder } from '../journal/segment-folder.ts';
-import { LEDGER_FILE } from '../ledger-file.ts';
+import { LEDGER_FILE, MANIFEST_FILE } from '../ledger-file.ts';
 import { BackupFault } from './backup-fault.ts';
 import { filesIn, readBackedUpFile } from './list-files.ts';
 import { lookAtLedger } from './look-at-ledger.ts';
-import { type BackupManifest, MANIFEST_FILE, readManifest } from './manifest.ts';
+import { type BackupManifest, readManifest } from './manifest.ts';
 
 /**
  * Whether a backup is what its manifest says: each file, to the byte, no other, and in them the ledger, whole and up to its

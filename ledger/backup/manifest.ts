@@ -1,14 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ledgerIdField } from '../../contracts/event-fields.ts';
-import { LOCK_FILE } from '../journal/folder-lock.ts';
-import { journalFolder } from '../journal/segment-folder.ts';
-import { textOfFile } from '../named-file.ts';
+import { MANIFEST_FILE } from '../ledger-file.ts';
 import { replaceFile } from '../replace-file.ts';
 import { BackupFault } from './backup-fault.ts';
-
-export const MANIFEST_FILE = 'manifest.json';
 
 const hex = z.string().regex(/^[0-9a-f]{64}$/);
 /** Of a file in the backup, from its top; nothing leads out of it. */
@@ -48,24 +44,6 @@ const manifestSchema = z.strictObject({
 });
 export type BackupManifest = z.infer<typeof manifestSchema>;
 export type BackedUpFile = BackupManifest['files'][number];
-
-/**
- * Whether a folder is a backup, which whatever opens its ledger would change. One that was made a data folder by hand, and has
- * been served from, has a gateway's lock: it is a backup no more.
- */
-export const isBackup = (folder: string): boolean =>
-  hasManifest(folder) && !existsSync(join(journalFolder(folder), LOCK_FILE));
-
-/** Others name files so, too. One of a later form is ours. */
-function hasManifest(folder: string): boolean {
-  try {
-    return outlineSchema.safeParse(JSON.parse(textOfFile(join(folder, MANIFEST_FILE)))).success;
-  } catch {
-    return false;
-  }
-}
-
-const outlineSchema = z.object({ form: count, ledger: z.object(), files: z.array(z.object({ path: z.string() })) });
 
 /** @throws BackupFault where it is none; Error of the file system */
 export function readManifest(folder: string): BackupManifest {

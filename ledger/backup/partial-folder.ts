@@ -14,7 +14,7 @@ export class PartialFolder {
     this.path = path;
   }
 
-  /** @throws TakenPathError; Error of the file system */
+  /** @throws as `assertFree`; Error of the file system */
   static begin(folder: string): PartialFolder {
     assertFree(folder);
     const partial = `${folder}.partial`;

@@ -6,9 +6,9 @@ import { NOTE_FILE } from '../identity/folder-note.ts';
 import { LedgerLostError } from '../identity/ledger-lost.ts';
 import { type FolderLock, LOCK_FILE, lockFolder } from '../journal/folder-lock.ts';
 import { JournalError } from '../journal/journal-error.ts';
-import { LEDGER_FILE } from '../ledger-file.ts';
+import { LEDGER_FILE, MANIFEST_FILE } from '../ledger-file.ts';
 import { syncFolder } from '../sync-folder.ts';
-import { type BackupManifest, MANIFEST_FILE, readManifest, writeManifest } from './manifest.ts';
+import { type BackupManifest, readManifest, writeManifest } from './manifest.ts';
 import { settleFolder } from './partial-folder.ts';
 
 /** In a data folder: what is being restored, and what has been, and is moved to its place. */

@@ -3,6 +3,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { discardedOnSignal } from '../discarded-on-signal.ts';
 import { giveToFolderOwner } from '../folder-owner.ts';
+import { assertInNoBackup } from '../in-no-backup.ts';
 import { syncFolder } from '../sync-folder.ts';
 
 /** Written at once: enough that the calls do not count, little beside the rest of the program. */
@@ -13,8 +14,9 @@ export class TakenPathError extends Error {
   override readonly name = 'TakenPathError';
 }
 
-/** Nothing that is there is replaced: no file, no device, no link. @throws TakenPathError */
+/** Nothing that is there is replaced: no file, no device, no link; and nothing is made in a backup. @throws TakenPathError; LedgerLostError */
 export function assertFree(path: string): void {
+  assertInNoBackup(path);
   if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw new TakenPathError(`${path}: is there already`);
 }
 
@@ -35,7 +37,7 @@ export class OutFile {
     this.#handle = handle;
   }
 
-  /** @throws TakenPathError; Error of the file system */
+  /** @throws as `assertFree`; Error of the file system */
   static async begin(path: string): Promise<OutFile> {
     assertFree(path);
     const partial = `${path}.partial`;

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { assertInNoBackup } from '../in-no-backup.ts';
 import type { SealedLeaves } from './locate-damage.ts';
 import { type Digest, digestOfHex, hexOf } from './merkle.ts';
 
@@ -37,11 +38,12 @@ export class LeafFile implements SealedLeaves {
   }
 }
 
-/** Keeps them. A file that is there is left alone: it may be all that tells an event. @throws Error of the file system */
+/** Keeps them. A file that is there is left alone: it may be all that tells an event. @throws LedgerLostError where it would be in a backup; Error of the file system */
 export class LeafFileWriter {
   readonly #file: number;
 
   constructor(path: string) {
+    assertInNoBackup(path);
     this.#file = openSync(path, 'wx', 0o600);
   }
 

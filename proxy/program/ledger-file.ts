@@ -1,20 +1,19 @@
 import { existsSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Configuration } from '../../contracts/configuration.ts';
 import { messageOf } from '../../contracts/message-of.ts';
-import { isBackup } from '../../ledger/backup/manifest.ts';
 import { assertNotBeingRestored } from '../../ledger/backup/restore-folder.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
 import { makeFolders } from '../../ledger/folder-owner.ts';
 import { type FolderNote, readNote } from '../../ledger/identity/folder-note.ts';
 import { LedgerLostError, missingLedger } from '../../ledger/identity/ledger-lost.ts';
 import { assertOwnPrefix } from '../../ledger/identity/stream-prefix.ts';
+import { assertNoBackup, backupAround } from '../../ledger/in-no-backup.ts';
 import { journalFolder } from '../../ledger/journal/segment-folder.ts';
 import { LEDGER_FILE } from '../../ledger/ledger-file.ts';
 import { wantOfDiskOf } from '../../ledger/want-of-disk.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { CommandError, EXIT } from './command-error.ts';
-import { foldersOf } from './is-within.ts';
 
 /** Only who begins a ledger makes its file, where none was. @throws LedgerLostError; CommandError */
 export function assertLedgerThere(configuration: Configuration): void {
@@ -48,30 +47,24 @@ export function ledgerToBegin(configuration: Configuration): string | null {
 function missingFile({ eventLog, data }: Configuration): string | null {
   // Asked by whoever opens a ledger, and before that.
   assertNotBeingRestored(data);
-  assertNoBackup(data);
+  assertOutsideBackups(data);
   if (eventLog.kind === 'eventstoredb') assertOwnPrefix({ eventLog, data }, knowledgeOf(data) !== 'none');
   const file = ledgerPlace({ eventLog, data });
   return eventLog.kind !== 'sqlite' || existsSync(file) ? null : file;
 }
 
-/**
- * Who opens a ledger writes beside its file, and into it, also to read it: a backup would not be what its manifest says any more.
- * @throws LedgerLostError
- */
-function assertNoBackup(folder: string): void {
-  if (!isBackup(folder)) return;
-  const file = join(resolve(folder), LEDGER_FILE);
-  const orLook = existsSync(file)
-    ? `; \`gateway ledger verify --offline ${file}\` looks at its ledger where it is`
-    : '';
-  throw new LedgerLostError(
-    `${folder} is a backup, and stays as it is: \`gateway ledger restore ${resolve(folder)} --data FOLDER\` makes a data folder of it${orLook}`,
-    'the data folder is a backup',
-  );
+/** Nor does anybody write within one. A ledger that was put there is no part of it. @throws LedgerLostError; CommandError */
+function assertOutsideBackups(data: string): void {
+  assertNoBackup(data);
+  const backup = backupAround(data);
+  if (backup === null) return;
+  if (existsSync(join(data, LEDGER_FILE)) || knowledgeOf(data) !== 'none')
+    throw new LedgerLostError(
+      `${data} is in ${backup}, which is a backup, and stays as it is: move ${data} out of it`,
+      'the data folder is in a backup',
+    );
+  assertNoBackup(backup);
 }
-
-/** The same of what is to be made: in a backup it would be a file too many. @throws LedgerLostError */
-export const assertInNoBackup = (path: string): void => foldersOf(path).forEach(assertNoBackup);
 
 function assertNotMissing(file: string, data: string): void {
   const known = knowledgeOf(data);
@@ -89,9 +82,8 @@ const noLedger = (file: string): CommandError =>
     EXIT.unavailable,
   );
 
-/** @throws CommandError where something else is there, or may not be made; as `assertInNoBackup` */
+/** @throws CommandError where something else is there, or may not be made */
 export function makeDataFolder(data: string): void {
-  assertInNoBackup(data);
   try {
     makeFolders(data);
   } catch (error) {

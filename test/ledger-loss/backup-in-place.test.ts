@@ -4,13 +4,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { copySite, copyTo, open } from '../commands/copy-site.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
@@ -174,17 +175,89 @@ it('nothing is made in a backup, at any depth of it, also by a link', async () =
   await runHere('--data', data, 'ledger', 'backup', other);
   symlinkSync(join(backup, 'journal'), link);
   const before = asItIs(backup);
-  for (const inner of [join(backup, 'inner'), join(backup, 'journal', 'inner'), join(link, 'inner')])
-    for (const command of [
-      ['--data', data, 'ledger', 'backup', inner],
-      ['--data', inner, 'ledger', 'restore', other],
-      ['--data', inner, 'account', 'open', '--email', 'eve@example.com'],
-      ['--data', data, 'ledger', 'export', '--format', 'csv', '--out', inner],
-      ['--data', data, 'ledger', 'report', '--month', '2026-10', '--out', inner],
-    ]) {
-      const said = await runHere(...command);
-      expect(said).toEqual({ exitCode: 3, stdout: '', stderr: expect.stringMatching(refusal(backup)) });
-    }
+  const written = (inner: string): string[][] => [
+    ['--data', data, 'ledger', 'export', '--format', 'csv', '--out', inner],
+    ['--data', data, 'ledger', 'export', '--format', 'ndjson', '--out', inner],
+    ['--data', data, 'ledger', 'report', '--month', '2026-10', '--out', inner],
+    ['--data', data, 'ledger', 'verify', '--seals', '--keep-leaves', inner],
+    ['ledger', 'verify', '--seals', '--offline', join(backup, 'ledger.db'), '--keep-leaves', inner],
+  ];
+  const made = (inner: string): string[][] => [
+    ['--data', data, 'ledger', 'backup', inner],
+    ['--data', inner, 'ledger', 'restore', other],
+    ['--data', inner, 'account', 'open', '--email', 'eve@example.com'],
+    ['--data', inner, 'account', 'list'],
+    ...written(inner),
+  ];
+  const inners = [join(backup, 'inner'), join(backup, 'journal', 'inner'), join(link, 'inner')];
+  // What is behind a link is its target's: `..` of it is in the backup, and not beside the link.
+  for (const command of [...inners.flatMap(made), ...written(`${link}/../inner`)]) {
+    const said = await runHere(...command);
+    expect(said, command.join(' ')).toEqual({
+      ...{ exitCode: 3, stdout: '' },
+      stderr: expect.stringMatching(refusal(backup)),
+    });
+  }
+  expect(asItIs(backup)).toEqual(before);
+});
+
+it('a data folder that was put into a backup is to be moved out, by all who would open it, and doctor says so', async () => {
+  const backup = await backedUp();
+  const live = join(backup, 'live');
+  const settings = join(temporaryFolder(), 'gateway.json');
+  const doctor = async (data: string) => {
+    const { exitCode, stdout } = await runHere('--config', settings, '--data', data, 'doctor', '--json');
+    const found = JSON.parse(stdout) as { check: string; state: string; says: string; advice: string | null }[];
+    return { exitCode, of: (name: string) => found.find(({ check }) => check === name) };
+  };
+  writeFileSync(settings, '{}');
+  const absent = await doctor(live);
+  const isBackup = { state: 'fault', says: expect.stringContaining(`${backup} is a backup`), advice: null };
+  expect([absent.exitCode, absent.of('log'), absent.of('data folder')]).toMatchObject([5, isBackup, isBackup]);
+
+  const data = join(temporaryFolder(), 'data');
+  await runHere('--data', data, 'account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+  renameSync(data, live);
+  const before = asItIs(backup);
+  const moveOut = `${live} is in ${backup}, which is a backup, and stays as it is: move ${live} out of it`;
+  for (const command of ['account list', 'account open --email eve@example.com', 'ledger verify --all'])
+    expect(await runHere('--data', live, ...command.split(' ')), command).toEqual({
+      ...{ exitCode: 3, stdout: '', stderr: `gateway: ${moveOut}\n` },
+    });
+  const served = await runProgram('--data', live, 'serve', '--port', '0');
+  expect(served).toEqual({ exitCode: 3, stdout: '', stderr: expect.stringContaining(moveOut) });
+  const looked = await doctor(live);
+  expect([looked.exitCode, looked.of('log')]).toMatchObject([5, { state: 'fault', says: moveOut, advice: null }]);
+  expect(asItIs(backup)).toEqual(before);
+
+  // Of a ledger that an event store keeps a folder has no file.
+  const ran = join(backup, 'ran');
+  mkdirSync(join(ran, 'journal'), { recursive: true });
+  expect(await runHere('--data', ran, 'account', 'list')).toMatchObject({
+    ...{ exitCode: 3, stderr: expect.stringContaining(`move ${ran} out of it`) },
+  });
+  rmSync(ran, { recursive: true });
+
+  renameSync(live, data);
+  expect(await runHere('--data', data, 'account', 'show', 'acct_ada')).toMatchObject({ exitCode: 0 });
+  const restored = join(temporaryFolder(), 'restored');
+  expect(await runHere('--data', restored, 'ledger', 'restore', backup)).toMatchObject({ exitCode: 0 });
+});
+
+it('a gateway copies no seal into a backup, and says so, as doctor does beforehand', async () => {
+  const backup = await backedUp();
+  const before = asItIs(backup);
+  for (const copyTo of [backup, join(backup, 'seals.ndjson'), join(backup, 'journal')]) {
+    const config = join(temporaryFolder(), 'gateway.json');
+    writeFileSync(config, JSON.stringify({ data: join(temporaryFolder(), 'data'), seals: { events: 1, copyTo } }));
+    const looked = await runHere('--config', config, 'doctor');
+    const fault = new RegExp(`fault +seals +seals.copyTo: ${backup} is a backup, .*; make it, or name another place\n`);
+    expect(looked).toMatchObject({ exitCode: 5, stdout: expect.stringMatching(fault) });
+  }
+  const logLines: string[] = [];
+  const gateway = await startTestGateway({ settings: { seals: { events: 1, copyTo: backup } }, logLines });
+  onTestFinished(() => gateway.stop());
+  await expect.poll(() => logLines.join()).toContain(`${backup} is a backup`);
   expect(asItIs(backup)).toEqual(before);
 });
 

@@ -11,13 +11,12 @@ import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
 import { PartialFolder } from '../../../ledger/backup/partial-folder.ts';
 import { discardedOnSignal } from '../../../ledger/discarded-on-signal.ts';
 import { ledgerPlace } from '../../../ledger/event-log/ledger-place.ts';
+import { isWithin } from '../../../ledger/is-within.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { keysByName } from '../configuration/keys-by-name.ts';
-import { isWithin } from '../is-within.ts';
 import { outInWords } from '../ledger/out-in-words.ts';
-import { assertInNoBackup } from '../ledger-file.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { isKept, leftOutOf } from './data-folder-names.ts';
@@ -55,7 +54,6 @@ async function backUpTo(path: string, { context, log, configuration }: Parts): P
   const { data, eventLog } = configuration;
   if (isWithin(path, data))
     throw new CommandError(`${path} is in the data folder (${data}), and has to outlive it`, EXIT.usage);
-  assertInNoBackup(path);
   const isFile = eventLog.kind === 'sqlite';
   const where = ledgerPlace(configuration);
   using progress = new Progress(context, 'pages');

@@ -3,6 +3,7 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import { toldVariable } from '../../../contracts/environment-variable.ts';
 import type { SecretPlace, StripeConfiguration } from '../../../contracts/payments-configuration.ts';
 import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
+import { toldFile } from './secret-text.ts';
 
 /** The secrets that a configuration needs, by their names: what a backup has of them. */
 export function keysByName({
@@ -17,10 +18,10 @@ export function keysByName({
   const sealKey = seals.key;
   return [
     ...Object.entries(providers).flatMap(([name, { apiKeyFile, apiKeyEnv }]) =>
-      of(`providers.${name}`, placeOf({ file: apiKeyFile, env: apiKeyEnv })),
+      of(`providers.${name}`, placeOf({ file: apiKeyFile, env: apiKeyEnv }, `providers.${name}.apiKeyFile`)),
     ),
     ...(sealKey?.type === 'data folder' && existsSync(sealKeyFile(data)) ? of('seals', sealKeyFile(data)) : []),
-    ...(sealKey?.type === 'file' ? of('seals', sealKey.file) : []),
+    ...(sealKey?.type === 'file' ? of('seals', toldFile(sealKey.file, 'seals.keyFile')) : []),
     ...(sealKey?.type === 'text' ? of('seals', 'the variable that seals.keyEnv names') : []),
     ...(eventLog.kind === 'eventstoredb' ? of('eventLog', 'the connection string') : []),
     ...(kafka === null ? [] : of('kafka', 'what kafka.ssl and kafka.sasl name')),
@@ -29,8 +30,13 @@ export function keysByName({
 }
 
 const stripeKeys = ({ places: { secretKey, webhookSecrets } }: StripeConfiguration) => [
-  { use: 'payments.stripe', name: placeOf(secretKey) },
-  ...webhookSecrets.map((place) => ({ use: 'payments.stripe.webhookSecrets', name: placeOf(place) })),
+  { use: 'payments.stripe', name: placeOf(secretKey, 'payments.stripe.secretKeyFile') },
+  ...webhookSecrets.map((place) => ({
+    use: 'payments.stripe.webhookSecrets',
+    name: placeOf(place, 'payments.stripe.webhookSecrets'),
+  })),
 ];
 
-const placeOf = ({ file, env }: SecretPlace): string => file ?? toldVariable(env ?? '');
+/** @param setting that names the file */
+const placeOf = ({ file, env }: SecretPlace, setting: string): string =>
+  file === undefined ? toldVariable(env ?? '') : toldFile(file, setting);

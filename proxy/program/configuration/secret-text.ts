@@ -35,11 +35,16 @@ export function fromFile(file: string, path: string, faults: string[]): string |
   }
 }
 
+/** What a secret's file is called, or by which setting it is named where its name is not told. */
+export const toldFile = (file: string, setting: string): string =>
+  isStandIn(file) ? `the file that ${setting} names` : file;
+
 /** That a file cannot be read, with its name, where it has one that is told. */
 export const whyNotRead = (file: string, error: unknown): string =>
-  basename(file) === UNTOLD_FILE
-    ? NO_FILE_OF_THAT_NAME
-    : `${file} ${error instanceof Error ? error.message : String(error)}`;
+  isStandIn(file) ? NO_FILE_OF_THAT_NAME : `${file} ${error instanceof Error ? error.message : String(error)}`;
+
+/** Behind a folder, too: what names a file is made a whole path of. */
+const isStandIn = (file: string): boolean => basename(file) === UNTOLD_FILE;
 
 function checkSecret(value: string, whose: string, faults: string[]): void {
   const amiss = NOT_IN_A_SECRET.exec(value);

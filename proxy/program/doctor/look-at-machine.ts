@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { assertInNoBackup } from '../../../ledger/in-no-backup.ts';
 import { roomKeptBytes } from '../../../ledger/journal/kept-room.ts';
 import { freeBytesAt, mebibytes } from '../../../ledger/room-on-disk.ts';
 import { wantOfRights } from '../../../ledger/want-of-rights.ts';
@@ -49,6 +50,7 @@ export const lookAtFolder = ({ configuration: { data }, timeMs }: Examined): Pro
       const lacking = wantOfRights(join(data, VIEWS_FILE));
       if (lacking !== null) return fault(lacking);
       const is = statSync(data, { throwIfNoEntry: false });
+      if (is === undefined) assertInNoBackup(data);
       if (is === undefined) return warn(`${data} is not there`, 'the first start makes it');
       if (!is.isDirectory()) return fault(`${data} is no folder`, 'name another with --data or `data`');
       const open = openToOthers(data);

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { access, constants, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
+import { assertInNoBackup } from '../../../ledger/in-no-backup.ts';
 import { oldestUnsealed } from '../../../ledger/seals/oldest-unsealed.ts';
 import { readSealKeys } from '../../../ledger/seals/rotate-key.ts';
 import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
@@ -26,12 +27,13 @@ export async function faultOfSealPlaces(configuration: Configuration): Promise<F
   return reason === null ? null : fault(`seals.copyTo: ${reason}`, 'make it, or name another place');
 }
 
-/** A folder that is there, or a file that is there or may be made. */
+/** A folder that is there, or a file that is there or may be made, and in no backup. */
 async function whyNotWritten(place: string): Promise<string | null> {
   try {
     const is = await stat(place).catch(() => null);
     if (is !== null) await access(place, is.isDirectory() ? constants.W_OK | constants.X_OK : constants.W_OK);
     else await access(dirname(place), constants.W_OK | constants.X_OK);
+    assertInNoBackup(is?.isDirectory() === true ? join(place, 'a file in it') : place);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

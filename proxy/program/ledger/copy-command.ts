@@ -14,6 +14,7 @@ import { endFile } from '../../../ledger/event-log/sqlite/end-file.ts';
 import { readClaims, standingOf } from '../../../ledger/forms/claims.ts';
 import { type LedgerState, readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { movePrefix } from '../../../ledger/identity/stream-prefix.ts';
+import { assertInNoBackup } from '../../../ledger/in-no-backup.ts';
 import { lastEvent } from '../../../ledger/last-event.ts';
 import { LEDGER_FILE, namedInConfiguration } from '../../../ledger/ledger-file.ts';
 import { syncFolder } from '../../../ledger/sync-folder.ts';
@@ -27,7 +28,6 @@ import {
   recordingOf,
   withUnprovenLog,
 } from '../command-context.ts';
-import { assertInNoBackup } from '../ledger-file.ts';
 import { ledgerFile, openLogAt } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';

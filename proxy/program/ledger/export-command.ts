@@ -17,7 +17,6 @@ import { assertFree, OutFile } from '../../../ledger/export/out-file.ts';
 import { UnbookableError } from '../../../ledger/postings/customer-books.ts';
 import { accountArgument, pathArgument } from '../command-arguments.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
-import { assertInNoBackup } from '../ledger-file.ts';
 import { Progress } from '../progress.ts';
 import { assertRange, rangeOptions } from '../range-options.ts';
 import { assertNotJson, show, writeData } from '../show.ts';
@@ -145,7 +144,6 @@ function assertFitting({ format, from, to, account, out }: ExportOptions): void 
       EXIT.usage,
     );
   if (out === undefined) return;
-  assertInNoBackup(out);
   try {
     assertFree(out);
   } catch (error) {

@@ -6,6 +6,7 @@ import type { LedgerIdentity } from '../../../contracts/ledger-identity.ts';
 import { counted } from '../../../contracts/money.ts';
 import { readClaims } from '../../../ledger/forms/claims.ts';
 import { readNote } from '../../../ledger/identity/folder-note.ts';
+import { isWithin } from '../../../ledger/is-within.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { LEDGER_FILE } from '../../../ledger/ledger-file.ts';
@@ -13,7 +14,6 @@ import { readParked } from '../../../projections/parked-accounts.ts';
 import { readKeptClaims } from '../../claim/claim-file.ts';
 import { CommandError, EXIT } from '../command-context.ts';
 import { keysByName } from '../configuration/keys-by-name.ts';
-import { isWithin } from '../is-within.ts';
 
 /** What of a data folder does not go along with a ledger that is copied to another one; nothing where it stays. */
 export interface LeftBehind {

@@ -9,7 +9,6 @@ import { correctedBy, givenIn, soldIn, spentBy } from '../../../ledger/report/mo
 import { receivedIn } from '../../../ledger/report/payments-book.ts';
 import { assertBegun, monthArgument, pathArgument, productArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
-import { assertInNoBackup } from '../ledger-file.ts';
 import { assertNotJson, facts, show, type Terminal, table, wrapped, writeData } from '../show.ts';
 import { logWithProgress, warnOfHidden } from './log-with-progress.ts';
 import { outInWords } from './out-in-words.ts';
@@ -116,7 +115,6 @@ function noneOf(product: string, products: ReadonlySet<string>): string {
 }
 
 async function written(out: string, make: () => Promise<Made>): Promise<Made> {
-  assertInNoBackup(out);
   const { OutFile } = await import('../../../ledger/export/out-file.ts');
   try {
     return await OutFile.write(out, async (file) => {

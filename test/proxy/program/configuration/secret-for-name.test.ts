@@ -120,10 +120,20 @@ describe('a secret in place of the name of its file is refused by the setting, a
 
   it('nor is it told by a command that does not read it, nor does it end that one', () => {
     const providers = { main: { ...provider, apiKeyFile: STRIPE_KEY } };
-    const settings = { providers, ...ofStripe({ secretKeyEnv: undefined, secretKeyFile: STRIPE_KEY }) };
+    const inFiles = { secretKeyFile: STRIPE_KEY, webhookSecrets: [{ file: STRIPE_KEY }] };
+    const settings = {
+      providers,
+      metrics: { serve: { port: 0 } },
+      ...ofStripe({ ...inFiles, secretKeyEnv: undefined }),
+    };
     const file = configured({ ...settings, seals: { keyFile: STRIPE_KEY } });
     const read = readConfiguration({ file, environment: {}, callsProviders: false });
-    expect(keysByName(read).map(({ use }) => use)).toEqual(['providers.main', 'seals', 'payments.stripe']);
+    expect(keysByName(read)).toEqual([
+      { use: 'providers.main', name: 'the file that providers.main.apiKeyFile names' },
+      { use: 'seals', name: 'the file that seals.keyFile names' },
+      { use: 'payments.stripe', name: 'the file that payments.stripe.secretKeyFile names' },
+      { use: 'payments.stripe.webhookSecrets', name: 'the file that payments.stripe.webhookSecrets names' },
+    ]);
     expect(inspect([read, keysByName(read)], { depth: null })).not.toContain(STRIPE_KEY);
   });
 
