@@ -6,7 +6,7 @@ import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from 
 import { revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment, isOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
-import { creditsOf, disputedOf, paidBy, refundedOf, wentBack } from './payments.ts';
+import { creditsOf, disputedOf, mayGoBack, paidBy, refundedOf, wentBack } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { disputeNamed, idFor, isTaken, refundNamed, revokedByHandFor } from './told-returns.ts';
 
@@ -103,7 +103,7 @@ export function boundedBy(
 ): CommandRefusal | null {
   const { paymentId, price } = attempt;
   const [refunded, disputed] = [wentBack(attempt), disputedOf(attempt)];
-  const most = reason === undefined ? left : price - refunded - disputed;
+  const most = reason === undefined ? left : mayGoBack(attempt);
   if (amount > 0n && amount <= most) return null;
   const usd = (micro: bigint): string => groupedUsd(microUsd(micro));
   return commandRefused(

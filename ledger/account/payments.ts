@@ -161,6 +161,10 @@ export const refundedOf = ({ revocations }: Revoked, { refunds }: Pick<PaymentAt
 export const wentBack = ({ refunds }: Pick<PaymentAttempt, 'refunds'>): bigint =>
   refunds.reduce((sum, { amount }) => sum + amount, 0n);
 
+/** How much of its price an operator may still write down as gone back, or as disputed; below 0 where its provider has told of more. */
+export const mayGoBack = (attempt: Pick<PaymentAttempt, 'price' | 'refunds' | 'disputes'>): bigint =>
+  attempt.price - wentBack(attempt) - disputedOf(attempt);
+
 /** Whether it is the id of a refund or a dispute, of whichever payment. */
 export const isOfReturn = ({ attempts }: PaymentsState, id: string): boolean =>
   valuesOf(attempts).some(

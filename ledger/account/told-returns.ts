@@ -64,6 +64,13 @@ export const idFor = ({ billing }: OpenAccount, name: string): string =>
 export const isTaken = ({ payments, revocations }: Billing, id: string): boolean =>
   revocations.some(({ revocationId }) => revocationId === id) || isOfReturn(payments, id);
 
+/** What a refund that an operator writes down is called where nothing else is said. */
+export const refundIdOf = (paid: PaymentId): string => `refund_${paid}`;
+
+/** That, or where something has it, or had, with a number behind it. */
+export const freeRefundId = (billing: Billing, paid: PaymentId): string =>
+  firstFree(refundIdOf(paid), (id) => isTaken(billing, id));
+
 /**
  * Which of a payment's credits were revoked by hand for money that went back, as was done before that was written down, and are not back:
  * they would be taken twice. Its id need not say for which refund or dispute that was, so that none is written down before they are.

@@ -105,7 +105,7 @@ it('what was written by mistake of a payment of Stripe’s is undone by hand whe
     await byHand('refund', id, '--usd', amount);
   await byHand('dispute', 'du_typed', '--usd', '4');
   await expect(program.run('payment', 'decline', 'acct_ada', 'p1', '--reason', 'x')).rejects.toThrow(
-    /was paid \(pi_2\); once the money went back at stripe: gateway payment refund .* --usd 7\.00 .* --id re_…$/,
+    /was paid \(pi_2\); once the money went back at stripe: gateway payment refund .* --usd 7\.00 --id 're_…' --reason /,
   );
   configure('stripe');
   server.isAway = true;

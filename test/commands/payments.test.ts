@@ -81,19 +81,31 @@ it('gateway payment decline ends one without money, and what was paid all the sa
   expect(await list('acct_ada')).toMatchObject([{ state: 'paid', paymentId: 'manual_invoice-1' }]);
   await expect(program.run(...decline, 'invoice-1')).rejects.toMatchObject(
     refused(
-      /invoice-1 was paid \(manual_invoice-1\); once the money went back, or where there was none: gateway payment refund acct_ada "manual_invoice-1" --usd 20\.00 --reason "…"$/,
+      /invoice-1 was paid \(manual_invoice-1\); once the money went back, or where there was none: gateway payment refund acct_ada manual_invoice-1 --usd 20\.00 --reason '…' --config \S+\.json$/,
     ),
   );
   expect(await balance()).toBe('20000000');
   const refund = ['payment', 'refund', 'acct_ada', 'manual_invoice-1', '--reason', 'x'];
   await program.run(...refund, '--usd', '5');
-  await expect(program.run(...decline, 'invoice-1')).rejects.toMatchObject(
-    refused(/ --usd 15\.00 --reason "…" --id refund_…$/),
-  );
+  await expect(program.run(...decline, 'invoice-1')).rejects.toThrow(' --usd 15.00 --id refund_manual_invoice-1_2 ');
   await expect(program.run(...refund, '--usd', '15')).rejects.toThrow('was told before');
-  await program.run(...refund, '--usd', '15', '--id', 'refund_2');
+  const undo = ['payment', 'withdraw-refund', 'acct_ada', 'manual_invoice-1', '--reason', 'typed wrong', '--id'];
+  await program.run(...undo, 'refund_manual_invoice-1');
+  await expect(program.run(...decline, 'invoice-1')).rejects.toThrow(' --usd 20.00 --id refund_manual_invoice-1_2 ');
+  await program.run(...refund, '--usd', '20', '--id', 'refund_manual_invoice-1_2');
+  await program.run(...undo, 'refund_manual_invoice-1_2');
+  await expect(program.run(...decline, 'invoice-1')).rejects.toThrow(' --usd 20.00 --id refund_manual_invoice-1_3 ');
+  await program.run(...refund, '--usd', '20', '--id', 'refund_manual_invoice-1_3');
   await expect(program.run(...decline, 'invoice-1')).rejects.toMatchObject(
     refused(/\(manual_invoice-1\); all of it went back, or is disputed: nothing of it is left$/),
+  );
+});
+
+it('the command that gateway payment decline names is one of a shell, whatever the payment is called', async () => {
+  await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'of $(touch x) \'a\' "b"');
+  await expect(program.run('payment', 'decline', 'acct_ada', 'invoice-1', '--reason', 'x')).rejects.toThrow(
+    `: gateway payment refund acct_ada 'of $(touch x) '\\''a'\\'' "b"' --usd 20.00 --reason '…' --config ${program.file}`,
   );
 });
 

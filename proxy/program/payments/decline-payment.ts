@@ -3,16 +3,19 @@ import type { AccountId } from '../../../contracts/ids.ts';
 import { formatUsd, groupedUsd, microUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import { NO_PLAN } from '../../../contracts/plan.ts';
+import type { BillingState } from '../../../ledger/account/billing-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { isWithdrawn } from '../../../ledger/account/method-for.ts';
-import { disputedOf, wentBack } from '../../../ledger/account/payments.ts';
+import { mayGoBack } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isAnothersDecline, isOpen } from '../../../ledger/account/payments-state.ts';
 import { isAnswered } from '../../../ledger/account/reload.ts';
+import { freeRefundId, refundIdOf } from '../../../ledger/account/told-returns.ts';
 import { assertAdopted } from '../../../ledger/forms/in-adopted-forms.ts';
 import { questionOf, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { assertMayDo, runAccountCommand } from '../accounts/run-account-command.ts';
 import { type CommandContext, CommandError, EXIT, withEventLog } from '../command-context.ts';
+import { nextCommand, type StartedWith, startedWithOf } from '../next-command.ts';
 import { showWritten } from '../show.ts';
 import {
   attemptNamed,
@@ -67,7 +70,8 @@ export async function declinePayment(
       taker === null || outcome.type === 'abandoned'
         ? { ...(await runAccountCommand(context, log, accountId, ending())), moved: [] }
         : await recordAnswer(context, log, { accountId, attemptId, provider: taker, outcome });
-    await assertDeclined(context, provided, { accountId, attemptId, written });
+    const startedWith = startedWithOf(context, command);
+    await assertDeclined(context, provided, { accountId, attemptId, written, startedWith });
     showWritten(context, command, written.recordedAt, {
       json: { accountId, attemptId, outcome: shown },
       text: `${accountId}: ${attemptId} (${groupedUsd(credits)} USD of credits) ${sayOutcome(context, accountId, { attempt, outcome: shown })}${isUnasked ? notAsked(attempt) : ''}`,
@@ -81,13 +85,14 @@ const notAsked = ({ provider }: PaymentAttempt): string =>
 interface Declined extends NamedAttempt {
   /** Now, and not before. */
   readonly written: Written;
+  readonly startedWith: StartedWith;
 }
 
 /** What was paid is not declined any more, nor what was given up before by nobody, or was declined of another card: another of that is begun by itself. @throws CommandError */
 async function assertDeclined(
   context: CommandContext,
   provided: ProvidedLog,
-  { written, ...named }: Declined,
+  { written, startedWith, ...named }: Declined,
 ): Promise<void> {
   const { accountId: id } = named;
   const { billing } = await readPayer(context, provided, id, 'EndPurchase');
@@ -96,7 +101,7 @@ async function assertDeclined(
   if (state === 'paid')
     throw new CommandError(
       [
-        `${id}: ${attemptId} was paid (${paid}); ${onceBack(id, attempt, { ...provided, written })}`,
+        `${id}: ${attemptId} was paid (${paid}); ${onceBack(id, attempt, { ...provided, billing, written, startedWith })}`,
         ...sayWritten(written),
       ].join('\n'),
       EXIT.refused,
@@ -107,7 +112,7 @@ async function assertDeclined(
   const none = kind === 'purchase' || kind === 'upgrade' ? null : BEGINS_NO_MORE[kind];
   if (written.recordedAt !== null || isOver || none === null) return;
   throw new CommandError(
-    `${id}: ${attemptId} was ${isAnothers ? 'declined before, of another payment method than the saved one' : 'given up before, with nothing charged, and not by an operator as far as the ledger says'}: another is begun by itself, unless ${none(id)}`,
+    `${id}: ${attemptId} was ${isAnothers ? 'declined before, of another payment method than the saved one' : 'given up before, with nothing charged, and not by an operator as far as the ledger says'}: another is begun by itself, unless ${none(startedWith, id)}`,
     EXIT.refused,
   );
 }
@@ -116,25 +121,37 @@ async function assertDeclined(
 const sayWritten = ({ recordedAt, moved }: Written): string[] =>
   recordedAt === null ? [] : [...linesOf(moved), `written at ${recordedAt}`];
 
+interface Back extends Pick<ProvidedLog, 'configuration'>, Pick<Declined, 'written' | 'startedWith'> {
+  readonly billing: BillingState;
+}
+
 /** In words, with the command that takes its credits: whoever is configured tells it itself. */
 function onceBack(
   id: AccountId,
   attempt: PaymentAttempt,
-  { configuration: { payments }, written }: ProvidedLog & Pick<Declined, 'written'>,
+  { configuration: { payments }, billing, written, startedWith }: Back,
 ): string {
-  const { attemptId, provider, paymentId: paid, price } = attempt;
-  const left = price - wentBack(attempt) - disputedOf(attempt);
+  const { attemptId, provider, paymentId: paid } = attempt;
+  if (paid === null) throw new Error(`${attemptId}: of no payment`);
+  const left = mayGoBack(attempt);
   if (left <= 0n) return 'all of it went back, or is disputed: nothing of it is left';
-  const refund = `gateway payment refund ${id} ${JSON.stringify(paid)} --usd ${formatUsd(microUsd(left))} --reason "…"`;
-  // Under the name that it has where none is said, a part of it may have gone back already.
-  const named = left === price ? '' : ' --id refund_…';
-  if (provider === MANUAL) return `once the money went back, or where there was none: ${refund}${named}`;
-  const how = provider === payments.provider ? `gateway payment ask ${id} ${attemptId}` : `${refund} --id re_…`;
+  const refund = (named: readonly string[]): string => {
+    const words = ['gateway', 'payment', 'refund', id, paid, '--usd', formatUsd(microUsd(left)), ...named];
+    return nextCommand(startedWith, ...words, '--reason', '…');
+  };
+  // The name that it has where none is said may be taken: by a part that went back already, or by what was withdrawn.
+  const free = freeRefundId(billing, paid);
+  const named = free === refundIdOf(paid) ? [] : ['--id', free];
+  if (provider === MANUAL) return `once the money went back, or where there was none: ${refund(named)}`;
+  const isAsked = provider === payments.provider;
+  const how = isAsked ? nextCommand(startedWith, 'gateway', 'payment', 'ask', id, attemptId) : refund(['--id', 're_…']);
   return `once ${written.moved.length > 0 ? 'more of it' : 'the money'} went back at ${provider}: ${how}`;
 }
 
 /** In words, with the command. */
 const BEGINS_NO_MORE = {
-  reload: (id: AccountId) => `auto-reload is off (gateway credits auto-reload ${id} --off)`,
-  renewal: (id: AccountId) => `the plan ends (gateway account plan ${id} ${NO_PLAN})`,
+  reload: (startedWith: StartedWith, id: AccountId) =>
+    `auto-reload is off (${nextCommand(startedWith, 'gateway', 'credits', 'auto-reload', id, '--off')})`,
+  renewal: (startedWith: StartedWith, id: AccountId) =>
+    `the plan ends (${nextCommand(startedWith, 'gateway', 'account', 'plan', id, NO_PLAN)})`,
 } as const;

@@ -7,7 +7,7 @@ import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { creditsTaken, sayTaken } from '../../../ledger/account/credits-taken.ts';
 import { attemptOf, paidBy } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
-import { toldDispute, toldRefund } from '../../../ledger/account/told-returns.ts';
+import { refundIdOf, toldDispute, toldRefund } from '../../../ledger/account/told-returns.ts';
 import { isTelling, type PaymentFact } from '../../../ledger/payments/payment-provider.ts';
 import { accountAfter, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
@@ -49,7 +49,7 @@ export function addRefundCommands(payment: Command, context: CommandContext): vo
     .option('--id <refund>', 'it is taken once under it; `refund_<payment>` otherwise', nameArgument)
     .action(
       written(context, ({ usd, id }: RefundOptions, said) => {
-        const refundId = id ?? `refund_${said.paymentId}`;
+        const refundId = id ?? refundIdOf(said.paymentId);
         return {
           command: { type: 'RecordRefund', refundId, amount: usd, refundedAtMs: said.nowMs, ...said },
           what: `${groupedUsd(usd)} USD refunded (${refundId})`,
