@@ -33,6 +33,9 @@ const SECRETS = [
   ...['/Jk3m9/QwErTyUiOpAsDfGhJkLzXcVbNm1234567890=', `AIzaSyD-9tSrke72${'Pou'.repeat(7)}MY`, 'sk-abcdefgh1234567'],
   ...['123e4567-e89b-12d3-a456-426614174000', 'sk_live_abcdefghijkl', 'qwertyuiopasdfghjklzxcvbnmqwerty'],
   ...['AbCdEfGhIjKlMnOp', 'correct horse', `keys/${STRIPE_KEY}`, `${'aB3x'.repeat(100)}=`],
+  // Nearly words with an abbreviation: more of them than those have, and more capitals; nearly days; nearly versions.
+  ...['ZkQwertyBvnMkjHgfdAB', 'KeyQWXZRTB', '19283746-55647382-10293847', 'hunter-84730192-zkjqxwvb'],
+  'ab12cd-ef34gh-ij56kl',
 ];
 
 const LONG_VARIABLE = `KEY_${'OF_THE_GATEWAY_'.repeat(3)}2`;
