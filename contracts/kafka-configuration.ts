@@ -67,4 +67,6 @@ export type TokenSource = { readonly command: readonly string[] } | { readonly f
 export interface KafkaConfiguration extends Omit<Parsed, 'sasl' | 'ssl'> {
   readonly ssl: boolean | KafkaTls;
   readonly sasl: KafkaSasl | null;
+  /** Why the files and variables that `ssl` and `sasl` name could not be read: nothing is sent to brokers without them. Absent where they were. */
+  readonly unread?: readonly string[];
 }

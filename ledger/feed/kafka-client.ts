@@ -11,7 +11,7 @@ import { saslOf } from './sasl.ts';
 import { registerZstd } from './zstd-codec.ts';
 
 /** Where the feed is: the section `kafka` of the configuration, as far as a reader needs it. */
-export type FeedKafka = Pick<KafkaConfiguration, 'brokers' | 'topic' | 'ssl' | 'sasl'>;
+export type FeedKafka = Pick<KafkaConfiguration, 'brokers' | 'topic' | 'ssl' | 'sasl' | 'unread'>;
 
 export interface KafkaClientOptions {
   readonly kafka: FeedKafka;
@@ -26,6 +26,8 @@ export interface KafkaClientOptions {
  * (it asks only those brokers again that have not answered), and they would outlast every bound of ours.
  */
 export function kafkaClient(options: KafkaClientOptions): KafkaClient {
+  const { unread = [] } = options.kafka;
+  if (unread.length > 0) throw new Error(`brokers are not to be reached so: ${unread.join('; ')}`);
   mendKafkajs();
   registerZstd();
   return new KafkaClient(options);

@@ -120,7 +120,7 @@ it('a configuration that cannot be read is the fault, with each of its own', asy
   const { exitCode, of, states } = await doctor(config);
   expect(exitCode).toBe(FAULTS);
   expect(states).toEqual({ configuration: 'fault', descriptors: 'ok' });
-  expect(of('configuration')?.says).toMatch(/listen\.port.*accessLog/);
+  expect(of('configuration')?.says).toMatch(/^\S+: listen\.port: [^;]+; accessLog: [^;]+$/);
 });
 
 it('a credential that is missing is told by its name, one that is there by nothing else; names without an address are told', async () => {

@@ -21,6 +21,7 @@ import { wantOfRightsOf } from '../../../ledger/want-of-rights.ts';
 import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { assertThere, pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
+import { assertKafkaRead } from '../configuration/assert-kafka-read.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
 import { ledgerFile, openEventLog } from '../open-event-log.ts';
 import { Progress } from '../progress.ts';
@@ -195,13 +196,14 @@ function lookAt(path: string): Stats | null {
   }
 }
 
-/** @throws CommandError */
+/** @throws CommandError, ConfigurationError */
 function assertFitting(
   backup: string,
   manifest: BackupManifest,
   { fromTopic }: Survivors,
-  { data, eventLog, kafka }: Configuration,
+  configuration: Configuration,
 ): void {
+  const { data, eventLog, kafka } = configuration;
   if (isWithin(data, backup))
     throw new CommandError(`${data} is in the backup (${backup}), which would be one no more`, EXIT.refused);
   assertInNoBackup(data);
@@ -212,6 +214,7 @@ function assertFitting(
     );
   if (fromTopic === true && kafka === null)
     throw new CommandError('--from-topic: the configuration has no section kafka', EXIT.usage);
+  if (fromTopic === true) assertKafkaRead(configuration);
 }
 
 /** What is amiss, in words; anything else as it is. @param to the data folder that is made @throws CommandError */

@@ -23,7 +23,7 @@ interface ConfigurationSource {
   readonly data?: string | undefined;
   /** Where credentials are. */
   readonly environment: Environment;
-  /** False for commands that call no provider, which need no provider's credential. */
+  /** False for commands that call no provider, which need no provider's credential; what they need of Kafka they look for themselves. */
   readonly callsProviders: boolean;
 }
 
@@ -44,7 +44,7 @@ export function readConfiguration(source: ConfigurationSource): Configuration {
   const faults: string[] = [];
   const providers = readCredentials(result.data.providers, { ...source, base }, faults);
   const eventLog = withConnectionString(result.data.eventLog, { ...source, base }, faults);
-  const kafka = readKafka(result.data.kafka, { base, environment: source.environment }, faults);
+  const kafka = readKafka(result.data.kafka, { ...source, base }, faults);
   if (result.data.projections.source === 'kafka' && kafka === null)
     faults.push('projections.source: kafka needs the section kafka');
   const isEmbedded = eventLog.kind === 'sqlite';

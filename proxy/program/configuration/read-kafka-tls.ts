@@ -11,34 +11,41 @@ export interface FilesSource {
   readonly environment: Environment;
 }
 
-/** Reads and checks the files. @param faults gets what is amiss, each with its field */
+export interface KafkaFaults {
+  /** Get what is amiss, each with its field: in the section itself, and in what it names. */
+  readonly section: string[];
+  readonly named: string[];
+}
+
+/** Reads and checks the files. */
 export function readKafkaTls(
   parsed: z.infer<typeof kafkaTlsSchema>,
   source: FilesSource,
-  faults: string[],
+  faults: KafkaFaults,
 ): boolean | KafkaTls {
   if (typeof parsed === 'boolean') return parsed;
-  const ca = parsed.caFile === undefined ? null : readCertificates(parsed.caFile, 'caFile', source, faults);
+  const ca = parsed.caFile === undefined ? null : readCertificates(parsed.caFile, 'caFile', source, faults.named);
   const own = readOwn(parsed, source, faults);
   return { ...(ca === null ? {} : { ca: ca.text }), ...own };
 }
 
 type TlsFiles = Exclude<z.infer<typeof kafkaTlsSchema>, boolean>;
 
-function readOwn(parsed: TlsFiles, source: FilesSource, faults: string[]): Omit<KafkaTls, 'ca'> {
+function readOwn(parsed: TlsFiles, source: FilesSource, faults: KafkaFaults): Omit<KafkaTls, 'ca'> {
   const { certificateFile, keyFile } = parsed;
   if (certificateFile === undefined || keyFile === undefined) {
     const set = (['certificateFile', 'keyFile', 'keyPassphraseEnv', 'keyPassphraseFile'] as const).find(
       (field) => parsed[field] !== undefined,
     );
-    if (set !== undefined) faults.push(`kafka.ssl.${set}: a client certificate needs both certificateFile and keyFile`);
+    if (set !== undefined)
+      faults.section.push(`kafka.ssl.${set}: a client certificate needs both certificateFile and keyFile`);
     return {};
   }
-  const certificates = readCertificates(certificateFile, 'certificateFile', source, faults);
-  const key = readKey(keyFile, readPassphrase(parsed, source, faults), source, faults);
+  const certificates = readCertificates(certificateFile, 'certificateFile', source, faults.named);
+  const key = readKey(keyFile, readPassphrase(parsed, source, faults), source, faults.named);
   if (certificates === null || key === null) return {};
   if (!certificates.first.checkPrivateKey(key.object))
-    faults.push(
+    faults.named.push(
       `kafka.ssl.keyFile: the key in ${resolve(source.base, keyFile)} is not that of the first certificate in ` +
         resolve(source.base, certificateFile),
     );
@@ -76,17 +83,17 @@ interface Passphrase {
   readonly text: string;
 }
 
-function readPassphrase(parsed: TlsFiles, { base, environment }: FilesSource, faults: string[]): Passphrase {
+function readPassphrase(parsed: TlsFiles, { base, environment }: FilesSource, faults: KafkaFaults): Passphrase {
   const { keyPassphraseEnv: variable, keyPassphraseFile: name } = parsed;
   if (variable !== undefined && name !== undefined)
-    faults.push('kafka.ssl: has both keyPassphraseEnv and keyPassphraseFile');
+    faults.section.push('kafka.ssl: has both keyPassphraseEnv and keyPassphraseFile');
   if (variable !== undefined) {
     const field = 'keyPassphraseEnv';
-    return { field, text: fromEnvironment(variable, `kafka.ssl.${field}`, environment, faults) };
+    return { field, text: fromEnvironment(variable, `kafka.ssl.${field}`, environment, faults.named) };
   }
   if (name === undefined) return { field: null, text: '' };
   const field = 'keyPassphraseFile';
-  return { field, text: fromSecretFile(resolve(base, name), `kafka.ssl.${field}`, faults) };
+  return { field, text: fromSecretFile(resolve(base, name), `kafka.ssl.${field}`, faults.named) };
 }
 
 function readKey(

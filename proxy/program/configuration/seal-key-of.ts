@@ -30,7 +30,7 @@ export function sealKeySource(
       const what =
         place.type === 'text'
           ? `seals.keyEnv: the variable ${cause instanceof Error ? cause.message : String(cause)}`
-          : `the key of seals: ${whyNotRead(placeOf(place, data), cause)}`;
+          : `${place.type === 'file' ? 'seals.keyFile' : 'the key of seals'}: ${whyNotRead(placeOf(place, data), cause)}`;
       const shortage = shortageOf(cause) ?? shortageOf(cause instanceof Error ? cause.cause : undefined);
       // It passes: nothing is amiss with the configuration.
       if (shortage !== null) throw new ToldShortageError(what, shortage);

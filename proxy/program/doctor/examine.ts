@@ -2,7 +2,7 @@ import { type Configuration, ConfigurationError } from '../../../contracts/confi
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { type CommandCall, configurationOf } from '../command-context.ts';
-import { type Examined, type Finding, fault, ok } from './finding.ts';
+import { type Examined, type Finding, fault, ok, onOneLine } from './finding.ts';
 import { lookAtAccounts } from './look-at-accounts.ts';
 import { lookAtGateway } from './look-at-gateway.ts';
 import { lookAtKafka } from './look-at-kafka.ts';
@@ -41,8 +41,10 @@ function configurationOrFault({ context, command }: CommandCall): Configuration 
     return configurationOf(context, command);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    const says = error.message.replaceAll(/:?\n\s*/g, ': ');
-    return { check: 'configuration', ...fault(says, 'mend it, then look again: the rest depends on it') };
+    return {
+      check: 'configuration',
+      ...fault(onOneLine(error.message), 'mend it, then look again: the rest depends on it'),
+    };
   }
 }
 

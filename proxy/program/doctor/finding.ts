@@ -29,6 +29,12 @@ export const ok = (says: string): Found => ({ state: 'ok', says, advice: null })
 export const warn = (says: string, advice: string | null = null): Found => ({ state: 'warn', says, advice });
 export const fault = (says: string, advice: string | null = null): Found => ({ state: 'fault', says, advice });
 
+/** Secrets that this command's environment lacks: a gateway that runs has found what it needs, for its environment is another. */
+export const lackingHere = (faults: readonly string[], { isServed }: Pick<Examined, 'isServed'>): Found =>
+  isServed
+    ? warn(faults.join('; '), 'the gateway that runs has its own; set it here, too, to look at it')
+    : fault(faults.join('; '), 'set it where the gateway is started: it does not start without');
+
 export interface Check {
   readonly check: string;
   /** What to do where the look fails or does not end in time. */
@@ -57,7 +63,7 @@ export async function looked(timeMs: number, { check, advice, look }: Check): Pr
 }
 
 /** What goes over several lines: a sentence goes on, what stands below a head follows it, and of others each is a part. */
-function onOneLine(message: string): string {
+export function onOneLine(message: string): string {
   let one = '';
   let before = '';
   for (const line of message.split('\n')) {

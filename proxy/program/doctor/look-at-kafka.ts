@@ -1,9 +1,10 @@
 import { counted } from '../../../contracts/money.ts';
-import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
+import { type Examined, type Finding, fault, lackingHere, looked, ok, warn } from './finding.ts';
 
 /** Whether brokers answer, and whether the topic keeps what it is given. */
-export async function lookAtKafka({ configuration: { kafka }, timeMs }: Examined): Promise<Finding> {
+export async function lookAtKafka({ configuration: { kafka }, isServed, timeMs }: Examined): Promise<Finding> {
   if (kafka === null) return { check: 'kafka', ...ok('not configured') };
+  if (kafka.unread !== undefined) return { check: 'kafka', ...lackingHere(kafka.unread, { isServed }) };
   // Loaded here, because without a topic nothing of it is needed.
   const [{ kafkaClient }, { reasonOf }, { doubtsOf, refusalOf }, { lookAtTopic, NoTopicError }] = await Promise.all([
     import('../../../ledger/feed/kafka-client.ts'),

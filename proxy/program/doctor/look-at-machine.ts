@@ -8,7 +8,7 @@ import { VIEWS_FILE } from '../../../projections/known-views.ts';
 import { credentialOf } from '../configuration/read-credentials.ts';
 import { fewDescriptors } from '../serve/enough-descriptors.ts';
 import { openToOthers } from '../serve/tighten-folder.ts';
-import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
+import { type Examined, type Finding, fault, lackingHere, looked, ok, warn } from './finding.ts';
 
 /** Providers' credentials as this command's environment has them: names alone are told. */
 export const lookAtCredentials = ({ configuration, context, isServed, timeMs }: Examined): Promise<Finding> =>
@@ -24,10 +24,7 @@ export const lookAtCredentials = ({ configuration, context, isServed, timeMs }: 
           (providers.map(([name, { apiKeyPlace }]) => `${apiKeyPlace} for ${name}`).join(', ') || 'none are needed') +
             (configuration.payments.provider === 'stripe' ? '; those of Stripe stand under payments' : ''),
         );
-      // A gateway that runs has found what it needs: its environment is another.
-      return isServed
-        ? warn(faults.join('; '), 'the gateway that runs has its own; set it here, too, to look at it')
-        : fault(faults.join('; '), 'set it where the gateway is started: it does not start without');
+      return lackingHere(faults, { isServed });
     },
   });
 

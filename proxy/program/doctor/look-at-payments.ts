@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { readStripeSecrets } from '../configuration/read-payments.ts';
-import { type Examined, type Finding, type Found, fault, looked, ok, warn } from './finding.ts';
+import { type Examined, type Finding, type Found, lackingHere, looked, ok, warn } from './finding.ts';
 
 /** Who takes the money, and whether what is needed for it is here. Nothing is sent to anybody. */
 export const lookAtPayments = ({ configuration, context, isServed, timeMs }: Examined): Promise<Finding> =>
@@ -12,11 +12,7 @@ export const lookAtPayments = ({ configuration, context, isServed, timeMs }: Exa
       if (payments.provider === 'manual') return ok('manual: an operator says what was paid');
       const faults: string[] = [];
       const { secretKey } = readStripeSecrets(payments.stripe, context.environment, faults);
-      // As with providers' credentials.
-      if (faults.length > 0)
-        return isServed
-          ? warn(faults.join('; '), 'the gateway that runs has its own; set it here, too, to look at it')
-          : fault(faults.join('; '), 'set it where the gateway is started: it does not start without');
+      if (faults.length > 0) return lackingHere(faults, { isServed });
       const { baseUrl, places } = payments.stripe;
       const { serve } = configuration.metrics;
       const says = `stripe, ${secretKey.includes('_live_') ? 'for real money' : 'in test mode'}, at ${new URL(baseUrl).host}`;

@@ -7,6 +7,7 @@ import { compareLedger, type LedgerComparison } from '../../../ledger/identity/c
 import type { LedgerKnowledge } from '../../../ledger/identity/known-ledger.ts';
 import { knowledgeOfTopic, topicSource } from '../../../ledger/identity/topic-knowledge.ts';
 import type { FolderKnowledge } from '../../../projections/read-folder.ts';
+import { assertKafkaRead } from '../configuration/assert-kafka-read.ts';
 
 interface FolderAndTopic {
   readonly comparison: LedgerComparison;
@@ -18,7 +19,7 @@ interface FolderAndTopic {
  * How a ledger compares with what its data folder knows of it and, where one is configured, with what its topic knows:
  * that may be all that is left. A topic that does not tell, or is none of this ledger's generation, adds nothing.
  *
- * @param onSilent told why the topic does not tell @throws EventLogError
+ * @param onSilent told why the topic does not tell @throws EventLogError; ConfigurationError
  */
 export async function compareWithTopic(
   log: EventLog,
@@ -30,6 +31,7 @@ export async function compareWithTopic(
   const alone = { comparison, known: folder.identity };
   if (comparison.type !== 'whole' && comparison.type !== 'lost') return alone;
   if (configuration.kafka === null) return alone;
+  assertKafkaRead(configuration);
   const is = comparison.state.identity ?? folder.identity;
   const ofTopic = (await knownByTopic(configuration.kafka, onSilent)).filter(({ identity }) => isOf(identity, is));
   if (ofTopic.length === 0) return alone;

@@ -3,6 +3,7 @@ import { TOPIC_NAME } from '../../../contracts/kafka-configuration.ts';
 import { counted } from '../../../contracts/money.ts';
 import { wholeNumberArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
+import { assertKafkaRead } from '../configuration/assert-kafka-read.ts';
 import { assertLedgerThere } from '../ledger-file.ts';
 import { show } from '../show.ts';
 import { withoutTrustClock } from '../without-trust-clock.ts';
@@ -37,6 +38,7 @@ export function addFillCommand(relay: Command, context: CommandContext): void {
       if (topic === configuration.kafka.topic)
         throw new CommandError(`${topic} is the topic in use (kafka.topic): the new one has another name`, EXIT.usage);
       if (partitions < 1) throw new CommandError('--partitions must be at least 1', EXIT.usage);
+      assertKafkaRead(configuration);
       assertLedgerThere(configuration);
       const kafka = { ...configuration.kafka, topic, partitions };
       const { runRelayCommand } = await import('./run-relay-command.ts');

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { RELAY_LIMITS } from '../../../ledger/relay/limits.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT } from '../command-context.ts';
+import { assertKafkaRead } from '../configuration/assert-kafka-read.ts';
 import { assertLedgerThere } from '../ledger-file.ts';
 import { withoutTrustClock } from '../without-trust-clock.ts';
 import { addFillCommand } from './fill-topic-command.ts';
@@ -20,6 +21,7 @@ export function addRelayCommand(program: Command, context: CommandContext): void
       const configuration = configurationOf(context, command);
       const { kafka } = configuration;
       if (kafka === null) throw new CommandError('the configuration has no section kafka', EXIT.usage);
+      assertKafkaRead(configuration);
       assertLedgerThere(configuration);
       // Loaded here, because the other commands need nothing of it.
       const { runRelayCommand } = await import('./run-relay-command.ts');

@@ -142,7 +142,7 @@ describe('a secret in place of the name of its file is refused by the setting, a
 
   it('of the key of seals, by whoever reads it', () => {
     const key = sealKeySource(read({ seals: { keyFile: STRIPE_KEY } }));
-    expect(faultsOf(() => key?.(false))).toEqual([`the key of seals: ${FILE}`]);
+    expect(faultsOf(() => key?.(false))).toEqual([`seals.keyFile: ${FILE}`]);
   });
 
   it('nor is a variable that may be one told by a backup, while one of capitals and one of words are', () => {
@@ -179,11 +179,18 @@ describe('a secret in place of the name of its file is refused by the setting, a
   });
 
   it('by serve, while a command that needs it not goes on', async () => {
-    const config = configured(ofStripe({ secretKeyEnv: undefined, secretKeyFile: STRIPE_KEY }));
+    const kafka = {
+      brokers: ['127.0.0.1:1'],
+      ssl: { caFile: STRIPE_KEY, ...{ certificateFile: 'none', keyFile: 'none' } },
+    };
+    const sasl = { mechanism: 'oauthbearer', tokenFile: STRIPE_KEY };
+    const settings = { ...ofStripe({ secretKeyEnv: undefined, secretKeyFile: STRIPE_KEY }), kafka: { ...kafka, sasl } };
+    const config = configured(settings);
     const served = await runHere('--config', config, 'serve', '--host', '127.0.0.1');
     expect(served).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(served.stderr).toContain(`gateway: ${config}:\n  payments.stripe.secretKeyFile: ${FILE}`);
-    expect(served.stderr).not.toContain(STRIPE_KEY);
+    expect(served.stderr).toMatch(
+      /^ {2}kafka\.ssl\.caFile: no file .*\n(.*\n)* {2}payments\.stripe\.secretKeyFile: no file /m,
+    );
     const backup = join(temporaryFolder(), 'backup');
     for (const words of [
       ['account', 'open', '--email', 'bob@example.com'],
@@ -195,13 +202,34 @@ describe('a secret in place of the name of its file is refused by the setting, a
         stderr: expect.not.stringContaining(STRIPE_KEY),
       });
     expect(readFileSync(join(backup, 'manifest.json'), 'utf8')).not.toContain(STRIPE_KEY);
+    const restore = ['ledger', 'restore', backup, '--from-topic', '--data', join(temporaryFolder(), 'restored')];
+    for (const words of [['relay'], ['relay', 'fill', 'another'], restore]) {
+      const { exitCode, stderr } = await runHere('--config', config, ...words);
+      expect([exitCode, stderr]).toEqual([
+        2,
+        expect.stringContaining(`gateway: ${config}:\n  kafka.ssl.caFile: ${FILE}\n`),
+      ]);
+      expect(stderr).not.toContain(STRIPE_KEY);
+    }
   });
 
   it('by doctor', async () => {
-    const config = configured(ofStripe({ secretKeyEnv: undefined, secretKeyFile: STRIPE_KEY }));
+    const settings = {
+      ...ofStripe({ secretKeyEnv: undefined, secretKeyFile: STRIPE_KEY }),
+      seals: { keyFile: STRIPE_KEY },
+    };
+    const config = configured({ ...settings, ...bearer({ tokenFile: STRIPE_KEY }) });
     const { stdout, stderr } = await runHere('--config', config, 'doctor');
-    expect(stdout + stderr).toContain(`payments.stripe.secretKeyFile: ${FILE}`);
+    for (const setting of ['payments.stripe.secretKeyFile', 'kafka.sasl.tokenFile', 'seals.keyFile'])
+      expect(stdout + stderr).toContain(`${setting}: ${FILE}`);
     expect(stdout + stderr).not.toContain(STRIPE_KEY);
+  });
+
+  it('and what is amiss in the section itself ends every command, whether it needs the files or not', async () => {
+    const kafka = ofKafka({ ssl: { certificateFile: 'none' }, sasl: { mechanism: 'oauthbearer' } });
+    const { exitCode, stderr } = await runHere('--config', configured(kafka), 'account', 'list');
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/\n {2}kafka\.ssl\.certificateFile: a client .*\n {2}kafka\.sasl: needs either /);
   });
 
   it('of the key file in a connection string', () => {
