@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { parse } from 'csv-parse';
-import { isObject, type JsonObject } from '../../contracts/json-object.ts';
+import { isObject, type JsonObject, jsonWithNumbers } from '../../contracts/json-object.ts';
 import { ReportError } from './report-error.ts';
 
 /** A row of a report: what stands in which column, by names in lower case. What is empty, or null, is not there. */
@@ -144,19 +144,9 @@ async function* readJson(text: AsyncGenerator<string>): AsyncGenerator<RawRow> {
     throw new ReportError('its last page says has_more: fetch the pages that follow, and give them all');
 }
 
-type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
-/** TypeScript's own library does not have the third argument yet; Node has. */
-const parseJson = JSON.parse as (text: string, reviver: Reviver) => unknown;
-
 /** Numbers are their digits: an amount is never a float. Undefined is no JSON. */
-function jsonOf(text: string): unknown {
-  if (text.trim() === '') return null;
-  try {
-    return parseJson(text, (_key, value, { source }) => (typeof value === 'number' ? source : value));
-  } catch {
-    return undefined;
-  }
-}
+const jsonOf = (text: string): unknown =>
+  text.trim() === '' ? null : jsonWithNumbers(text, (_value, spelling) => spelling);
 
 /** Takes apart what usage APIs answer: pages (`data`) of buckets (`results`) of rows. */
 class JsonRows {

@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from '../../contracts/json-object.ts';
 import { LIMITS } from '../../contracts/limits.ts';
-import { exceedsBounds, parseBeginning, parseJson } from '../upstream/bounded-json.ts';
+import { beginningOf, exceedsBounds, parseBeginning, parseJson } from '../upstream/bounded-json.ts';
 import { REQUEST_ID_CHARS_MAX } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { JoinedBytes } from './joined-bytes.ts';
 import { ANSWER_PARSED_BYTES_MAX } from './limits.ts';
 import { millitokensOfBlock } from './said-text.ts';
-import { isReported, noteMalformed, nothingSeen, takeUsage } from './seen-usage.ts';
+import { isReported, noteMalformed, nothingSeen, spelledJson, takeUsage } from './seen-usage.ts';
 import { ShortMembers } from './short-members.ts';
 
 /**
@@ -96,7 +96,10 @@ export class AnswerMeter {
     this.#isComplete = whole !== undefined && !this.#isShort;
     if (typeof value.id === 'string') this.#messageId = this.#words.clean(value.id, REQUEST_ID_CHARS_MAX);
     if (typeof value.model === 'string') this.usage.model = value.model;
-    takeUsage(this.usage, value.usage, 'usage', this.#words);
+    takeUsage(this.usage, value.usage, 'usage', this.#words, () => {
+      const spelled = spelledJson(whole === undefined ? beginningOf(text) : (members?.text ?? text));
+      return isObject(spelled) ? spelled.usage : undefined;
+    });
     // Among the members that are too long to be read, where it is in none of the others.
     if (members !== null && this.#isComplete && value.usage === undefined) noteMalformed(this.usage, 'usage');
     if (this.#isComplete && isReported(this.usage)) return;

@@ -1,5 +1,5 @@
 import { useNameField } from '../../contracts/event-fields.ts';
-import { isObject, type JsonObject } from '../../contracts/json-object.ts';
+import { isObject, type JsonObject, jsonWithNumbers } from '../../contracts/json-object.ts';
 import type { TokenCounts } from '../../contracts/usage.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { MALFORMED_MAX, USE_NAMES_LOOKED_AT_MAX, USE_NAMES_MAX, WORD_CHARS_MAX } from './limits.ts';
@@ -26,7 +26,7 @@ export interface SeenUsage {
   textMillitokens: number;
   /** Paths of what was said and cannot be usage, each once, MALFORMED_MAX at most; never silently taken for zero. */
   readonly malformed: string[];
-  /** The same with what was said, for an operator: `usage.output_tokens: 1e+16 cannot be read`. */
+  /** The same with what was said, for an operator: `usage.output_tokens: 1e16 cannot be read`. */
   readonly unread: string[];
 }
 
@@ -62,8 +62,39 @@ export const saysUsage = (seen: SeenUsage): boolean =>
  * Takes over a `usage` object. It is cumulative: the last explicit value of each field wins, null and absent keep it.
  *
  * @param words makes fit for the ledger what is said in words
+ * @param spelled the same object as `spelledJson` reads it; asked for only where something in it is no number of tokens
  */
-export function takeUsage(seen: SeenUsage, usage: unknown, path: string, words: UpstreamWords): void {
+export function takeUsage(
+  seen: SeenUsage,
+  usage: unknown,
+  path: string,
+  words: UpstreamWords,
+  spelled: (() => unknown) | null = null,
+): void {
+  const { length } = seen.malformed;
+  takeFields(seen, usage, path, words);
+  const asSpelled = seen.malformed.length > length ? spelled?.() : undefined;
+  if (asSpelled === undefined) return;
+  // Once more, which takes nothing else, for an operator gets to know what was said, and not what the parser makes of it.
+  seen.malformed.length = length;
+  seen.unread.length = length;
+  takeFields(seen, asSpelled, path, words);
+}
+
+/** The value of a JSON text; in it a number that is none of tokens is how it is spelled. Undefined for what is no JSON. */
+export const spelledJson = (text: string): unknown =>
+  jsonWithNumbers(text, (value, spelling) => (isCount(value) ? value : new Spelling(spelling)));
+
+/** A number as its text has it. */
+class Spelling {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+function takeFields(seen: SeenUsage, usage: unknown, path: string, words: UpstreamWords): void {
   const said = objectIn(seen, usage, path);
   if (said === null) return;
   seen.inputTokens = count(seen, said.input_tokens, `${path}.input_tokens`) ?? seen.inputTokens;
@@ -104,17 +135,20 @@ export function noteMalformed({ malformed, unread }: SeenUsage, path: string, va
   unread.push(value === undefined ? `${path} cannot be read` : `${path}: ${shownValue(value)} cannot be read`);
 }
 
-const NUMBER_TEXT = /^[0-9eE+.-]{1,40}$/;
+const NUMBER_CHARS_MAX = 40;
+const NUMBER_TEXT = new RegExp(`^[0-9eE+.-]{1,${NUMBER_CHARS_MAX}}$`);
 
 function shownValue(value: unknown): string {
   // Digits are shown; any other text may be what a model said, which belongs into no log and no event.
   if (typeof value === 'string') return NUMBER_TEXT.test(value) ? JSON.stringify(value) : 'a text';
+  if (value instanceof Spelling)
+    return value.text.length > NUMBER_CHARS_MAX ? `${value.text.slice(0, NUMBER_CHARS_MAX)}…` : value.text;
   return typeof value === 'object' ? 'an object' : String(value);
 }
 
 /** The value as an object; null where it was not said, or, which is noted, is something else. */
 export function objectIn(seen: SeenUsage, value: unknown, path: string): JsonObject | null {
-  if (isObject(value)) return value;
+  if (isObject(value) && !(value instanceof Spelling)) return value;
   if (isSaid(value)) noteMalformed(seen, path, value);
   return null;
 }
@@ -167,9 +201,11 @@ function takeIterations(seen: SeenUsage, iterations: unknown, words: UpstreamWor
 /** A number of tokens; null where none was said, or, which is noted, what was said is no whole number of at least 0. */
 function count(seen: SeenUsage, value: unknown, path: string): number | null {
   // Adding 0 makes the -0 that JSON can spell a plain 0.
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value + 0;
+  if (typeof value === 'number' && isCount(value)) return value + 0;
   if (isSaid(value)) noteMalformed(seen, path, value);
   return null;
 }
+
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 
 const isSaid = (value: unknown): boolean => value !== null && value !== undefined;

@@ -4,7 +4,7 @@ import { REQUEST_ID_CHARS_MAX } from '../upstream/upstream.ts';
 import type { UpstreamWords } from '../upstream/upstream-words.ts';
 import { BROKEN_EVENTS_MAX, ERROR_MESSAGE_MAX } from './limits.ts';
 import { millitokensOfEvent } from './said-text.ts';
-import { noteMalformed, nothingSeen, objectIn, takeUsage } from './seen-usage.ts';
+import { noteMalformed, nothingSeen, objectIn, spelledJson, takeUsage } from './seen-usage.ts';
 import type { StreamEvent } from './stream-event.ts';
 import { isUsageEvent } from './usage-events.ts';
 
@@ -58,11 +58,11 @@ export class StreamReading {
     const kind = isUsageEvent(name) ? name : isObject(value) ? value.type : null;
     switch (kind) {
       case 'message_start':
-        if (isObject(value) && !isUnread) this.#takeStart(value.message);
+        if (isObject(value) && !isUnread) this.#takeStart(value.message, data);
         else noteMalformed(this.usage, 'message_start.data');
         return;
       case 'message_delta':
-        if (isObject(value) && !isUnread) this.#takeDelta(value);
+        if (isObject(value) && !isUnread) this.#takeDelta(value, data);
         else noteMalformed(this.usage, 'message_delta.data');
         return;
       case 'message_stop':
@@ -108,17 +108,23 @@ export class StreamReading {
     if (isObject(value)) this.usage.textMillitokens += millitokensOfEvent(value);
   }
 
-  #takeStart(value: unknown): void {
+  #takeStart(value: unknown, data: string): void {
     const message = objectIn(this.usage, value, 'message_start.message');
     if (message === null) return;
     if (typeof message.id === 'string') this.messageId = this.#words.clean(message.id, REQUEST_ID_CHARS_MAX);
     if (typeof message.model === 'string') this.usage.model = message.model;
-    takeUsage(this.usage, message.usage, 'message_start.message.usage', this.#words);
+    takeUsage(this.usage, message.usage, 'message_start.message.usage', this.#words, () => {
+      const spelled = spelledJson(data);
+      return isObject(spelled) && isObject(spelled.message) ? spelled.message.usage : undefined;
+    });
   }
 
-  #takeDelta({ delta, usage }: JsonObject): void {
+  #takeDelta({ delta, usage }: JsonObject, data: string): void {
     if (isObject(delta) && typeof delta.stop_reason === 'string') this.stopReason = delta.stop_reason;
-    takeUsage(this.usage, usage, 'message_delta.usage', this.#words);
+    takeUsage(this.usage, usage, 'message_delta.usage', this.#words, () => {
+      const spelled = spelledJson(data);
+      return isObject(spelled) ? spelled.usage : undefined;
+    });
     const said = isObject(usage) ? usage.output_tokens : null;
     // What was said and not taken is malformed: then the last word is missing.
     if (said !== null && said !== undefined) this.#hasSaidOutput = said === this.usage.outputTokens;

@@ -10,7 +10,10 @@ const BOUNDS: ShapeBounds = { depthMax: READ_DEPTH_MAX, valuesMax: READ_VALUES_M
 export const parseJson = (text: string): unknown => (exceedsBounds(text) ? undefined : jsonOf(text));
 
 /** The value of what a JSON text begins with, as far as it is there and as it is read. */
-export const parseBeginning = (text: string): unknown => jsonOf(closedJson(text, BOUNDS));
+export const parseBeginning = (text: string): unknown => jsonOf(beginningOf(text));
+
+/** What `parseBeginning` parses of a text. */
+export const beginningOf = (text: string): string => closedJson(text, BOUNDS);
 
 /** A text with fewer characters than values may be is parsed as it is, however deep. */
 export const exceedsBounds = (text: string): boolean =>
