@@ -6,7 +6,7 @@ import { type EventLog, isLogAway } from '../../contracts/event-log.ts';
 import { type Actor, nameOfActor, SYSTEM } from '../../contracts/permissions.ts';
 import { type ToldTo, toldTo } from '../../ledger/account/words-for-accounts.ts';
 import { ledgerPlace } from '../../ledger/event-log/ledger-place.ts';
-import type { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
+import { ACCEPT_LOSS, type LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { readConfiguration } from './configuration/read-configuration.ts';
@@ -33,6 +33,8 @@ export interface CommandContext {
   readonly actor?: () => Actor | null;
   /** Who is told what this command line says, where another one does what it asks for. Absent: who does it. */
   readonly toldTo?: () => ToldTo;
+  /** A command that is to be typed next, for the ledger that this command line is for. Absent: as it is. */
+  readonly forSameLedger?: (line: string) => string;
   readonly write: (text: string) => void;
   /**
    * Writes text as it is, with colours: what others have written stands in it only as `plainTable` has made it printable.
@@ -268,7 +270,10 @@ const UNRELIABLE = 'the ledger cannot be relied on now: an operator has to look'
 
 /** What is wrong with the ledger, or with what is kept of it: its words may be of any account, and a member learns that it is so alone. */
 export const toldOfLedger = (context: CommandContext, words: string): string =>
-  readerOf(context) === 'operator' ? words : UNRELIABLE;
+  readerOf(context) === 'operator' ? words.replace(ACCEPT_LOSS, (line) => nextLine(context, line)) : UNRELIABLE;
+
+/** A command that is to be typed next, in words of an answer, with the options by which this one has come to its ledger. */
+export const nextLine = ({ forSameLedger }: CommandContext, line: string): string => forSameLedger?.(line) ?? line;
 
 /** The same where the answer is right all the same: a member is told nothing. */
 export function warnOperator(context: CommandContext, words: string): void {

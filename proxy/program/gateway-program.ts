@@ -5,6 +5,7 @@ import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 import { addCompletionCommand } from './completion/completion-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { HELP_TEXT_COLUMNS_LEAST, helpInColumns } from './help-width.ts';
+import { startedWithOf, withOptions } from './next-command.ts';
 import { addRelayCommand } from './relay/relay-command.ts';
 import { addServeCommand } from './serve/serve-command.ts';
 
@@ -181,6 +182,10 @@ interface ActorOptions {
 export const withActor = (given: CommandContext, program: () => Command | undefined): CommandContext => ({
   ...given,
   actor: () => givenActor(program()?.opts() ?? {}) ?? given.actor?.() ?? null,
+  forSameLedger: (line) => {
+    const command = program();
+    return command === undefined ? line : withOptions(line, startedWithOf(given, command));
+  },
 });
 
 function givenActor({ actor, as }: ActorOptions): Actor | null {

@@ -15,10 +15,15 @@ export const startedWithOf = (context: CommandContext, command: Command): Starte
 
 /** A command for the ledger of a command line that was given so, wherever it is typed, as a shell takes it. */
 export function nextCommand({ config, data }: StartedWith, ...command: readonly string[]): string {
-  const words = [...command];
+  return withOptions(command.map(asShellWord).join(' '), { config, data });
+}
+
+/** A command that stands ready in words, with what it is given for the same ledger. */
+export function withOptions(line: string, { config, data }: StartedWith): string {
+  const words: string[] = [];
   if (config !== null) words.push('--config', resolve(config));
   if (data !== undefined) words.push('--data', resolve(data));
-  return words.map(asShellWord).join(' ');
+  return [line, ...words.map(asShellWord)].join(' ');
 }
 
 const asShellWord = (text: string): string =>

@@ -115,7 +115,7 @@ it('what was written by mistake of a payment of Stripe’s is undone by hand whe
   expect(await byHand('close-dispute', 'du_typed', '--outcome', 'won')).toMatch(/the balance is 16\.000000 USD/);
   const known = (id: string) => ({
     exitCode: EXIT.refused,
-    message: `acct_ada: stripe knows ${id} of pi_2, and tells itself what becomes of it: gateway payment ask acct_ada p1`,
+    message: `acct_ada: stripe knows ${id} of pi_2, and tells itself what becomes of it: gateway payment ask acct_ada p1 --config ${program.file}`,
   });
   await expect(byHand('withdraw-refund', right)).rejects.toMatchObject(known(right));
   expect(await byHand('withdraw-refund', other)).toMatch(/the balance is 17\.000000 USD/);

@@ -127,12 +127,12 @@ describe('with a ledger that is lost', () => {
   it.each(READING)('`gateway %s` warns and shows what is there', async (name, args, shown) => {
     const before = program.warned;
     expect(await run(name, args)).toMatch(shown);
-    expect(program.warned.slice(before.length)).toBe(`warning: ${lost.message}\n`);
+    expect(program.warned.slice(before.length)).toBe(`warning: ${lost.message} --config ${program.file}\n`);
   });
 
   it.each(IN_VAIN)('`gateway %s` warns and says what is not there', async (name, args, told) => {
     await expect(run(name, args)).rejects.toThrow(told);
-    expect(program.warned).toContain(`warning: ${lost.message}\n`);
+    expect(program.warned).toContain(`warning: ${lost.message} --config ${program.file}\n`);
   });
 
   it('every command of the program is one of these', async () => {

@@ -25,7 +25,7 @@ const refused = (message: RegExp) => ({ exitCode: EXIT.refused, message: expect.
 it('gateway credits purchase begins a payment once, and payment confirm grants its credits once', async () => {
   const purchase = ['credits', 'purchase', 'acct_ada', '--usd', '20', '--price-usd', '18', '--id', 'invoice-1'];
   expect(await program.run(...purchase)).toMatch(
-    /^acct_ada: 20\.000000 USD of credits for 18\.000000 USD \(invoice-1\): waits to be paid\n\nnext, when it is: gateway payment confirm acct_ada invoice-1\nwritten at /,
+    /^acct_ada: 20\.000000 USD of credits for 18\.000000 USD \(invoice-1\): waits to be paid\n\nnext, when it is: gateway payment confirm acct_ada invoice-1 --config \S+\nwritten at /,
   );
   expect(await program.json(...purchase)).toMatchObject({
     attemptId: 'invoice-1',
@@ -329,7 +329,7 @@ it('gateway credits auto-reload is turned on with consent and off, and payment s
     refused(/--target-usd: must be at least 0\.500000 USD above/),
   );
   expect(await program.run(...reload, ...terms, '--consent')).toMatch(
-    /auto-reload is on, at 5\.000000 USD up to 20\.000000 USD, at most 100\.000000 USD a month; no payment method is saved, and nothing is bought before one is\n\nnext: gateway payment save-method acct_ada --id "…" --brand "…" --last4 "…"\nwritten at /,
+    /auto-reload is on, at 5\.000000 USD up to 20\.000000 USD, at most 100\.000000 USD a month; no payment method is saved, and nothing is bought before one is\n\nnext: gateway payment save-method acct_ada --id "…" --brand "…" --last4 "…" --config \S+\nwritten at /,
   );
   const method = ['acct_ada', '--id', 'mandate-7', '--brand', 'sepa', '--last4', '3000'];
   expect(await program.run('payment', 'save-method', ...method)).toMatch(/sepa xxxx3000 may be charged\nwritten at /);

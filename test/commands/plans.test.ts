@@ -123,7 +123,7 @@ it('gateway account plan begins a plan with its payment, account show says how i
     /no plan "tema" for the account; it has starter, team, open-source/,
   );
   expect(await program.run('account', 'plan', 'acct_ada', 'starter')).toMatch(
-    /^acct_ada: trial; starter once it is paid; the first payment of the plan starter is not paid yet, the plan is given up unless it is paid by \S+: pay for it, or buy credits\nrenewal_.*: waits to be paid\n\nnext, when it is: gateway payment confirm acct_ada renewal_\S+\nwritten at /,
+    /^acct_ada: trial; starter once it is paid; the first payment of the plan starter is not paid yet, the plan is given up unless it is paid by \S+: pay for it, or buy credits\nrenewal_.*: waits to be paid\n\nnext, when it is: gateway payment confirm acct_ada renewal_\S+ --config \S+\nwritten at /,
   );
   expect(await program.run('account', 'plan', 'acct_ada', 'starter')).toMatch(/nothing was written/);
   await program.run('payment', 'confirm', 'acct_ada', '--payment', 'transfer 1');

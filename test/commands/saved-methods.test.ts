@@ -8,7 +8,7 @@ it('gateway payment save-method says where its owner agrees, then saves the card
   const { server, program } = await stripeProgram();
   const save = ['payment', 'save-method', 'acct_ada'];
   expect(await program.run(...save)).toMatch(
-    /^acct_ada: its owner agrees at https:\S+cs_1\n\nnext, when that is done: gateway payment save-method acct_ada --id cs_1\n$/,
+    /^acct_ada: its owner agrees at https:\S+cs_1\n\nnext, when that is done: gateway payment save-method acct_ada --id cs_1 --config \S+\n$/,
   );
   expect(server.made('/v1/checkout/sessions')[0]?.params).toMatchObject({
     ...{ mode: 'setup', customer_creation: 'always', allowed_payment_method_types: ['card'] },
@@ -91,7 +91,7 @@ it('gateway account plan says that a first plan waits for a card, and is paid on
   await program.run('catalog', 'publish', EXAMPLE);
   const plan = ['account', 'plan', 'acct_ada', 'starter'];
   expect(await program.run(...plan)).toMatch(
-    /\nrenewal_\S+: waits for a card\n\nnext: gateway payment save-method acct_ada\nwritten at /,
+    /\nrenewal_\S+: waits for a card\n\nnext: gateway payment save-method acct_ada --config \S+\nwritten at /,
   );
   await program.run('payment', 'save-method', 'acct_ada');
   server.consent('cs_1');

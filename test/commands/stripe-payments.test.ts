@@ -77,7 +77,7 @@ it('a purchase that Stripe was not reached about stays open under its key, and s
   expect(failed).toMatchObject({
     exitCode: EXIT.unavailable,
     message: expect.stringMatching(
-      /^acct_ada: p1 is open, .*StripeConnectionError\n\nask again, which pays nothing twice: gateway payment ask acct_ada p1$/,
+      /^acct_ada: p1 is open, .*StripeConnectionError\n\nask again, which pays nothing twice: gateway payment ask acct_ada p1 --config \S+$/,
     ),
   });
   server.isAway = false;
@@ -99,7 +99,7 @@ it('what Stripe alone knows is not confirmed by hand, nor asked of another provi
   await expect(program.run('payment', 'confirm', 'acct_ada')).rejects.toThrow(/p1 is of stripe, which alone knows/);
   configure('manual');
   await expect(program.run(...ASK)).rejects.toThrow(
-    /p1 is of stripe, and payments.provider of the configuration is manual\n\n.*: gateway payment decline acct_ada p1 --reason "…"$/,
+    /p1 is of stripe, and payments.provider of the configuration is manual\n\n.*: gateway payment decline acct_ada p1 --reason "…" --config \S+$/,
   );
 });
 
@@ -204,7 +204,7 @@ it('of a payment of a provider that is configured no more an operator writes dow
   await expect(program.run(...withdraw.with(5, id))).rejects.toMatchObject({
     exitCode: 3,
     message: expect.stringMatching(
-      /stripe knows re_\d+ of pi_2, and tells itself what becomes of it: gateway payment ask acct_ada p1$/,
+      /stripe knows re_\d+ of pi_2, and tells itself what becomes of it: gateway payment ask acct_ada p1 --config \S+$/,
     ),
   });
   await program.run(...ASK);

@@ -22,7 +22,15 @@ import {
 } from '../../../ledger/payments/payment-provider.ts';
 import { recordFacts, recordTold, UnsettledFactsError } from '../../../ledger/payments/record-facts.ts';
 import { tryAccountCommand } from '../accounts/run-account-command.ts';
-import { bySystem, type CommandContext, CommandError, EXIT, readerOf, recordingOf } from '../command-context.ts';
+import {
+  bySystem,
+  type CommandContext,
+  CommandError,
+  EXIT,
+  nextLine,
+  readerOf,
+  recordingOf,
+} from '../command-context.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
 
@@ -108,14 +116,14 @@ export async function askProvider(
   const provider = takerOf(attempt, configured);
   if (provider === null)
     throw new CommandError(
-      `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${configured.name}\n\nname ${name} there, or end the payment: gateway payment decline ${accountId} ${attemptId} --reason "…"`,
+      `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${configured.name}\n\nname ${name} there, or end the payment: ${nextLine(context, `gateway payment decline ${accountId} ${attemptId} --reason "…"`)}`,
       EXIT.refused,
     );
   if (attempt.state === 'paid' && isTelling(provider)) return askOfPaid(context, log, { accountId, attempt, provider });
   const isFirst = claimsIn(begunBy).has(attemptId);
   const outcome = await askOfAttempt(provider, accountId, { stateNow: () => state, attempt, isFirst }).catch(
     (error: unknown) => {
-      throw untold(accountId, attemptId, error);
+      throw untold(context, { accountId, attemptId }, error);
     },
   );
   const written = await recordAnswer(context, log, { accountId, attemptId, provider, outcome });
@@ -137,7 +145,7 @@ export async function recordAnswer(
 ): Promise<Written> {
   const factsNow = () => factsOfOutcome(provider, accountId, { attemptId, outcome });
   const facts = await factsNow().catch((error: unknown) => {
-    throw untold(accountId, attemptId, error);
+    throw untold(context, { accountId, attemptId }, error);
   });
   const ask = () => answered(accountId, factsNow());
   return recordAs(context, log, { accountId, provider: provider.name, facts, ask });
@@ -153,10 +161,14 @@ function endedByHand(attempt: PaymentAttempt): EndedByHand | null {
 }
 
 /** What is said where a provider could not tell. */
-export function untold(accountId: AccountId, attemptId: string, error: unknown): CommandError {
+export function untold(
+  context: CommandContext,
+  { accountId, attemptId }: Pick<Answer, 'accountId' | 'attemptId'>,
+  error: unknown,
+): CommandError {
   const why = error instanceof Error ? error.message : String(error);
   return new CommandError(
-    `${accountId}: ${attemptId} is open, and what becomes of it is not known: ${why}\n\nask again, which pays nothing twice: gateway payment ask ${accountId} ${attemptId}`,
+    `${accountId}: ${attemptId} is open, and what becomes of it is not known: ${why}\n\nask again, which pays nothing twice: ${nextLine(context, `gateway payment ask ${accountId} ${attemptId}`)}`,
     EXIT.unavailable,
   );
 }
@@ -286,9 +298,9 @@ export function sayOutcome(
       if (outcome.url !== null) return `to be paid at ${outcome.url}`;
       if (attempt.provider === MANUAL)
         return readerOf(context) === 'operator'
-          ? `waits to be paid\n\nnext, when it is: gateway payment confirm ${accountId} ${attempt.attemptId}`
+          ? `waits to be paid\n\nnext, when it is: ${nextLine(context, `gateway payment confirm ${accountId} ${attempt.attemptId}`)}`
           : 'waits to be paid, and counts once an operator has confirmed that it was';
-      return `is not decided yet${attempt.kind === 'purchase' ? '' : `; where no card is saved: ${saveMethodLine(accountId, attempt.provider)}`}`;
+      return `is not decided yet${attempt.kind === 'purchase' ? '' : `; where no card is saved: ${nextLine(context, saveMethodLine(accountId, attempt.provider))}`}`;
     default:
       return outcome satisfies never;
   }

@@ -59,7 +59,7 @@ export async function declinePayment(
     if (taker !== null && byOperator.endedBy !== undefined) await assertAdopted(log, 'PaymentAbandoned');
     const question = questionOf(accountId, { stateNow: () => state, attempt, isFirst: false });
     const told = await taker?.withdraw({ ...question, method: () => null, ...byOperator }).catch((error: unknown) => {
-      throw untold(accountId, attemptId, error);
+      throw untold(context, { accountId, attemptId }, error);
     });
     if (told?.type === 'waits')
       throw new CommandError(`${accountId}: ${attemptId} is being paid, and is not ended any more`, EXIT.refused);

@@ -17,6 +17,7 @@ import {
   CommandError,
   configurationOf,
   EXIT,
+  nextLine,
   withEventLog,
 } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
@@ -109,7 +110,7 @@ async function confirm(
     const { attemptId, provider, price, credits } = attempt;
     if (provider !== MANUAL)
       throw new CommandError(
-        `${id}: ${attemptId} is of ${provider}, which alone knows: gateway payment ask ${id} ${attemptId}`,
+        `${id}: ${attemptId} is of ${provider}, which alone knows: ${nextLine(context, `gateway payment ask ${id} ${attemptId}`)}`,
         EXIT.refused,
       );
     const nowMs = context.clock();

@@ -1,0 +1,25 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+/** Which command is typed next: where it is typed as it is said, it comes to the ledger that this one was for. */
+it('a command that is said to be next has the --config and the --data of the one that says it', async () => {
+  const data = join(temporaryFolder(), "ada's ledger");
+  const config = join(temporaryFolder(), 'gateway.json');
+  writeFileSync(config, '{}');
+  const on = [`--config ${config}`, `--data '${data.replaceAll("'", "'\\''")}'`].join(' ');
+  const run = (...args: readonly string[]) => runHere(...args, '--config', config, '--data', data);
+  const bought = ['credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1'];
+
+  const opened = await run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
+  expect(opened.stdout).toContain(`\nnext: gateway key issue acct_ada ${on}\n`);
+  expect((await run(...bought)).stdout).toContain(
+    `\nnext, when it is: gateway payment confirm acct_ada invoice-1 ${on}\n`,
+  );
+  const reload = ['--threshold-usd', '5', '--target-usd', '20', '--monthly-cap-usd', '100', '--consent'];
+  expect((await run('credits', 'auto-reload', 'acct_ada', ...reload)).stdout).toContain(
+    `\nnext: gateway payment save-method acct_ada --id "…" --brand "…" --last4 "…" ${on}\n`,
+  );
+});
