@@ -3,6 +3,7 @@ import { type Refusal, refusal } from '../contracts/errors.ts';
 import { LIMITS } from '../contracts/limits.ts';
 import { refuse } from './answer.ts';
 import { answerClientError } from './answer-client-error.ts';
+import { answerTunnels } from './answer-tunnels.ts';
 import { letBrowsersIn } from './browsers.ts';
 import { boundConnections } from './connections/bound-connections.ts';
 import { boundWaiting } from './connections/bound-waiting.ts';
@@ -55,6 +56,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
   boundConnections(app, parts.connections, { proxies: parts.trustedProxies, counts: parts.counts });
   cutStalledClients(app, parts.forwarding.clientStallMs);
   leaveBodiesUnread(app);
+  answerTunnels(app);
   readOnAfterAnswers(app);
   addCallerToRequests(app);
   addTicketToRequests(app);

@@ -256,9 +256,29 @@ describe('one connection', () => {
     const absolute =
       'GET http://elsewhere.example/secret HTTP/1.1\r\nhost: elsewhere.example\r\nconnection: close\r\n\r\n';
     expect(statusesOf(await sendRaw(gateway.url, absolute))).toEqual(['404']);
-    expect(
-      statusesOf(await sendRaw(gateway.url, 'CONNECT elsewhere:443 HTTP/1.1\r\nhost: elsewhere\r\n\r\n')),
-    ).not.toContain('200');
+    const before = new Map(gateway.gateway.process.counts.byStatus()).get(404) ?? 0;
+    for (const more of ['', 'content-length: 5\r\n']) {
+      const tunnel = `CONNECT elsewhere:443 HTTP/1.1\r\nhost: elsewhere\r\n${more}\r\nhello`;
+      const answer = await sendRaw(gateway.url, tunnel);
+      expect(answer).toMatch(/^HTTP\/1\.1 404 .*\r\nrequest-id: req_\w+\r\n.*\r\nconnection: close\r\n/is);
+      expect(messageOf(lastBodyOf(answer), 404)).toBe('there is no CONNECT elsewhere:443');
+      expect(statusesOf(answer)).toEqual(['404']);
+    }
+    expect(statusesOf(await sendRaw(gateway.url, 'CONNECT a:1 HTTP/1.1\r\n\r\n'))).toEqual(['400']);
+    const { counts } = gateway.gateway.process;
+    await expect.poll(() => (new Map(counts.byStatus()).get(404) ?? 0) - before).toBe(2);
+  });
+
+  it('lets go of a connection that asked for a tunnel and stays, or resets it', async () => {
+    const socket = await openSocket(gateway.url);
+    socket.write('CONNECT elsewhere:443 HTTP/1.1\r\nhost: elsewhere\r\n\r\n');
+    await once(socket, 'data');
+    socket.write('what was to go through it');
+    const reset = await openSocket(gateway.url);
+    reset.write('CONNECT elsewhere:443 HTTP/1.1\r\nhost: elsewhere\r\n\r\n');
+    reset.resetAndDestroy();
+    await once(socket, 'close');
+    expect(await fetch(`${gateway.url}/healthz`)).toMatchObject({ status: 200 });
   });
 });
 
