@@ -27,6 +27,12 @@ export function readFacts<K extends FactsKind>(
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== '' && encoding !== 'identity')
     return invalid(`content-encoding: ${JSON.stringify(encoding)} is not supported; send the body as it is`);
+  const transfer = headers['transfer-encoding'];
+  // Node takes only the chunks apart (RFC 9112, section 6.1; of its 501 the interface's table has nothing).
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked')
+    return invalid(
+      `transfer-encoding: ${JSON.stringify(transfer)} is not supported; send the body as it is, or in chunks`,
+    );
   if (bytes.length === 0) return invalid('the body is empty; expected a JSON object');
   return bytes.isShort ? factsOf(kind, bytes.whole, null) : readInThread(kind, body, parts);
 }
