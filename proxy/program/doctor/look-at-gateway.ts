@@ -31,7 +31,10 @@ async function askReady(place: Place, signal: AbortSignal): Promise<Found> {
   } catch (cause) {
     signal.throwIfAborted();
     const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
-    return warn(`one has this folder, and does not answer at ${url} (${why})`, 'it may listen elsewhere (--port)');
+    return warn(
+      `one has this folder, and does not answer at ${url} (${why})`,
+      'it may have been started with another --port',
+    );
   }
   const ready = readySchema.safeParse(answer);
   if (!ready.success)
