@@ -35,9 +35,12 @@ export class Failover {
     return this.#worthiest;
   }
 
-  /** The deployment has failed. Whether there is another, which is the one to call from here on. */
-  failed(cause: { readonly status?: number; readonly [name: string]: unknown }): boolean {
-    const { requestId, failedAs, logger } = this.#options;
+  /** The deployment has failed, `failedAs` it says. Whether there is another, which is the one to call from here on. */
+  failed(
+    cause: { readonly status?: number; readonly [name: string]: unknown },
+    failedAs = this.#options.failedAs,
+  ): boolean {
+    const { requestId, logger } = this.#options;
     const provider = this.deployment.upstream.name;
     const level = cause.status !== undefined && isGatewaysFault(cause.status) ? 'error' : 'warn';
     logger[level]({ requestId, provider, ...cause }, failedAs);

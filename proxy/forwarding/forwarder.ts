@@ -22,6 +22,8 @@ import { type AttemptReceiver, UpstreamAttempt } from './upstream-attempt.ts';
 import { isPassedOn, refusalForFailure, refusalForStatus, UNREADABLE } from './upstream-refusal.ts';
 import { WholeAnswer } from './whole-answer.ts';
 
+/** What it said is not known, and that it said something is. */
+const UNREAD = 'an upstream answered what cannot be read';
 const TOO_LONG = { error: `the answer is longer than ${LIMITS.answerBytesMax} bytes` };
 
 /**
@@ -276,7 +278,7 @@ export class Forwarder implements AttemptReceiver {
 
   #attemptFailed(refused: Refusal, cause: { readonly status?: number; readonly [name: string]: unknown }): void {
     const told = this.#failover.worthTelling(refused);
-    const hasNext = this.#failover.failed(cause);
+    const hasNext = this.#failover.failed(cause, refused === UNREADABLE ? UNREAD : undefined);
     this.#attempt.leave();
     if (!hasNext || this.#phase.type === 'draining') {
       this.#refuse(told);

@@ -156,6 +156,24 @@ describe('the upstream fails before the first byte', () => {
     await nothingIsHeld();
   });
 
+  it.each(['zstd', 'gzip, br', 'br, gzip'])(
+    'with an answer in %s: what is logged is that it answered',
+    async (encoding) => {
+      const logLines: string[] = [];
+      await start({ logLines });
+      upstream.answerWith([
+        head(200, { 'content-type': 'application/json', 'content-encoding': encoding }),
+        write('x'),
+      ]);
+      expect((await postMessage(gateway)).status).toBe(502);
+      expect(
+        logLines.map((line) => JSON.parse(line)).filter((line) => line.msg.startsWith('an upstream')),
+      ).toMatchObject([
+        { msg: 'an upstream answered what cannot be read', contentEncoding: encoding, provider: 'test' },
+      ]);
+    },
+  );
+
   it('with silence: 502 when the time for the first byte is over', async () => {
     await start({ provider: { firstByteMs: 150 } });
     upstream.answerWith([silence]);
