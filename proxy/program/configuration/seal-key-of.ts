@@ -36,7 +36,7 @@ export function sealKeySource(
       if (shortage !== null) throw new ToldShortageError(what, shortage);
       const isGone = place.type === 'data folder' && !existsSync(sealKeyFile(data));
       const remedy = isGone
-        ? ': put it back (no backup has it); where it is lost: gateway ledger keys rotate --lost'
+        ? ': put it back (no backup has it), and start the gateway again; where it is lost: gateway ledger keys rotate --lost'
         : '';
       throw new ConfigurationError(file ?? 'configuration', [`${what}${remedy}`]);
     }

@@ -47,7 +47,10 @@ export async function lookAtSeals(log: EventLog, { context, configuration, isSer
   const { keys } = await readSealKeys(log);
   const isYetToBeMade = seals.key.type === 'data folder' && !existsSync(sealKeyFile(data));
   if (isYetToBeMade && keys.length > 0)
-    return fault(`${sealKeyFile(data)} is not there`, 'put it back, or: gateway ledger keys rotate --lost');
+    return fault(
+      `${sealKeyFile(data)} is not there`,
+      `put it back${isServed ? ', and start the gateway again' : ''}, or: gateway ledger keys rotate --lost`,
+    );
   const key = isYetToBeMade ? undefined : sealKeySource(configuration)?.(false);
   if (keys.length > 0 && keys.at(-1)?.keyId !== key?.keyId)
     return fault(

@@ -162,7 +162,9 @@ describe('of a sealer the key', () => {
     // It says what to do, and not where in the program it was found.
     const told = second.lines.find((line) => line.includes('nothing more of the ledger is sealed')) ?? '{}';
     expect(JSON.parse(told)).toMatchObject({
-      reason: expect.stringMatching(/put it back .*; where it is lost: gateway ledger keys rotate --lost$/),
+      reason: expect.stringMatching(
+        /put it back .*, and start the gateway again; where it is lost: gateway ledger keys rotate --lost$/,
+      ),
     });
     expect([...first.lines, ...second.lines].join()).not.toMatch(/"stack"|\n {4}at /);
     expect(existsSync(file)).toBe(false);
