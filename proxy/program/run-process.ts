@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { CommandContext } from './command-context.ts';
+import { EXIT } from './command-error.ts';
 import { giveWay } from './give-way.ts';
 import { runGatewayProgram } from './run-gateway-program.ts';
 import { terminalWords } from './terminal-words.ts';
@@ -62,7 +63,7 @@ export async function runProcess(): Promise<void> {
     context.warn(
       `gateway: the answer could not be written (${error.message}); what was asked for may have been done\n`,
     );
-    process.exit(1);
+    process.exit(EXIT.unavailable);
   });
   // Nobody is left to be told.
   process.stderr.on('error', () => undefined);

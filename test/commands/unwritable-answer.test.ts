@@ -26,9 +26,9 @@ async function ended(stdout: number | 'pipe', ...args: string[]) {
 
 const SAYING = /^gateway: the answer could not be written \(.*ENOSPC.*\); what was asked for may have been done\n$/;
 
-it('an answer that a full disk does not take ends in one line and a code that is not 0', async () => {
+it('an answer that a full disk does not take ends in one line and the code of what cannot be used as it is', async () => {
   const full = openSync('/dev/full', 'w');
-  expect(await ended(full)).toEqual({ said: expect.stringMatching(SAYING), code: 1 });
+  expect(await ended(full)).toEqual({ said: expect.stringMatching(SAYING), code: 4 });
   closeSync(full);
 });
 
