@@ -1,5 +1,5 @@
-import { existsSync, realpathSync } from 'node:fs';
-import { basename, dirname, join, sep } from 'node:path';
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, sep } from 'node:path';
 
 /** Whether a path, of which the last parts may not be there yet, leads into a folder, or is that folder; links are followed. */
 export const isWithin = (path: string, folder: string): boolean =>
@@ -11,6 +11,18 @@ export function foldersOf(path: string): string[] {
   return folder === dirname(folder) ? [folder] : [folder, ...foldersOf(folder)];
 }
 
-/** As the system goes there: `..` behind a link leads out of where the link leads, which neither `resolve` nor Node's own `realpathSync` knows. */
-const realPath = (path: string): string =>
-  existsSync(path) ? realpathSync.native(path) : join(realPath(dirname(path)), basename(path));
+/** A link that leads in a circle leads nowhere. */
+const LINKS_MAX = 40;
+
+/**
+ * As the system goes there: `..` behind a link leads out of where the link leads, which neither `resolve` nor Node's own `realpathSync` knows;
+ * and what is made under the name of a link is made where it leads, also where nothing is there yet.
+ */
+function realPath(path: string, linksLeft = LINKS_MAX): string {
+  if (existsSync(path)) return realpathSync.native(path);
+  const folder = realPath(dirname(path), linksLeft);
+  const place = join(folder, basename(path));
+  if (linksLeft === 0 || lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return place;
+  const target = readlinkSync(place);
+  return realPath(isAbsolute(target) ? target : `${folder}${sep}${target}`, linksLeft - 1);
+}

@@ -247,7 +247,11 @@ it('a data folder that was put into a backup is to be moved out, by all who woul
 it('a gateway copies no seal into a backup, and says so, as doctor does beforehand', async () => {
   const backup = await backedUp();
   const before = asItIs(backup);
-  for (const copyTo of [backup, join(backup, 'seals.ndjson'), join(backup, 'journal')]) {
+  const links = temporaryFolder();
+  const [there, notThere] = [join(links, 'there'), join(links, 'not-there')];
+  symlinkSync(backup, there);
+  symlinkSync(join('there', 'seals.ndjson'), notThere);
+  for (const copyTo of [backup, join(backup, 'seals.ndjson'), join(backup, 'journal'), notThere]) {
     const config = join(temporaryFolder(), 'gateway.json');
     writeFileSync(config, JSON.stringify({ data: join(temporaryFolder(), 'data'), seals: { events: 1, copyTo } }));
     const looked = await runHere('--config', config, 'doctor');
