@@ -1,7 +1,6 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { LIMITS } from '../contracts/limits.ts';
 
 /**
  * Who asks for a tunnel (CONNECT) is answered as for anything else that is not there, and the connection is closed behind it:
@@ -14,14 +13,12 @@ export function answerTunnels(app: FastifyInstance): void {
       socket.destroy();
       return;
     }
-    // Node has taken its own listeners off: nothing else hears of it, reads on, or bounds how long it stands open.
+    // Node has taken its own listeners off, and with them all that bounds a connection: nothing more of it is read.
     socket.on('error', () => socket.destroy());
-    socket.setTimeout(LIMITS.restOfBodyMs, () => socket.destroy());
-    socket.resume();
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
-    response.once('finish', () => socket.end());
+    response.once('finish', () => socket.destroySoon());
     app.routing(request, response);
   });
 }
