@@ -120,7 +120,7 @@ it('gateway payment decline of a purchase ends its page at Stripe, and another m
   server.isAway = false;
   server.pay(server.all('checkout.session')[1]?.id ?? '');
   await expect(program.run(...DECLINE)).rejects.toThrow(
-    /^acct_ada: p2 was paid \(pi_\d\); once the money went back at stripe: gateway payment ask acct_ada p2\nwritten at \S+$/,
+    /^acct_ada: p2 was paid \(pi_\d\); once the money went back at stripe: gateway payment ask acct_ada p2 --config \S+\nwritten at \S+$/,
   );
   expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '5000000' });
 });
