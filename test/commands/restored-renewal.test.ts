@@ -102,9 +102,12 @@ describe('what went back of it in the lost part, too,', () => {
     const { server, program, id, attempt } = await chargedInTheLostPart();
     const { id: back } = server.refund(id, 800);
     server.isAway = false;
-    const decline = () => program.run('payment', 'decline', 'acct_ada', attempt, '--reason', 'x');
+    const decline = () =>
+      program.run('payment', 'decline', 'acct_ada', attempt, '--reason', 'x').catch(({ message }: Error) => {
+        throw new Error(message.replaceAll(/ --config \S+/g, ' --config FILE'));
+      });
     const isPaid = `${attempt} was paid (${id}); once`;
-    const asking = `went back at stripe: gateway payment ask acct_ada ${attempt}`;
+    const asking = `went back at stripe: gateway payment ask acct_ada ${attempt} --config FILE`;
     const said = `${isPaid} more of it ${asking}\n${back}: 10.000000 USD of credits revoked\nwritten at 20`;
     await expect(decline()).rejects.toThrow(said);
     expect(await program.run('account', 'show', 'acct_ada')).toMatch(/available\s+15\.000000 USD/);
