@@ -5,8 +5,8 @@ import type { ObservedRequest } from './observed-request.ts';
 
 /** Where the lines go. */
 export interface AccessLogPlace {
-  /** @param line one of JSON, with its end */
-  write(line: string): void;
+  /** @param make makes one line of JSON, with its end; it is called once, and later */
+  writeLater(make: () => string): void;
   /** How many lines were lost since the start, because what takes them was too slow, or gone. */
   readonly lost: number;
 }
@@ -21,45 +21,61 @@ export interface AccessLogPlace {
  */
 export class AccessLog {
   readonly #place: AccessLogPlace;
+  readonly #onUntold: (error: unknown, requestId: string) => void;
 
-  constructor(place: AccessLogPlace) {
+  /** @param onUntold why a request has no line */
+  constructor(place: AccessLogPlace, onUntold: (error: unknown, requestId: string) => void) {
     this.#place = place;
+    this.#onUntold = onUntold;
   }
 
+  /** Of a request that has ended: nothing of it changes any more. */
   write(observed: ObservedRequest, status: number, nowMs: number): void {
-    const { request, arrivedMs, firstByteMs, overheadMs, reloadWaitMs, ending, cost, owner } = observed;
-    const route = request.routeOptions.url;
-    let line = `${begun(request.id)},"method":${quoted(request.method)}`;
-    if (route !== undefined) line += `,"route":${quoted(route)}`;
-    line += `,"status":${status}`;
-    if (observed.code !== null) line += `,"code":"${observed.code}"`;
-    if (ending !== null) line += `,"outcome":"${ending.outcome}"`;
-    if (owner !== null) line += `,"accountId":${quoted(owner.accountId)},"keyId":${quoted(owner.keyId)}`;
-    if (observed.model !== null) line += `,"model":${quoted(observed.model)}`;
-    if (observed.upstream !== null) line += `,"upstream":${quoted(observed.upstream)}`;
-    if (ending !== null) {
-      const { upstream, tokens, lane, source } = ending;
-      if (upstream.requestId !== null) line += `,"upstreamRequestId":${quoted(upstream.requestId)}`;
-      line += `,"inputTokens":${tokens.input},"outputTokens":${tokens.output},"cacheReadTokens":${tokens.cacheRead}`;
-      line += `,"cacheWrite5mTokens":${tokens.cacheWrite5m},"cacheWrite1hTokens":${tokens.cacheWrite1h}`;
-      line += `,"lane":"${lane}","usage":"${source}"`;
-    }
-    if (cost !== null) line += `,"costUsd":"${formatExactUsd(cost)}"`;
-    if (firstByteMs !== 0) line += `,"firstByteMs":${rounded(firstByteMs - arrivedMs)}`;
-    if (reloadWaitMs !== 0) line += `,"reloadWaitMs":${rounded(reloadWaitMs)}`;
-    if (overheadMs !== null) line += `,"overheadMs":${rounded(overheadMs)}`;
-    this.#place.write(`${line},"durationMs":${rounded(nowMs - arrivedMs)}${END}`);
+    const atMs = Date.now();
+    this.#place.writeLater(() => {
+      try {
+        return lineOf(observed, status, nowMs, atMs);
+      } catch (error) {
+        this.#onUntold(error, observed.requestId);
+        return '';
+      }
+    });
   }
 
   writeUnreadable(requestId: RequestId): void {
     const { status } = ERROR_TABLE.invalid_request;
-    this.#place.write(`${begun(requestId)},"status":${status},"code":"invalid_request"${END}`);
+    const line = `${begun(requestId, Date.now())},"status":${status},"code":"invalid_request"${END}`;
+    this.#place.writeLater(() => line);
   }
 }
 
+function lineOf(observed: ObservedRequest, status: number, nowMs: number, atMs: number): string {
+  const { route, arrivedMs, firstByteMs, overheadMs, reloadWaitMs, ending, cost, owner } = observed;
+  let line = `${begun(observed.requestId, atMs)},"method":${quoted(observed.method)}`;
+  if (route !== undefined) line += `,"route":${quoted(route)}`;
+  line += `,"status":${status}`;
+  if (observed.code !== null) line += `,"code":"${observed.code}"`;
+  if (ending !== null) line += `,"outcome":"${ending.outcome}"`;
+  if (owner !== null) line += `,"accountId":${quoted(owner.accountId)},"keyId":${quoted(owner.keyId)}`;
+  if (observed.model !== null) line += `,"model":${quoted(observed.model)}`;
+  if (observed.upstream !== null) line += `,"upstream":${quoted(observed.upstream)}`;
+  if (ending !== null) {
+    const { upstream, tokens, lane, source } = ending;
+    if (upstream.requestId !== null) line += `,"upstreamRequestId":${quoted(upstream.requestId)}`;
+    line += `,"inputTokens":${tokens.input},"outputTokens":${tokens.output},"cacheReadTokens":${tokens.cacheRead}`;
+    line += `,"cacheWrite5mTokens":${tokens.cacheWrite5m},"cacheWrite1hTokens":${tokens.cacheWrite1h}`;
+    line += `,"lane":"${lane}","usage":"${source}"`;
+  }
+  if (cost !== null) line += `,"costUsd":"${formatExactUsd(cost)}"`;
+  if (firstByteMs !== 0) line += `,"firstByteMs":${rounded(firstByteMs - arrivedMs)}`;
+  if (reloadWaitMs !== 0) line += `,"reloadWaitMs":${rounded(reloadWaitMs)}`;
+  if (overheadMs !== null) line += `,"overheadMs":${rounded(overheadMs)}`;
+  return `${line},"durationMs":${rounded(nowMs - arrivedMs)}${END}`;
+}
+
 /** The level is pino's `info`. */
-const begun = (requestId: string): string =>
-  `{"level":30,"time":${Date.now()},"request":{"requestId":${quoted(requestId)}`;
+const begun = (requestId: string, atMs: number): string =>
+  `{"level":30,"time":${atMs},"request":{"requestId":${quoted(requestId)}`;
 const END = '}}\n';
 
 /** Text that JSON has as it is. */

@@ -14,10 +14,14 @@ declare module 'fastify' {
 
 /**
  * What is noted of one request on its way, for whoever observes requests. Whoever knows something writes it here, and the
- * request's one end reads it (request-observer.ts). Times are by the clock that nobody sets; 0 is "not yet".
+ * request's one end reads it (request-observer.ts), of some a little later: it holds nothing of the request that is large. Times are by
+ * the clock that nobody sets; 0 is "not yet".
  */
 export class ObservedRequest {
-  readonly request: FastifyRequest;
+  requestId: string;
+  readonly method: string;
+  /** As it is configured; undefined where there is none. */
+  readonly route: string | undefined;
   readonly arrivedMs: number;
   /** Null where nothing is traced. */
   readonly spans: RequestSpans | null;
@@ -44,8 +48,14 @@ export class ObservedRequest {
   /** The first byte of the answer's body went to the client. */
   firstByteMs = 0;
 
-  constructor(request: FastifyRequest, arrivedMs: number, spans: RequestSpans | null) {
-    this.request = request;
+  constructor(
+    { id, method, routeOptions }: Pick<FastifyRequest, 'id' | 'method' | 'routeOptions'>,
+    arrivedMs: number,
+    spans: RequestSpans | null,
+  ) {
+    this.requestId = id;
+    this.method = method;
+    this.route = routeOptions.url;
     this.arrivedMs = arrivedMs;
     this.spans = spans;
   }

@@ -136,8 +136,8 @@ class OtlpRequestSpans implements RequestSpans {
   ended(observed: ObservedRequest, status: number): void {
     this.#call?.setAttributes(usageAttributes(observed));
     this.#endCall();
-    const { method, routeOptions } = observed.request;
-    this.#span.updateName(routeOptions.url === undefined ? method : `${method} ${routeOptions.url}`);
+    const { method, route } = observed;
+    this.#span.updateName(route === undefined ? method : `${method} ${route}`);
     this.#span.setAttributes(requestAttributes(observed, status));
     // What a caller has done wrong is no error of a server (HTTP conventions). An answer that was cut has the status that it began with.
     const { code } = observed;
@@ -182,14 +182,14 @@ function usageAttributes({ ending, calledMs, firstByteMs }: ObservedRequest): At
 }
 
 function requestAttributes(observed: ObservedRequest, status: number): Attributes {
-  const { request, owner, code, model, ending, cost } = observed;
+  const { requestId, method, route, owner, code, model, ending, cost } = observed;
   return {
-    'http.request.method': request.method,
+    'http.request.method': method,
     'http.response.status_code': status,
-    'http.route': request.routeOptions.url,
+    'http.route': route,
     'error.type': code ?? undefined,
     'gen_ai.request.model': model ?? undefined,
-    'gateway.request.id': request.id,
+    'gateway.request.id': requestId,
     'gateway.account.id': owner?.accountId,
     'gateway.key.id': owner?.keyId,
     'gateway.outcome': ending?.outcome,

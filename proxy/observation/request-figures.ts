@@ -33,6 +33,11 @@ export interface RequestTimes {
 /** How a request went upstream has ended; `refused` is one that no upstream has seen. */
 type FiguredOutcome = Outcome | 'refused';
 
+interface EndedRequest {
+  readonly observed: ObservedRequest;
+  readonly nowMs: number;
+}
+
 /** Models times upstreams; what comes beyond that, as catalogs change, is counted together. */
 const FIGURES_MAX = 1_000;
 /** No model of the catalog was asked for, or none could be read. */
@@ -40,6 +45,8 @@ const UNKNOWN = 'unknown';
 /** No upstream was called. */
 const NONE = 'none';
 const OTHER = 'other';
+/** Requests that are counted together, where nobody asks before: the code for it, cold among all that a request runs, is then met once. */
+const COUNTED_TOGETHER = 64;
 
 /**
  * What requests took, used and cost, by model and upstream: names of the catalog and the configuration alone, so that no
@@ -48,15 +55,27 @@ const OTHER = 'other';
 export class RequestFigures {
   readonly #byModel = new Map<string, Map<string, ModelFigures>>();
   #count = 0;
+  #uncounted: EndedRequest[] = [];
 
   all(): Iterable<ModelFigures> {
+    this.#countAll();
     return [...this.#byModel.values()].flatMap((byUpstream) => [...byUpstream.values()]);
   }
 
   /** @param nowMs its end, by the clock of its other times */
   ended(observed: ObservedRequest, nowMs: number): void {
-    const { arrivedMs, readMs, firstByteMs, overheadMs, code, ending, cost } = observed;
-    if (readMs === 0) return;
+    if (observed.readMs === 0) return;
+    if (this.#uncounted.push({ observed, nowMs }) >= COUNTED_TOGETHER) this.#countAll();
+  }
+
+  #countAll(): void {
+    const uncounted = this.#uncounted;
+    this.#uncounted = [];
+    for (const ended of uncounted) this.#counted(ended);
+  }
+
+  #counted({ observed, nowMs }: EndedRequest): void {
+    const { arrivedMs, firstByteMs, overheadMs, code, ending, cost } = observed;
     const figures = this.#of(observed.model ?? UNKNOWN, observed.upstream ?? NONE);
     const times = timesOf(figures, ending?.outcome ?? 'refused');
     times.durations.add((nowMs - arrivedMs) / 1_000);

@@ -17,15 +17,6 @@ interface ObserverParts {
   readonly tracing: Tracing | null;
   /** Milliseconds by a clock that nobody sets. */
   readonly monotonic: () => number;
-  /** Why one cannot be told of. */
-  readonly onUntold: (error: unknown, requestId: string) => void;
-}
-
-/** One that is to be told of. */
-interface EndedRequest {
-  readonly observed: ObservedRequest;
-  readonly status: number;
-  readonly nowMs: number;
 }
 
 /** A client that left before its answer began, in the words of other proxies. */
@@ -40,8 +31,6 @@ export class RequestObserver {
   readonly #parts: ObserverParts;
   /** Somebody wants more of a request than its status. */
   readonly #observes: boolean;
-  /** In this turn of the event loop. */
-  #ended: EndedRequest[] = [];
   /** Of requests of which the body was not HTTP, and that were answered by hand: by Node's own of each the id that its client was told. */
   readonly #unreadable = new WeakMap<object, RequestId>();
 
@@ -79,7 +68,7 @@ export class RequestObserver {
 
   /** Its answer has ended, or its client has left: before the head the status is not sent. */
   ended(request: FastifyRequest, status: number, isHeadSent: boolean): void {
-    const { counts, monotonic } = this.#parts;
+    const { counts, monotonic, accessLog, figures } = this.#parts;
     const unreadableId = this.#unreadable.get(request.raw);
     const told = unreadableId !== undefined ? UNREADABLE : isHeadSent ? status : CLIENT_LEFT;
     counts.answered(told);
@@ -88,27 +77,12 @@ export class RequestObserver {
     // What the router refuses by itself has met no hook.
     const observed = request.observed ?? new ObservedRequest(request, nowMs, null);
     if (unreadableId !== undefined) {
-      request.id = unreadableId;
+      observed.requestId = unreadableId;
       observed.code = 'invalid_request';
     }
     observed.spans?.ended(observed, told);
-    if (this.#ended.push({ observed, status: told, nowMs }) === 1) setImmediate(() => this.#tellOfTurn());
-  }
-
-  /** Of all that ended in one turn together: the code for it, cold among all that a request runs, is then met once. */
-  #tellOfTurn(): void {
-    const { accessLog, figures, onUntold } = this.#parts;
-    const ended = this.#ended;
-    this.#ended = [];
-    for (const { observed, status, nowMs } of ended) {
-      // What fails of one ends nothing of the others.
-      try {
-        figures?.ended(observed, nowMs);
-        accessLog?.write(observed, status, nowMs);
-      } catch (error) {
-        onUntold(error, observed.request.id);
-      }
-    }
+    figures?.ended(observed, nowMs);
+    accessLog?.write(observed, told, nowMs);
   }
 
   /** What was not even HTTP was answered by hand. @param request whose body it is: it ends besides, which counts it, and tells it under this id */

@@ -7,6 +7,8 @@ const WAITING_BYTES_MAX = 1024 * 1024;
 const PAUSE_MS = 1_000;
 /** What waits for no more lines: with the last of them it fits into a pipe, which would take a longer one in two writes. */
 const GATHERED_BYTES = 60 * 1024;
+/** Lines that are made together: the code for them, cold among all that a program does between, is met once. */
+const MADE_TOGETHER = 64;
 /** A character of UTF-16 takes no more in UTF-8. */
 const CHARACTER_BYTES_MAX = 3;
 /** The one character of ASCII that JSON has as it is and nobody sees. */
@@ -48,6 +50,8 @@ export class LogDestination {
   /** Bytes, as they are to be written: a text that grows is kept in all its pieces, which every collection of garbage meets. */
   #waiting = Buffer.alloc(0);
   #waitingBytes = 0;
+  /** Behind those. */
+  #unmade: (() => string)[] = [];
   #lost = 0;
   #lostInAll = 0;
   /** What is being written, or waits to be tried again. */
@@ -69,6 +73,7 @@ export class LogDestination {
 
   /** Lines since the start. */
   get lost(): number {
+    this.#make();
     return this.#lostInAll;
   }
 
@@ -82,12 +87,22 @@ export class LogDestination {
   }
 
   write(line: string): void {
-    if (this.#isEnded || this.#waitingBytes + line.length > (this.#options.waitingBytesMax ?? WAITING_BYTES_MAX)) {
-      this.#lost++;
-      this.#lostInAll++;
+    if (this.#isEnded) {
+      this.#lose();
       return;
     }
-    this.#add(line);
+    this.#make();
+    this.#keep(line);
+    this.#goOn();
+  }
+
+  /** Like `write`. @param make makes the line, once, some turns of the event loop later; it throws nothing */
+  writeLater(make: () => string): void {
+    if (this.#isEnded) {
+      this.#lose();
+      return;
+    }
+    if (this.#unmade.push(make) >= MADE_TOGETHER) this.#make();
     this.#goOn();
   }
 
@@ -100,6 +115,7 @@ export class LogDestination {
   end(forMs: number = LIMITS.logsEndMs): number {
     if (this.#isEnded) return 0;
     this.#isEnded = true;
+    this.#make();
     clearTimeout(this.#timer ?? undefined);
     clearTimeout(this.#gathering ?? undefined);
     const { fd, mayHold = false } = this.#options;
@@ -122,7 +138,7 @@ export class LogDestination {
     const { gatherMs } = this.#options;
     if (gatherMs === undefined) this.#writeSoon();
     else if (this.#chunk !== null || this.#waitingBytes >= GATHERED_BYTES) this.#writeOn();
-    else if (this.#waitingBytes > 0)
+    else if (this.#waitingBytes > 0 || this.#unmade.length > 0)
       this.#gathering ??= setTimeout(() => {
         this.#gathering = null;
         this.#writeOn();
@@ -187,6 +203,23 @@ export class LogDestination {
     this.#timer.unref();
   }
 
+  #make(): void {
+    const unmade = this.#unmade;
+    if (unmade.length === 0) return;
+    this.#unmade = [];
+    for (const make of unmade) this.#keep(make());
+  }
+
+  #keep(line: string): void {
+    if (this.#waitingBytes + line.length > (this.#options.waitingBytesMax ?? WAITING_BYTES_MAX)) this.#lose();
+    else this.#add(line);
+  }
+
+  #lose(): void {
+    this.#lost++;
+    this.#lostInAll++;
+  }
+
   /** Nearly all lines are of plain ASCII alone, and known for it by their length. */
   #add(line: string): void {
     const from = this.#waitingBytes;
@@ -208,6 +241,7 @@ export class LogDestination {
   }
 
   #take(): Buffer | null {
+    this.#make();
     if (this.#waitingBytes === 0) return null;
     if (this.#lost > 0) this.#add(this.#options.lostLines(this.#lost));
     this.#lostBefore = this.#lost;

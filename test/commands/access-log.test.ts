@@ -58,7 +58,7 @@ function endsWith(lines: number) {
     process.stdout.on('error', () => process.exit(1));
     const place = accessLogPlace(programLogger({ logLevel: 'info' }));
     const text = 'x'.repeat(222);
-    for (let line = 0; line < ${lines}; line++) place.write(JSON.stringify({ line: 100_000 + line, text }) + '\\n');
+    for (let line = 0; line < ${lines}; line++) place.writeLater(() => JSON.stringify({ line: 100_000 + line, text }) + '\\n');
     process.exit(0);`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -92,7 +92,7 @@ it.runIf(isOther).each([
   ],
   ['that holds what was said just before', "logger.info('the last'); setImmediate(() => process.exit(0));", 128 + 9],
   ['that would hold its last word', "logger.info('the last'); process.exit(0);", 0],
-  ["that would hold what is said of its requests' log", "place.write('{}\\n'); process.exit(0);", 0],
+  ["that would hold what is said of its requests' log", "place.writeLater(() => '{}\\n'); process.exit(0);", 0],
 ])('a process that may not open its terminal anew is not kept from its end by one %s', async (_what, ending, code) => {
   const program = `import { read } from 'node:fs';
     import { accessLogPlace, programLogger } from ${JSON.stringify(LOGGER)};

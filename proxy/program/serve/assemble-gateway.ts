@@ -176,13 +176,13 @@ function observerOf(
   { options: { accessLog, tracing, monotonic, logger } }: OpenedGateway,
   kept: { readonly counts: RequestCounts; readonly figures: RequestFigures | null },
 ): RequestObserver {
+  const onUntold = (error: unknown, requestId: string): void =>
+    logger.error({ err: error, requestId }, 'a request that has ended cannot be told of');
   return new RequestObserver({
     ...kept,
-    accessLog: accessLog === undefined ? null : new AccessLog(accessLog),
+    accessLog: accessLog === undefined ? null : new AccessLog(accessLog, onUntold),
     tracing: tracing ?? null,
     monotonic,
-    onUntold: (error, requestId) =>
-      logger.error({ err: error, requestId }, 'a request that has ended cannot be told of'),
   });
 }
 

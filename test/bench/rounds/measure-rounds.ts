@@ -42,8 +42,8 @@ const FRESH_WARM_UPS = 1.5;
 const FRESH_WARM_UPS_MAX = 4;
 /** Where processes are new, the window of each alone is a part of the usual one. */
 const FRESH_WINDOW_PART = 0.5;
-/** The window of all together is that of so many alone. */
-const TOGETHER_WINDOWS = 2;
+/** The window of all together is that of so many alone: the large collections of garbage, a few a process, are to be in all of them. */
+const TOGETHER_WINDOWS = 5;
 
 /**
  * Interleaved rounds. Two processes of one program differ for as long as they live (where their memory came to lie, what was

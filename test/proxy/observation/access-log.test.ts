@@ -206,7 +206,7 @@ it('is as pino would write it, to the byte, whatever anything is called', () => 
   fc.assert(
     fc.property(anyRequest, ({ id, method, url, status, ...noted }) => {
       const lines: string[] = [];
-      const log = new AccessLog({ write: (line) => void lines.push(line), lost: 0 });
+      const log = new AccessLog({ writeLater: (make) => void lines.push(make()), lost: 0 }, () => expect.fail('told'));
       const request = { id, method, routeOptions: { url } };
       const observed = Object.assign(new ObservedRequest(request as never, 0.25, null), noted);
       log.write(observed, status, 17.000_25);

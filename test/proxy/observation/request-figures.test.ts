@@ -5,7 +5,11 @@ import { ObservedRequest } from '../../../proxy/observation/observed-request.ts'
 import { RequestFigures } from '../../../proxy/observation/request-figures.ts';
 
 function observed(more: Partial<ObservedRequest>): ObservedRequest {
-  return Object.assign(new ObservedRequest({} as FastifyRequest, 1_000, null), { readMs: 1_500 }, more);
+  return Object.assign(
+    new ObservedRequest({ routeOptions: {} } as FastifyRequest, 1_000, null),
+    { readMs: 1_500 },
+    more,
+  );
 }
 
 it('has no more models and upstreams than its bound, and counts what comes beyond it together', () => {
@@ -54,4 +58,17 @@ it('leaves out who was refused before a body was read', () => {
   const figures = new RequestFigures();
   figures.ended(observed({ readMs: 0 }), 2_000);
   expect([...figures.all()]).toEqual([]);
+});
+
+it('counts whatever ended before it is asked, some together and the rest then', () => {
+  const figures = new RequestFigures();
+  const counted = () =>
+    [...figures.all()].map(({ times }) =>
+      times.get('refused')?.durations.counts.reduce((sum, count) => sum + count, 0),
+    );
+  for (let number = 0; number < 150; number++) figures.ended(observed({ model: 'opal' }), 2_000);
+  expect(counted()).toEqual([150]);
+  figures.ended(observed({ model: 'opal' }), 2_000);
+  expect(counted()).toEqual([151]);
+  expect(counted()).toEqual([151]);
 });

@@ -200,6 +200,39 @@ describe.each([true, false])('a log whose reader does not read (of which that is
     expect([...first, ...second, ...numbersOf(read())]).toEqual([...Array(2 * perPiece).keys()]);
   });
 
+  test('has lines that are made later in their order, behind so many of them or so long, or at the end', async () => {
+    const { fd, read } = pipe();
+    let made = 0;
+    const later = (destination: LogDestination, number: number) =>
+      destination.writeLater(() => {
+        made++;
+        return line(number);
+      });
+    const destination = destinationAt({ fd, waitsForNobody, gatherMs: 60_000, lostLines: String });
+    for (let number = 0; number < 63; number++) later(destination, number);
+    expect(made).toBe(0);
+    later(destination, 63);
+    expect(made).toBe(64);
+    later(destination, 64);
+    destination.write(line(65));
+    expect(made).toBe(65);
+    later(destination, 66);
+    expect([destination.end(), made]).toEqual([0, 66]);
+    destination.writeLater(() => expect.fail('made'));
+    expect(destination.lost).toBe(1);
+    const numbers = read()
+      .split('\n')
+      .slice(0, -1)
+      .map((one) => Number.parseInt(one, 10));
+    expect(numbers).toEqual([...Array(67).keys()]);
+    const held = destinationAt({ fd: pipe().fd, mayHold: true, gatherMs: 60_000, lostLines: String });
+    for (let number = 0; number < 2; number++) later(held, number);
+    expect(held.end()).toBe(2);
+    const soon = pipe();
+    later(destinationAt({ fd: soon.fd, waitsForNobody, gatherMs: 1, lostLines: String }), 0);
+    await expect.poll(soon.read, WAIT).toBe(line(0));
+  });
+
   test('has what a pipe had no room for once there is, also where no line comes any more', async () => {
     const { fd, read } = pipe();
     const destination = destinationAt({ fd, waitsForNobody, gatherMs: 60_000, lostLines: String });

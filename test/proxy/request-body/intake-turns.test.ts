@@ -61,7 +61,6 @@ it('is how long bodies come, and what they have taken is free as soon as nobody 
     figures: null,
     tracing: null,
     monotonic: () => 0,
-    onUntold: () => expect.fail(),
   });
   const parts = { bodies, intake: new IntakeTurns(), counts, inFlight: new InFlight(1), observer };
   const buffers: ArrayBufferLike[] = [];
