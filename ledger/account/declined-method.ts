@@ -4,7 +4,7 @@ import { grantsOfPaid } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { methodOf, type PaymentAttempt, type PaymentsState } from './payments-state.ts';
 import { DAY_MS } from './plan-periods.ts';
-import { saveMethodLine } from './save-method-line.ts';
+import { saveMethodCommand } from './save-method-command.ts';
 
 /** Networks of cards count what is declined, and take no more of a card for a month once it was too often. */
 const DECLINES_MAX = 15;
@@ -17,7 +17,7 @@ export function refuseDeclined(state: OpenAccount, atMs: number): CommandRefusal
   if (method === null || why === null) return null;
   return commandRefused(
     'payment_method_declined',
-    `the saved payment method, ${method.brand} ending in ${method.last4}, ${why}: save another one (${saveMethodLine(state.accountId, method.provider)})`,
+    `the saved payment method, ${method.brand} ending in ${method.last4}, ${why}: save another one (${saveMethodCommand(state.accountId, method.provider).join(' ')})`,
   );
 }
 

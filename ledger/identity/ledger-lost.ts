@@ -18,12 +18,12 @@ export class LedgerLostError extends Error {
 /** It is at another place, or not at this one yet: nothing is lost. The message says where to go on. */
 export class LedgerElsewhereError extends LedgerLostError {}
 
-/** What gives up what is lost; a command line that says it adds what it was given. */
-export const ACCEPT_LOSS = 'gateway ledger accept-loss --reason "…"';
+/** The command that gives up what is lost, by its words; a command line that says it adds what it was given. */
+export const ACCEPT_LOSS = ['gateway', 'ledger', 'accept-loss', '--reason', '"…"'];
 
 const HOW =
   'Put back the ledger that has it; or, if it is lost for good, stop the gateway of this data folder, and give it up with\n' +
-  `  ${ACCEPT_LOSS}`;
+  `  ${ACCEPT_LOSS.join(' ')}`;
 
 /** @param where the ledger, as an operator knows it: its file, or the event store */
 export function ledgerLost(where: string, { lost, untold }: LostEvents): LedgerLostError {

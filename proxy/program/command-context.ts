@@ -11,6 +11,7 @@ import { recordingBy } from '../../ledger/recording-by.ts';
 import { CommandError, EXIT } from './command-error.ts';
 import { readConfiguration } from './configuration/read-configuration.ts';
 import { assertLedgerKnown, assertLedgerThere, beginLedger } from './ledger-file.ts';
+import { nextCommand, type StartedWith, startedWithOf } from './next-command.ts';
 
 export { CommandError, EXIT };
 
@@ -33,8 +34,8 @@ export interface CommandContext {
   readonly actor?: () => Actor | null;
   /** Who is told what this command line says, where another one does what it asks for. Absent: who does it. */
   readonly toldTo?: () => ToldTo;
-  /** A command that is to be typed next, for the ledger that this command line is for. Absent: as it is. */
-  readonly forSameLedger?: (line: string) => string;
+  /** What this command line has said of its ledger, for those that are to be typed next. Absent: nothing. */
+  readonly startedWith?: () => StartedWith;
   readonly write: (text: string) => void;
   /**
    * Writes text as it is, with colours: what others have written stands in it only as `plainTable` has made it printable.
@@ -270,10 +271,9 @@ const UNRELIABLE = 'the ledger cannot be relied on now: an operator has to look'
 
 /** What is wrong with the ledger, or with what is kept of it: its words may be of any account, and a member learns that it is so alone. */
 export const toldOfLedger = (context: CommandContext, words: string): string =>
-  readerOf(context) === 'operator' ? words.replace(ACCEPT_LOSS, (line) => nextLine(context, line)) : UNRELIABLE;
-
-/** A command that is to be typed next, in words of an answer, with the options by which this one has come to its ledger. */
-export const nextLine = ({ forSameLedger }: CommandContext, line: string): string => forSameLedger?.(line) ?? line;
+  readerOf(context) === 'operator'
+    ? words.replace(ACCEPT_LOSS.join(' '), () => nextCommand(startedWithOf(context), ...ACCEPT_LOSS))
+    : UNRELIABLE;
 
 /** The same where the answer is right all the same: a member is told nothing. */
 export function warnOperator(context: CommandContext, words: string): void {

@@ -1,11 +1,10 @@
 import { Command } from 'commander';
 import { type Actor, isForMembers } from '../../contracts/permissions.ts';
 import { emailArgument, nameArgument, pathArgument } from './command-arguments.ts';
-import { type CommandContext, CommandError, EXIT } from './command-context.ts';
+import { type CommandContext, CommandError, configurationFile, EXIT } from './command-context.ts';
 import { addCompletionCommand } from './completion/completion-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { HELP_TEXT_COLUMNS_LEAST, helpInColumns } from './help-width.ts';
-import { startedWithOf, withOptions } from './next-command.ts';
 import { addRelayCommand } from './relay/relay-command.ts';
 import { addServeCommand } from './serve/serve-command.ts';
 
@@ -182,9 +181,9 @@ interface ActorOptions {
 export const withActor = (given: CommandContext, program: () => Command | undefined): CommandContext => ({
   ...given,
   actor: () => givenActor(program()?.opts() ?? {}) ?? given.actor?.() ?? null,
-  forSameLedger: (line) => {
+  startedWith: () => {
     const command = program();
-    return command === undefined ? line : withOptions(line, startedWithOf(given, command));
+    return { config: command === undefined ? null : configurationFile(given, command), data: command?.opts().data };
   },
 });
 

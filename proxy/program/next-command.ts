@@ -1,6 +1,4 @@
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
-import { type CommandContext, configurationFile, globalOptions } from './command-context.ts';
 
 /** Options of a command line that say which ledger it is for. */
 export interface StartedWith {
@@ -8,23 +6,17 @@ export interface StartedWith {
   readonly data: string | undefined;
 }
 
-export const startedWithOf = (context: CommandContext, command: Command): StartedWith => ({
-  config: configurationFile(context, command),
-  data: globalOptions(command).data,
-});
+export const startedWithOf = ({ startedWith }: { readonly startedWith?: () => StartedWith }): StartedWith =>
+  startedWith?.() ?? { config: null, data: undefined };
 
 /** A command for the ledger of a command line that was given so, wherever it is typed, as a shell takes it. */
 export function nextCommand({ config, data }: StartedWith, ...command: readonly string[]): string {
-  return withOptions(command.map(asShellWord).join(' '), { config, data });
-}
-
-/** A command that stands ready in words, with what it is given for the same ledger. */
-export function withOptions(line: string, { config, data }: StartedWith): string {
-  const words: string[] = [];
+  const words = [...command];
   if (config !== null) words.push('--config', resolve(config));
   if (data !== undefined) words.push('--data', resolve(data));
-  return [line, ...words.map(asShellWord)].join(' ');
+  return words.map(asShellWord).join(' ');
 }
 
+/** What is to be filled in stands as it is, in the quotes that it is to be typed in. */
 const asShellWord = (text: string): string =>
-  /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  /^("…"|[\w./:@%+=,-]+)$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -81,7 +81,7 @@ it('gateway payment decline ends one without money, and what was paid all the sa
   expect(await list('acct_ada')).toMatchObject([{ state: 'paid', paymentId: 'manual_invoice-1' }]);
   await expect(program.run(...decline, 'invoice-1')).rejects.toMatchObject(
     refused(
-      /invoice-1 was paid \(manual_invoice-1\); once the money went back, or where there was none: gateway payment refund acct_ada manual_invoice-1 --usd 20\.00 --reason '…' --config \S+\.json$/,
+      /invoice-1 was paid \(manual_invoice-1\); once the money went back, or where there was none: gateway payment refund acct_ada manual_invoice-1 --usd 20\.00 --reason "…" --config \S+\.json$/,
     ),
   );
   expect(await balance()).toBe('20000000');
@@ -105,7 +105,7 @@ it('the command that gateway payment decline names is one of a shell, whatever t
   await program.run('credits', 'purchase', 'acct_ada', '--usd', '20', '--id', 'invoice-1');
   await program.run('payment', 'confirm', 'acct_ada', '--payment', 'of $(touch x) \'a\' "b"');
   await expect(program.run('payment', 'decline', 'acct_ada', 'invoice-1', '--reason', 'x')).rejects.toThrow(
-    `: gateway payment refund acct_ada 'of $(touch x) '\\''a'\\'' "b"' --usd 20.00 --reason '…' --config ${program.file}`,
+    `: gateway payment refund acct_ada 'of $(touch x) '\\''a'\\'' "b"' --usd 20.00 --reason "…" --config ${program.file}`,
   );
 });
 

@@ -15,7 +15,8 @@ import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
 import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-in.ts';
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
-import { actorOf, type CommandContext, nextLine, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
+import { actorOf, type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { facts, show, showWritten, type Terminal, table } from '../show.ts';
 import { accountJson } from './account-json.ts';
 import { paymentFacts } from './payments-shown.ts';
@@ -129,7 +130,7 @@ async function openAccount(options: OpenOptions, command: Command, context: Comm
     });
     showWritten(context, command, recordedAt, {
       json: { accountId: opened, kind, email, product, trialMicroUsd: trial },
-      text: `opened ${opened} (${kind}, ${email}) ${trialInWords(opened, trial)}\n\nnext: ${nextLine(context, `gateway key issue ${opened}`)}`,
+      text: `opened ${opened} (${kind}, ${email}) ${trialInWords(opened, trial)}\n\nnext: ${nextCommand(startedWithOf(context), 'gateway', 'key', 'issue', opened)}`,
     });
   });
 }

@@ -67,7 +67,7 @@ export function addRestoreCommand(ledger: Command, context: CommandContext): voi
       );
       show(context, command, {
         json: restoredJson(restored),
-        text: () => restoredText(restored, nextCommand(startedWithOf(context, command), 'gateway', 'serve')),
+        text: () => restoredText(restored, nextCommand(startedWithOf(context), 'gateway', 'serve')),
       });
       const { comparison, sealed } = restored;
       if (comparison.type === 'lost' || comparison.type === 'other ledger') throw comparison.error;

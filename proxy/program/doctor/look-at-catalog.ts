@@ -16,13 +16,12 @@ export function faultOfCatalogFile(configuration: Configuration): Found | null {
 }
 
 /** Whether one is in force, is the configured one, and has a provider for each model. */
-export async function lookAtCatalog(log: EventLog, { context, command, configuration }: Examined): Promise<Found> {
+export async function lookAtCatalog(log: EventLog, { context, configuration }: Examined): Promise<Found> {
   const state = await loadCatalog(log);
   const configured = readConfiguredCatalog(configuration);
   if (configured.type === 'unusable' && state.version === 0) return fault(configured.error.message);
   if (state.version === 0 && configured.type !== 'none') return ok('none is in force: the next start publishes one');
-  const startedWith = startedWithOf(context, command);
-  const notice = await catalogNotice(log, state, { configured, startedWith });
+  const notice = await catalogNotice(log, state, { configured, startedWith: startedWithOf(context) });
   if (notice !== null && state.version === 0) return warn(notice.message);
   const { names } = knownProviders(configuration);
   const without = callableModels(state, context.clock()).filter(

@@ -1,9 +1,10 @@
 import { counted } from '../../../contracts/money.ts';
-import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
+import { saveMethodCommand } from '../../../ledger/account/save-method-command.ts';
 import { awaitedPaymentsIn } from '../../../projections/awaited-payments.ts';
 import { whyDamaged } from '../../../projections/damaged-views.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { type Examined, type Finding, type Found, looked, ok, warn } from './finding.ts';
 
 const DAY_MS = 86_400_000;
@@ -24,6 +25,7 @@ export const lookAtPaying = ({ configuration, context, timeMs }: Examined): Prom
         return verdictOf(await awaitedPaymentsIn(live, context.clock(), () => performance.now() < untilMs), {
           nowMs: context.clock(),
           provider: configuration.payments.provider,
+          context,
         });
       } catch (error) {
         return warn(`not looked at: the views cannot be read (${whyDamaged(live, error)})`);
@@ -33,7 +35,7 @@ export const lookAtPaying = ({ configuration, context, timeMs }: Examined): Prom
 
 function verdictOf(
   { found, count, isWhole }: Awaited<ReturnType<typeof awaitedPaymentsIn>>,
-  { nowMs, provider }: { readonly nowMs: number; readonly provider: string },
+  { nowMs, provider, context }: { readonly nowMs: number; readonly provider: string } & Pick<Examined, 'context'>,
 ): Found {
   const long = found.flatMap(({ accountId, open }) =>
     open.flatMap(({ attemptId, provider, startedAtMs }) =>
@@ -61,7 +63,12 @@ function verdictOf(
       'gateway ledger replay ACCOUNT says why: where the provider has refused, its key, its rights and its account are to be looked at',
     ),
     ...told('plan', 'in grace, with a period that is not paid', inGrace, 'gateway account show ACCOUNT says why'),
-    ...told('account', 'with auto-reload and nothing to charge', unable, saveMethodLine('ACCOUNT', provider)),
+    ...told(
+      'account',
+      'with auto-reload and nothing to charge',
+      unable,
+      nextCommand(startedWithOf(context), ...saveMethodCommand('ACCOUNT', provider)),
+    ),
     ...(isWhole
       ? []
       : [{ says: `only ${counted(count, 'account')} could be looked at`, advice: 'give it more --timeout' }]),

@@ -76,7 +76,7 @@ export function addAcceptLossCommand(ledger: Command, context: CommandContext): 
         const accepted = await accept(log, configuration, context, reason);
         show(context, command, {
           json: jsonOf(accepted, reason),
-          text: textOf(accepted, nextCommand(startedWithOf(context, command), 'gateway', 'serve')),
+          text: textOf(accepted, nextCommand(startedWithOf(context), 'gateway', 'serve')),
         });
       });
     });

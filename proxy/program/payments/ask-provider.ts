@@ -9,7 +9,7 @@ import { loadAccount } from '../../../ledger/account/load-account.ts';
 import { attemptOf, claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import { isOpen, type PaymentAttempt, type PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { paysTheSame } from '../../../ledger/account/plans.ts';
-import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
+import { saveMethodCommand } from '../../../ledger/account/save-method-command.ts';
 import { declineAsTold } from '../../../ledger/account/words-for-accounts.ts';
 import { askOfAttempt, factsOfOutcome, takerOf } from '../../../ledger/payments/ask-of-attempt.ts';
 import { MANUAL_PROVIDER } from '../../../ledger/payments/manual-provider.ts';
@@ -22,15 +22,8 @@ import {
 } from '../../../ledger/payments/payment-provider.ts';
 import { recordFacts, recordTold, UnsettledFactsError } from '../../../ledger/payments/record-facts.ts';
 import { tryAccountCommand } from '../accounts/run-account-command.ts';
-import {
-  bySystem,
-  type CommandContext,
-  CommandError,
-  EXIT,
-  nextLine,
-  readerOf,
-  recordingOf,
-} from '../command-context.ts';
+import { bySystem, type CommandContext, CommandError, EXIT, readerOf, recordingOf } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { paymentProviderOf } from './payment-provider-of.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
 
@@ -116,7 +109,7 @@ export async function askProvider(
   const provider = takerOf(attempt, configured);
   if (provider === null)
     throw new CommandError(
-      `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${configured.name}\n\nname ${name} there, or end the payment: ${nextLine(context, `gateway payment decline ${accountId} ${attemptId} --reason "…"`)}`,
+      `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${configured.name}\n\nname ${name} there, or end the payment: ${nextCommand(startedWithOf(context), 'gateway', 'payment', 'decline', accountId, attemptId, '--reason', '"…"')}`,
       EXIT.refused,
     );
   if (attempt.state === 'paid' && isTelling(provider)) return askOfPaid(context, log, { accountId, attempt, provider });
@@ -168,7 +161,7 @@ export function untold(
 ): CommandError {
   const why = error instanceof Error ? error.message : String(error);
   return new CommandError(
-    `${accountId}: ${attemptId} is open, and what becomes of it is not known: ${why}\n\nask again, which pays nothing twice: ${nextLine(context, `gateway payment ask ${accountId} ${attemptId}`)}`,
+    `${accountId}: ${attemptId} is open, and what becomes of it is not known: ${why}\n\nask again, which pays nothing twice: ${nextCommand(startedWithOf(context), 'gateway', 'payment', 'ask', accountId, attemptId)}`,
     EXIT.unavailable,
   );
 }
@@ -298,9 +291,9 @@ export function sayOutcome(
       if (outcome.url !== null) return `to be paid at ${outcome.url}`;
       if (attempt.provider === MANUAL)
         return readerOf(context) === 'operator'
-          ? `waits to be paid\n\nnext, when it is: ${nextLine(context, `gateway payment confirm ${accountId} ${attempt.attemptId}`)}`
+          ? `waits to be paid\n\nnext, when it is: ${nextCommand(startedWithOf(context), 'gateway', 'payment', 'confirm', accountId, attempt.attemptId)}`
           : 'waits to be paid, and counts once an operator has confirmed that it was';
-      return `is not decided yet${attempt.kind === 'purchase' ? '' : `; where no card is saved: ${nextLine(context, saveMethodLine(accountId, attempt.provider))}`}`;
+      return `is not decided yet${attempt.kind === 'purchase' ? '' : `; where no card is saved: ${nextCommand(startedWithOf(context), ...saveMethodCommand(accountId, attempt.provider))}`}`;
     default:
       return outcome satisfies never;
   }

@@ -70,8 +70,7 @@ export async function declinePayment(
       taker === null || outcome.type === 'abandoned'
         ? { ...(await runAccountCommand(context, log, accountId, ending())), moved: [] }
         : await recordAnswer(context, log, { accountId, attemptId, provider: taker, outcome });
-    const startedWith = startedWithOf(context, command);
-    await assertDeclined(context, provided, { accountId, attemptId, written, startedWith });
+    await assertDeclined(context, provided, { accountId, attemptId, written });
     showWritten(context, command, written.recordedAt, {
       json: { accountId, attemptId, outcome: shown },
       text: `${accountId}: ${attemptId} (${groupedUsd(credits)} USD of credits) ${sayOutcome(context, accountId, { attempt, outcome: shown })}${isUnasked ? notAsked(attempt) : ''}`,
@@ -85,14 +84,13 @@ const notAsked = ({ provider }: PaymentAttempt): string =>
 interface Declined extends NamedAttempt {
   /** Now, and not before. */
   readonly written: Written;
-  readonly startedWith: StartedWith;
 }
 
 /** What was paid is not declined any more, nor what was given up before by nobody, or was declined of another card: another of that is begun by itself. @throws CommandError */
 async function assertDeclined(
   context: CommandContext,
   provided: ProvidedLog,
-  { written, startedWith, ...named }: Declined,
+  { written, ...named }: Declined,
 ): Promise<void> {
   const { accountId: id } = named;
   const { billing } = await readPayer(context, provided, id, 'EndPurchase');
@@ -101,7 +99,7 @@ async function assertDeclined(
   if (state === 'paid')
     throw new CommandError(
       [
-        `${id}: ${attemptId} was paid (${paid}); ${onceBack(id, attempt, { ...provided, billing, written, startedWith })}`,
+        `${id}: ${attemptId} was paid (${paid}); ${onceBack(context, id, attempt, { ...provided, billing, written })}`,
         ...sayWritten(written),
       ].join('\n'),
       EXIT.refused,
@@ -112,7 +110,7 @@ async function assertDeclined(
   const none = kind === 'purchase' || kind === 'upgrade' ? null : BEGINS_NO_MORE[kind];
   if (written.recordedAt !== null || isOver || none === null) return;
   throw new CommandError(
-    `${id}: ${attemptId} was ${isAnothers ? 'declined before, of another payment method than the saved one' : 'given up before, with nothing charged, and not by an operator as far as the ledger says'}: another is begun by itself, unless ${none(startedWith, id)}`,
+    `${id}: ${attemptId} was ${isAnothers ? 'declined before, of another payment method than the saved one' : 'given up before, with nothing charged, and not by an operator as far as the ledger says'}: another is begun by itself, unless ${none(startedWithOf(context), id)}`,
     EXIT.refused,
   );
 }
@@ -121,15 +119,16 @@ async function assertDeclined(
 const sayWritten = ({ recordedAt, moved }: Written): string[] =>
   recordedAt === null ? [] : [...linesOf(moved), `written at ${recordedAt}`];
 
-interface Back extends Pick<ProvidedLog, 'configuration'>, Pick<Declined, 'written' | 'startedWith'> {
+interface Back extends Pick<ProvidedLog, 'configuration'>, Pick<Declined, 'written'> {
   readonly billing: BillingState;
 }
 
 /** In words, with the command that takes its credits: whoever is configured tells it itself. */
 function onceBack(
+  context: CommandContext,
   id: AccountId,
   attempt: PaymentAttempt,
-  { configuration: { payments }, billing, written, startedWith }: Back,
+  { configuration: { payments }, billing, written }: Back,
 ): string {
   const { attemptId, provider, paymentId: paid } = attempt;
   if (paid === null) throw new Error(`${attemptId}: of no payment`);
@@ -137,14 +136,16 @@ function onceBack(
   if (left <= 0n) return 'all of it went back, or is disputed: nothing of it is left';
   const refund = (named: readonly string[]): string => {
     const words = ['gateway', 'payment', 'refund', id, paid, '--usd', formatUsd(microUsd(left)), ...named];
-    return nextCommand(startedWith, ...words, '--reason', '…');
+    return nextCommand(startedWithOf(context), ...words, '--reason', '"…"');
   };
   // The name that it has where none is said may be taken: by a part that went back already, or by what was withdrawn.
   const free = freeRefundId(billing, paid);
   const named = free === refundIdOf(paid) ? [] : ['--id', free];
   if (provider === MANUAL) return `once the money went back, or where there was none: ${refund(named)}`;
   const isAsked = provider === payments.provider;
-  const how = isAsked ? nextCommand(startedWith, 'gateway', 'payment', 'ask', id, attemptId) : refund(['--id', 're_…']);
+  const how = isAsked
+    ? nextCommand(startedWithOf(context), 'gateway', 'payment', 'ask', id, attemptId)
+    : refund(['--id', 're_…']);
   return `once ${written.moved.length > 0 ? 'more of it' : 'the money'} went back at ${provider}: ${how}`;
 }
 

@@ -8,7 +8,8 @@ import type { PaymentsState } from '../../../ledger/account/payments-state.ts';
 import { isTelling, type TellingProvider } from '../../../ledger/payments/payment-provider.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, nextLine, recordingOf, withEventLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { show, showWritten } from '../show.ts';
 import { answered, configuredProvider, recordAs } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -82,7 +83,7 @@ async function begin(provider: TellingProvider, call: Call): Promise<void> {
   const page = await answered(accountId, provider.beginMethod({ accountId, by, customerId }));
   show(context, command, {
     json: { accountId, ...page },
-    text: `${accountId}: its owner agrees at ${page.url}\n\nnext, when that is done: ${nextLine(context, `gateway payment save-method ${accountId} --id ${page.id}`)}`,
+    text: `${accountId}: its owner agrees at ${page.url}\n\nnext, when that is done: ${nextCommand(startedWithOf(context), 'gateway', 'payment', 'save-method', accountId, '--id', page.id)}`,
   });
 }
 

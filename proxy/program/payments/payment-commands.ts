@@ -17,10 +17,10 @@ import {
   CommandError,
   configurationOf,
   EXIT,
-  nextLine,
   withEventLog,
 } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { type ShownRow, showRows, showWritten } from '../show.ts';
 import { askProvider, findAttempt, movedAsJson, type NamedAttempt, sayAsked, sayOutcome } from './ask-provider.ts';
 import { declinePayment } from './decline-payment.ts';
@@ -110,7 +110,7 @@ async function confirm(
     const { attemptId, provider, price, credits } = attempt;
     if (provider !== MANUAL)
       throw new CommandError(
-        `${id}: ${attemptId} is of ${provider}, which alone knows: ${nextLine(context, `gateway payment ask ${id} ${attemptId}`)}`,
+        `${id}: ${attemptId} is of ${provider}, which alone knows: ${nextCommand(startedWithOf(context), 'gateway', 'payment', 'ask', id, attemptId)}`,
         EXIT.refused,
       );
     const nowMs = context.clock();

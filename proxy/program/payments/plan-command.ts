@@ -8,12 +8,13 @@ import { isWithdrawn } from '../../../ledger/account/method-for.ts';
 import { claimsIn, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isBegunForAnother, planSaid } from '../../../ledger/account/plans.ts';
-import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
+import { saveMethodCommand } from '../../../ledger/account/save-method-command.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { planInWords } from '../accounts/plan-in-words.ts';
 import { accountAfter, readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, nextLine, recordingOf, withEventLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { showWritten } from '../show.ts';
 import { askProvider, configuredProvider, sayAsked } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -90,7 +91,9 @@ async function carriedOut(id: AccountId, asked: Changing, provider: string, call
     askProvider(context, { log, configuration }, { accountId: id, attemptId: attempt }, events);
   const paid = attemptId === null ? null : await ask(attemptId);
   const waitsForCard = paid?.outcome.type === 'waits' && provider !== MANUAL && billing.payments.method === null;
-  const next = waitsForCard ? `waits for a card\n\nnext: ${nextLine(context, saveMethodLine(id, provider))}` : null;
+  const next = waitsForCard
+    ? `waits for a card\n\nnext: ${nextCommand(startedWithOf(context), ...saveMethodCommand(id, provider))}`
+    : null;
   const given: string[] = [];
   for (const attempt of openAttempts(billing.payments))
     if (isWithdrawn(billing, attempt) && [MANUAL, provider].includes(attempt.provider))

@@ -11,7 +11,8 @@ import { refundIdOf, toldDispute, toldRefund } from '../../../ledger/account/tol
 import { isTelling, type PaymentFact } from '../../../ledger/payments/payment-provider.ts';
 import { accountAfter, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, nextLine, recordingOf, withEventLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { showWritten } from '../show.ts';
 import { configuredProvider, factsOfPaid } from './ask-provider.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
@@ -204,7 +205,7 @@ async function assertNotTold(
     const { facts } = await factsOfPaid({ accountId: id, attempt, provider });
     if (facts.some((fact) => tells(fact, billing, command)))
       throw new CommandError(
-        `${id}: ${name} knows ${named} of ${paid}, and tells itself what becomes of it: ${nextLine(context, `gateway payment ask ${id} ${attemptId}`)}`,
+        `${id}: ${name} knows ${named} of ${paid}, and tells itself what becomes of it: ${nextCommand(startedWithOf(context), 'gateway', 'payment', 'ask', id, attemptId)}`,
         EXIT.refused,
       );
     return;

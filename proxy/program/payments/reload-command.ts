@@ -1,10 +1,11 @@
 import type { Command } from 'commander';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
-import { saveMethodLine } from '../../../ledger/account/save-method-line.ts';
+import { saveMethodCommand } from '../../../ledger/account/save-method-command.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, usdArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, nextLine, recordingOf, withEventLog } from '../command-context.ts';
+import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { showWritten } from '../show.ts';
 import { readPayer } from './read-payer.ts';
 
@@ -68,7 +69,7 @@ export function addReloadCommand(credits: Command, context: CommandContext): voi
             lacksMethod,
             isPaused,
           },
-          text: `${id}: auto-reload is ${consentedAtMs === null ? 'off' : `on, ${terms}`}${lacksMethod ? WITHOUT_METHOD : ''}${isPaused ? DECLINED_METHOD : ''}${lacksMethod || isPaused ? `\n\nnext: ${nextLine(context, saveMethodLine(id, configuration.payments.provider))}` : ''}`,
+          text: `${id}: auto-reload is ${consentedAtMs === null ? 'off' : `on, ${terms}`}${lacksMethod ? WITHOUT_METHOD : ''}${isPaused ? DECLINED_METHOD : ''}${lacksMethod || isPaused ? `\n\nnext: ${nextCommand(startedWithOf(context), ...saveMethodCommand(id, configuration.payments.provider))}` : ''}`,
         });
       }),
     );

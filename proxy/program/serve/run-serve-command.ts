@@ -58,7 +58,7 @@ export async function runServeCommand(options: ServeOptions, command: Command, c
   // Where a gateway has run there is nothing to begin, and whoever runs on the folder is told before whoever has the port.
   if (!existsSync(journalFolder(configuration.data))) await proveListenable(listenedPlaces(configuration));
   const configured = readConfiguredCatalog(configuration);
-  const startedWith = startedWithOf(context, command);
+  const startedWith = startedWithOf(context);
   if (configured.type === 'unusable' && ledgerToBegin(configuration) !== null) throw configured.error;
   let begun = beginLedger(configuration);
   makeDataFolder(configuration.data);
