@@ -1,6 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { LIMITS } from '../contracts/limits.ts';
 
 /**
  * Who asks for a tunnel (CONNECT) is answered as for anything else that is not there, and the connection is closed behind it:
@@ -13,8 +14,9 @@ export function answerTunnels(app: FastifyInstance): void {
       socket.destroy();
       return;
     }
-    // Node has taken its own listeners off, and with them all that bounds a connection: nothing more of it is read.
+    // Node has taken its own listeners off, and with them all that bounds a connection: nothing more of it is read, and it is not kept for one that does not read.
     socket.on('error', () => socket.destroy());
+    socket.setTimeout(LIMITS.restOfBodyMs, () => socket.destroy());
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
