@@ -111,40 +111,44 @@ describe('a gateway whose views were written in an earlier version', () => {
     },
   );
 
-  it('answers while it makes its views of them, refuses what needs those, and can be ended', async () => {
-    for (const ends of ['ready', 'ended']) {
-      const { data, files } = folder();
-      const reads = readMeanwhile(files.live);
-      const log = await openSqliteEventLog({ path: join(data, 'ledger.db') });
-      const environment = { TEST_UPSTREAM_KEY: 'a-key' };
-      const configuration = readConfiguration({
-        file: join(data, 'gateway.json'),
-        data,
-        environment,
-        callsProviders: true,
-      });
-      const lines: string[] = [];
-      const logger = pino({ level: 'info' }, { write: (line) => void lines.push(line) });
-      const gateway = await Gateway.start({ configuration, log, logger, clock: Date.now, monotonic: Date.now });
-      // They are made, and wait for whoever reads those of before.
-      await expect.poll(() => areOfThisProgram(files.upcast)).toBe(true);
-      expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
-      const asked = () => postMessage({ url: gateway.url, key }, { model: 'svc-mock', key });
-      expect((await asked()).status, lines.join('')).toBe(529);
-      expect(gateway.process.projections.ageMs(Date.now())).toBe(null);
-      if (ends === 'ready') {
+  it.each(KINDS)(
+    'on %s, answers while it makes its views of them, refuses what needs those, and can be ended',
+    async (kind) => {
+      for (const ends of ['ready', 'ended']) {
+        const { copy, key, files } = await folderOn(kind);
+        const { data } = copy;
+        const reads = readMeanwhile(files.live);
+        const log = copy.log ?? (await openSqliteEventLog({ path: join(data, 'ledger.db') }));
+        const environment = { TEST_UPSTREAM_KEY: 'a-key' };
+        const configuration = readConfiguration({
+          file: join(data, 'gateway.json'),
+          data,
+          environment,
+          callsProviders: true,
+        });
+        const lines: string[] = [];
+        const logger = pino({ level: 'info' }, { write: (line) => void lines.push(line) });
+        const gateway = await Gateway.start({ configuration, log, logger, clock: Date.now, monotonic: Date.now });
+        // They are made, and wait for whoever reads those of before.
+        await expect.poll(() => areOfThisProgram(files.upcast)).toBe(true);
+        expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+        const asked = () => postMessage({ url: gateway.url, key }, { model: 'svc-mock', key });
+        expect((await asked()).status, lines.join('')).toBe(529);
+        expect(gateway.process.projections.ageMs(Date.now())).toBe(null);
+        if (ends === 'ready') {
+          reads.end();
+          await gateway.whenReady();
+          expect(gateway.process.projections.restoredMarkMs).not.toBe(null);
+          expect((await asked()).status).toBe(200);
+        }
+        await gateway.stop();
         reads.end();
-        await gateway.whenReady();
-        expect(gateway.process.projections.restoredMarkMs).not.toBe(null);
-        expect((await asked()).status).toBe(200);
+        await log.close();
+        expect(areOfThisProgram(files.live)).toBe(ends === 'ready');
+        expect(existsSync(files.previous)).toBe(ends === 'ready');
       }
-      await gateway.stop();
-      reads.end();
-      await log.close();
-      expect(areOfThisProgram(files.live)).toBe(ends === 'ready');
-      expect(existsSync(files.previous)).toBe(ends === 'ready');
-    }
-  });
+    },
+  );
 
   it('folds all anew where it can make nothing of them, and keeps them for their program', async () => {
     const { data, files } = folder();

@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EventLog } from '../../contracts/event-log.ts';
@@ -9,6 +9,7 @@ import { endFile } from '../../ledger/event-log/sqlite/end-file.ts';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { readKnownViews, VIEWS_FILE } from '../../projections/known-views.ts';
+import { folderWithLedger } from '../commands/folder-with-ledger.ts';
 import { startFakeEventStore } from '../eventstoredb/fake-event-store.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
@@ -140,5 +141,49 @@ it('what has begun before the move and ends behind it is billed where the ledger
   const after = await startTestGateway({ data, log, upstreamUrl: upstream.url, settings: { proxies: 'many' } });
   const types = (await after.events()).map(({ type }) => type).filter((type) => /Usage|Debited/.test(type));
   expect(types).toEqual(['UsageRecorded', 'CreditsDebited']);
+  await after.stop();
+});
+
+it('an event store is copied while a gateway serves from it, and moved to a file once that has ended: what ended between is there, once', async () => {
+  const upstream = await upstreamWithScript([
+    head(),
+    ...streamEvents({ tokens: { input: 1_000, output: 200 } }).map(write),
+    end,
+  ]);
+  const before = await startTestGateway({ ...(await folderWithLedger('eventstoredb')), upstreamUrl: upstream.url });
+  const asked = async (gateway: typeof before): Promise<void> => {
+    const answer = await postMessage(gateway, { stream: true });
+    expect((await answer.rest()).toString()).toContain('message_stop');
+  };
+  await asked(before);
+  const { data } = before;
+  const path = join(data, 'ledger.db');
+  const copied = (...flags: readonly string[]) =>
+    runHere('--config', join(data, 'gateway.json'), 'ledger', 'copy', '--to', path, ...flags);
+  expect(await copied('--copy-only')).toMatchObject({ exitCode: 0 });
+  await asked(before);
+  expect(await copied()).toMatchObject({
+    exitCode: 3,
+    stderr: expect.stringMatching(
+      /everything is copied, and the ledger is where it was: proxy_\w+ may still serve from it/,
+    ),
+  });
+  expect(existsSync(path)).toBe(false);
+  await asked(before);
+  const billed = (await before.events()).filter(({ type }) => /Usage|Debited/.test(type));
+  expect(billed).toHaveLength(6);
+  await before.stop();
+  expect(await copied()).toMatchObject({ exitCode: 0, stderr: '' });
+
+  const log = endedLater(await openSqliteEventLog({ path }));
+  const after = await startTestGateway({
+    data,
+    log,
+    upstreamUrl: upstream.url,
+    settings: { eventLog: { kind: 'sqlite' } },
+  });
+  await asked(after);
+  const there = (await after.events()).filter(({ type }) => /Usage|Debited/.test(type));
+  expect([there.slice(0, 6), there.length]).toEqual([billed, 8]);
   await after.stop();
 });
