@@ -45,6 +45,10 @@ it('gateway credits purchase begins a payment once, and payment confirm grants i
     /invoice-1 \(20\.000000 USD of credits\) paid \(transfer 42\)\nwritten at /,
   );
   expect(await program.run(...confirm)).toMatch(/nothing was written: it is so already$/m);
+  // When it was paid is not known any more: not now.
+  expect((await program.json(...confirm)).outcome).toEqual({
+    ...{ type: 'paid', paymentId: 'transfer 42', amount: '18000000' },
+  });
   expect(await balance()).toBe('20000000');
   expect(await list()).toEqual([]);
   expect(await list('acct_ada')).toMatchObject([{ state: 'paid', paymentId: 'transfer 42' }]);

@@ -114,10 +114,10 @@ async function confirm(
         EXIT.refused,
       );
     const nowMs = context.clock();
-    const paid = { paymentId: paymentId(given ?? `${MANUAL}_${attemptId}`), amount: price, paidAtMs: nowMs };
-    const recording: AccountCommand = { type: 'RecordPayment', attemptId, provider, ...paid, nowMs };
+    const paid = { paymentId: paymentId(given ?? `${MANUAL}_${attemptId}`), amount: price };
+    const recording: AccountCommand = { type: 'RecordPayment', attemptId, provider, ...paid, paidAtMs: nowMs, nowMs };
     const { recordedAt } = await runAccountCommand(context, log, id, recording);
-    const outcome = { type: 'paid', ...paid } as const;
+    const outcome = { type: 'paid', ...paid, ...(recordedAt === null ? {} : { paidAtMs: nowMs }) } as const;
     showWritten(context, command, recordedAt, {
       json: { accountId: id, attemptId, outcome },
       text: `${id}: ${attemptId} (${groupedUsd(credits)} USD of credits) ${sayOutcome(context, id, { attempt, outcome })}`,
