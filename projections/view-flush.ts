@@ -120,15 +120,22 @@ export class ViewFlush {
     if (this.#postponedBy !== null) throw this.#postponedBy;
   }
 
-  /** Writes what is left, where the views are still to be trusted, and the disk lets it. */
+  /** Writes what is left, where the views are still to be trusted, and the disk lets it; also for whoever has waited for that, and waits again. */
   async close({ write }: { readonly write: boolean }): Promise<void> {
+    this.#isSuspended = true;
     await this.#quiesce();
-    const isOver = this.#isOver;
-    this.#isOver = true;
     try {
-      if (write && !isOver) await this.#flush();
+      if (write && !this.#isOver) await this.#flushForAll();
     } finally {
+      this.#isOver = true;
       this.#giveUp();
+    }
+  }
+
+  async #flushForAll(): Promise<void> {
+    for (let isLeft = true; isLeft; isLeft = this.#waiting.length > 0 && this.#postponedBy === null) {
+      await this.#flush();
+      await nextTurn();
     }
   }
 

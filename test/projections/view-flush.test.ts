@@ -63,3 +63,26 @@ test('while the views catch up, the next write waits ten times as long as the la
   const pauses = waits.mock.calls.map(([, ms]) => ms).filter((ms) => (ms ?? 0) >= VIEW_LIMITS.catchUpPauseMs);
   expect([pauses, told]).toEqual([[30_000, 70_000, 30_000], []]);
 });
+
+test('at its end it writes also for whoever waits for a write, and then for another; who asks later is told that there is none', async () => {
+  const view: StoredView = {
+    ...{ name: 'counted', version: 1, tables: [TABLE], restore: () => undefined, clear: () => undefined },
+    *takeChanges(): Generator<ViewRow> {
+      yield { table: TABLE, values: ['1'] };
+    },
+  };
+  const told: unknown[] = [];
+  const tell = (error?: Error): unknown => told.push(error);
+  const store = endedLater(ViewStore.open({ path: viewsFile(), views: [view], keep: false, onDied: tell }));
+  const flush = new ViewFlush({
+    ...{ views: [view], isCatchingUp: () => false, onFailed: tell, onPostponed: tell, onWrittenAgain: tell },
+    checkpoint: () => ({ source: 'log', checkpoint: '1', currentAtMs: null }),
+  });
+  flush.writeTo(() => store);
+  const twice = (async () => {
+    for (let times = 0; times < 2; times++) await flush.written();
+  })();
+  await Promise.all([twice, flush.close({ write: true })]);
+  await expect(flush.written()).rejects.toThrow('the views are not written any more');
+  expect(told).toEqual([]);
+});
