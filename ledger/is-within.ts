@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, readlinkSync, realpathSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, sep } from 'node:path';
 
 /** Whether a path, of which the last parts may not be there yet, leads into a folder, or is that folder; links are followed. */
@@ -22,7 +22,16 @@ function realPath(path: string, linksLeft = LINKS_MAX): string {
   if (existsSync(path)) return realpathSync.native(path);
   const folder = realPath(dirname(path), linksLeft);
   const place = join(folder, basename(path));
-  if (linksLeft === 0 || lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return place;
-  const target = readlinkSync(place);
+  const target = linksLeft === 0 ? null : targetOf(place);
+  if (target === null) return place;
   return realPath(isAbsolute(target) ? target : `${folder}${sep}${target}`, linksLeft - 1);
+}
+
+/** Null where there is no link: what is wrong with a place is said to whoever makes something there, or reads it. */
+function targetOf(place: string): string | null {
+  try {
+    return readlinkSync(place);
+  } catch {
+    return null;
+  }
 }

@@ -93,12 +93,21 @@ export function makeDataFolder(data: string): void {
 }
 
 function noteOf(dataFolder: string): FolderNote | null {
-  if (statSync(dataFolder, { throwIfNoEntry: false })?.isDirectory() === false)
-    throw new CommandError(`${dataFolder}: this is a file, and no data folder`, EXIT.unavailable);
+  if (isFile(dataFolder)) throw new CommandError(`${dataFolder}: this is a file, and no data folder`, EXIT.unavailable);
   try {
     return readNote(dataFolder);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new CommandError(`what ${dataFolder} knows of its ledger cannot be read: ${reason}`, EXIT.unavailable);
+  }
+}
+
+/** @throws CommandError where no folder can have such a name: one that is too long, a link that leads in a circle */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
+  } catch (error) {
+    if (wantOfRightsOf(error) !== null) throw error;
+    throw new CommandError(`${path} cannot be a data folder: ${messageOf(error)}`, EXIT.unavailable);
   }
 }

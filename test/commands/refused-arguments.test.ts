@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openSqliteEventLog } from '../../ledger/event-log/sqlite/sqlite-event-log.ts';
@@ -202,6 +202,31 @@ describe('what a start or a command is given', () => {
       expect(await runHere(...command.split(' '), '--data', '/proc/nope/data')).toEqual({
         ...{ exitCode: 4, stdout: '' },
         stderr: expect.stringMatching(/^gateway: the data folder \/proc\/nope\/data cannot be made: .*\n$/),
+      });
+    },
+  );
+
+  it.each([
+    ['behind a file', 'file/data', /^gateway: what .*file\/data knows of its ledger cannot be read: .*ENOTDIR.*\n$/],
+    ['of too long a name', 'x'.repeat(300), /^gateway: .* cannot be a data folder: ENAMETOOLONG.*\n$/],
+    ['behind a link that leads in a circle', 'circle/data', /^gateway: .* cannot be a data folder: ELOOP.*\n$/],
+  ])(
+    'a data folder %s is told in one line, and so is a backup, or a report, that would be there',
+    async (_what, name, says) => {
+      const folder = temporaryFolder();
+      writeFileSync(join(folder, 'file'), '');
+      symlinkSync('circle', join(folder, 'circle'));
+      const [data, there] = [join(folder, 'data'), join(folder, name)];
+      for (const command of ['serve --port 0', 'account list', 'account open --email ada@example.com'])
+        expect(await runHere(...command.split(' '), '--data', there), command).toEqual({
+          ...{ exitCode: 4, stdout: '', stderr: expect.stringMatching(says) },
+        });
+      await runHere('account', 'open', '--email', 'ada@example.com', '--data', data);
+      expect(await runHere('ledger', 'backup', there, '--data', data)).toEqual({
+        ...{ exitCode: 4, stdout: '', stderr: expect.stringMatching(/^gateway: .*: cannot be written: E.*\n$/) },
+      });
+      expect(await runHere('ledger', 'reconcile', there, '--provider', 'x', '--data', data)).toEqual({
+        ...{ exitCode: 2, stdout: '', stderr: expect.stringMatching(/^gateway: .*\n$/) },
       });
     },
   );

@@ -1,4 +1,4 @@
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, existsSync, statSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog, ReadableLog } from '../../../contracts/event-log.ts';
@@ -52,8 +52,7 @@ export function addReconcileCommand(ledger: Command, context: CommandContext): v
       const { from, to } = options;
       assertRange(from !== undefined && to !== undefined && from >= to);
       assertThere(file);
-      if (statSync(file, { throwIfNoEntry: false })?.isDirectory() === true)
-        throw new CommandError(`${file}: is a folder`, EXIT.usage);
+      if (existsSync(file) && statSync(file).isDirectory()) throw new CommandError(`${file}: is a folder`, EXIT.usage);
       const showResult = (result: Reconciled, recorded: keyof typeof RECORDED): void =>
         show(context, command, {
           json: { ...result, recorded },
