@@ -67,7 +67,7 @@ export class HttpUpstream implements Upstream {
     const leave = connections.send(
       call.owner.accountId,
       { path: this.#basePath + call.path, method: 'POST', headers: this.#headers(call), body: bodyOf(call) },
-      (onOver) => new DispatchReceiver(receiver, this.words, onOver),
+      (onOver) => new DispatchReceiver({ receiver, words: this.words, firstByteMs: connections.firstByteMs, onOver }),
     );
     if (leave !== null) return leave;
     setImmediate(() =>
@@ -102,23 +102,36 @@ function bodyOf({ body: { pieces } }: UpstreamCall): Buffer | Readable {
   return pieces.length === 1 && first !== undefined ? first : Readable.from(pieces);
 }
 
+interface DispatchReceiverParts {
+  readonly receiver: UpstreamReceiver;
+  readonly words: UpstreamWords;
+  readonly firstByteMs: number;
+  /** Called once the receiver has been told of the end: what waits has its turn before what that begins. */
+  readonly onOver: () => void;
+}
+
 class DispatchReceiver implements Dispatcher.DispatchHandler {
   readonly #receiver: UpstreamReceiver;
   readonly #words: UpstreamWords;
+  readonly #firstByteMs: number;
   readonly #onOver: () => void;
   #started = false;
+  #startedMs = 0;
+  /** Of a call whose answer is announced. */
+  #timer: NodeJS.Timeout | null = null;
   /** Of an answer that came encoded. */
   #decoded: DecodedAnswer | null = null;
 
-  /** @param onOver called once the receiver has been told of the end: what waits has its turn before what that begins */
-  constructor(receiver: UpstreamReceiver, words: UpstreamWords, onOver: () => void) {
+  constructor({ receiver, words, firstByteMs, onOver }: DispatchReceiverParts) {
     this.#receiver = receiver;
     this.#words = words;
+    this.#firstByteMs = firstByteMs;
     this.#onOver = onOver;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#started = true;
+    this.#startedMs = performance.now();
     this.#receiver.onStart(controlOf(controller, () => this.#decoded ?? controller));
   }
 
@@ -128,12 +141,26 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     // An informational answer announces another; only the last head counts.
-    if (status < 200) return;
+    if (status < 200) {
+      this.#boundAnnounced(controller);
+      return;
+    }
+    this.#stopTimer();
     const read = readHeaders(headers, this.#words);
     const encoding = decodable(read.contentEncoding);
     if (encoding !== null) this.#decoded = new DecodedAnswer(encoding, this.#receiver, controlOf(controller));
     const decoded = encoding === null ? read : { ...read, contentEncoding: null, contentLength: null };
     this.#receiver.onHead(status, decoded);
+  }
+
+  /** undici's own time for a head begins anew with each of them: so its answer must begin by the time that a silent one has. */
+  #boundAnnounced(controller: Dispatcher.DispatchController): void {
+    const leftMs = this.#startedMs + this.#firstByteMs - performance.now();
+    this.#timer ??= setTimeout(() => controller.abort(new errors.HeadersTimeoutError()), Math.max(0, leftMs));
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -151,6 +178,7 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#stopTimer();
     try {
       const failed = this.#classify(error);
       if (this.#decoded === null) this.#receiver.onError(failed);
@@ -227,6 +255,7 @@ interface PooledConnectionsOptions {
 
 /** Keep-alive connections to one provider, and the queue for them: undici's own knows no accounts, and nobody leaves it. */
 class PooledConnections {
+  readonly firstByteMs: number;
   readonly #pool: Pool;
   readonly #turns: ConnectionTurns;
 
@@ -234,6 +263,7 @@ class PooledConnections {
     const { connections, accountPercent, waitingMax } = options;
     const ofOneMax = Math.max(1, Math.floor((connections * accountPercent) / 100));
     this.#turns = new ConnectionTurns({ connections, ofOneMax, waitingMax });
+    this.firstByteMs = options.firstByteMs;
     this.#pool = new Pool(origin, {
       connections,
       // One request at a time on a connection: a slow answer must not stand before another.
