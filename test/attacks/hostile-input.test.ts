@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type Answered, asking, call, get, messageOf, post, refusalOf } from '../fixtures/gateway/call.ts';
-import { lastBodyOf, sendRaw } from '../fixtures/gateway/raw-socket.ts';
+import { lastBodyOf, sendRaw, statusesOf } from '../fixtures/gateway/raw-socket.ts';
 import { hostileScene } from './hostile-scene.ts';
 
 /** Input that no client would send on purpose. After each: nothing is held or recorded, and the gateway serves on. */
@@ -76,6 +76,15 @@ describe('an encoding that is not UTF-8 as it is', () => {
     expect(messageOf(lastBodyOf(answer), 400)).toBe(
       `transfer-encoding: "${encoding}" is not supported; send the body as it is, or in chunks`,
     );
+  });
+
+  it('is taken in chunks, however that is spelled', async () => {
+    const head = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-api-key: ${gateway.key}\r\n`;
+    const chunk = `${Buffer.byteLength(GOOD).toString(16)}\r\n${GOOD}\r\n0\r\n\r\n`;
+    expect(statusesOf(await sendRaw(gateway.url, `${head}Transfer-Encoding: Chunked\r\n\r\n${chunk}`))).toEqual([
+      '200',
+    ]);
+    test.served++;
   });
 
   it('is refused: gzip that would unpack to a gigabyte, without unpacking it', async () => {

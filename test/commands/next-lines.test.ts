@@ -18,6 +18,10 @@ it('a command that is said to be next has the --config and the --data of the one
   expect((await run(...bought)).stdout).toContain(
     `\nnext, when it is: gateway payment confirm acct_ada invoice-1 ${on}\n`,
   );
+  const backup = join(temporaryFolder(), 'a backup');
+  expect((await run('ledger', 'backup', backup)).stdout).toContain(
+    `\nnext, where it is needed: gateway ledger restore '${backup}' --data NEW-FOLDER --config ${config}\n`,
+  );
   const reload = ['--threshold-usd', '5', '--target-usd', '20', '--monthly-cap-usd', '100', '--consent'];
   expect((await run('credits', 'auto-reload', 'acct_ada', ...reload)).stdout).toContain(
     `\nnext: gateway payment save-method acct_ada --id "…" --brand "…" --last4 "…" ${on}\n`,

@@ -17,6 +17,7 @@ import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
 import { keysByName } from '../configuration/keys-by-name.ts';
 import { outInWords } from '../ledger/out-in-words.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { isKept, leftOutOf } from './data-folder-names.ts';
@@ -39,7 +40,7 @@ export function addBackupCommand(ledger: Command, context: CommandContext): void
       const path = resolve(folder);
       await withReadLog(context, command, async (log, configuration) => {
         const manifest = await backUpTo(path, { context, log, configuration });
-        show(context, command, { json: { folder: path, ...manifest }, text: () => textOf(path, manifest) });
+        show(context, command, { json: { folder: path, ...manifest }, text: () => textOf(path, manifest, context) });
       });
     });
 }
@@ -93,7 +94,12 @@ function programVersion(): string {
   return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).version;
 }
 
-function textOf(path: string, { ledger, requests, files, keys, leftOut, eventLog, begunAt }: BackupManifest): string {
+function textOf(
+  path: string,
+  { ledger, requests, files, keys, leftOut, eventLog, begunAt }: BackupManifest,
+  context: CommandContext,
+): string {
+  const { config } = startedWithOf(context);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const { ledgerId, generation, head, seal } = ledger;
   const upTo =
@@ -113,6 +119,6 @@ function textOf(path: string, { ledger, requests, files, keys, leftOut, eventLog
           "the ledger's events are not in it: EventStoreDB keeps them. Take the server's own backup now, after this one",
         ]),
     '',
-    `next, where it is needed: gateway ledger restore ${path} --data NEW-FOLDER`,
+    `next, where it is needed: ${nextCommand({ config, data: undefined }, 'gateway', 'ledger', 'restore', resolve(path), '--data', 'NEW-FOLDER')}`,
   ].join('\n');
 }
