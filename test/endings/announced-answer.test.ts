@@ -1,9 +1,9 @@
 import { afterAll, expect, it } from 'vitest';
-import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
-import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
-import { type Answer, delay, end, head, json, raw, write } from '../../upstream/answer.ts';
-import { message } from '../../upstream/message.ts';
-import { streamEvents } from '../../upstream/stream-events.ts';
+import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
+import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
+import { type Answer, delay, end, head, json, raw, write } from '../upstream/answer.ts';
+import { message } from '../upstream/message.ts';
+import { streamEvents } from '../upstream/stream-events.ts';
 
 /** Of a call until its answer begins. */
 const FIRST_BYTE_MS = 2_000;
