@@ -54,6 +54,7 @@ export const refusalForFailure = (kind: UpstreamErrorKind): Refusal => {
       'the gateway has no file descriptor left for a connection to the model',
       RETRY_AFTER_S,
     );
+  if (kind === 'unreadable') return UNREADABLE;
   return refusal(
     'upstream_failed',
     kind === 'timeout' || kind === 'overdue' ? 'the model did not answer in time; try again' : NO_ANSWER,

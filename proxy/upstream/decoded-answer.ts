@@ -139,7 +139,7 @@ export class DecodedAnswer {
 
   #break(message: string): void {
     if (this.#isOver) return;
-    this.#over(() => this.#receiver.onError({ kind: 'reset', message }));
+    this.#over(() => this.#receiver.onError({ kind: 'unreadable', message }));
     this.#leaveCall();
   }
 

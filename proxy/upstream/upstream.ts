@@ -85,6 +85,8 @@ export type UpstreamErrorKind =
   /** The call was not over within its total time. */
   | 'overdue'
   | 'reset'
+  /** What came is not encoded as it says, or is too much once it is decoded. */
+  | 'unreadable'
   | 'aborted';
 
 /** The gateway's own limits have ended the call. */

@@ -174,6 +174,25 @@ describe('the upstream fails before the first byte', () => {
     },
   );
 
+  it('with bytes that are not in the encoding that it says: the same is logged, and told', async () => {
+    const logLines: string[] = [];
+    await start({ logLines });
+    upstream.answerWith([
+      head(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }),
+      write('{"type":"message"}'),
+    ]);
+    const answer = await postMessage(gateway);
+    expect(answer.status).toBe(502);
+    expect((await errorOf(answer)).message).toBe('the model gave an answer that cannot be read; try again');
+    expect(
+      logLines
+        .map((line) => JSON.parse(line))
+        .filter((line) => /^an upstream (answered|did not answer)/.test(line.msg)),
+    ).toMatchObject([
+      { msg: 'an upstream answered what cannot be read', error: 'the answer is not the gzip that it says' },
+    ]);
+  });
+
   it('with silence: 502 when the time for the first byte is over', async () => {
     await start({ provider: { firstByteMs: 150 } });
     upstream.answerWith([silence]);
