@@ -56,6 +56,12 @@ export class RequestFigures {
   readonly #byModel = new Map<string, Map<string, ModelFigures>>();
   #count = 0;
   #uncounted: EndedRequest[] = [];
+  readonly #onUntold: (error: unknown, requestId: string) => void;
+
+  /** @param onUntold why a request is not counted: that ends nothing of the others */
+  constructor(onUntold: (error: unknown, requestId: string) => void) {
+    this.#onUntold = onUntold;
+  }
 
   all(): Iterable<ModelFigures> {
     this.#countAll();
@@ -71,10 +77,15 @@ export class RequestFigures {
   #countAll(): void {
     const uncounted = this.#uncounted;
     this.#uncounted = [];
-    for (const ended of uncounted) this.#counted(ended);
+    for (const ended of uncounted)
+      try {
+        this.#add(ended);
+      } catch (error) {
+        this.#onUntold(error, ended.observed.requestId);
+      }
   }
 
-  #counted({ observed, nowMs }: EndedRequest): void {
+  #add({ observed, nowMs }: EndedRequest): void {
     const { arrivedMs, firstByteMs, overheadMs, code, ending, cost } = observed;
     const figures = this.#of(observed.model ?? UNKNOWN, observed.upstream ?? NONE);
     const times = timesOf(figures, ending?.outcome ?? 'refused');

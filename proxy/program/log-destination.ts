@@ -71,7 +71,7 @@ export class LogDestination {
     this.#options = options;
   }
 
-  /** Lines since the start. */
+  /** Lines since the start; of those that are still to be made it is found out. */
   get lost(): number {
     this.#make();
     return this.#lostInAll;

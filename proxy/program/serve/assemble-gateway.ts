@@ -98,7 +98,7 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   const { configuration } = options;
   const holds = new Holds();
   const counts = new RequestCounts();
-  const figures = configuration.metrics.serve === undefined ? null : new RequestFigures();
+  const figures = configuration.metrics.serve === undefined ? null : new RequestFigures(untold(options));
   const observer = observerOf(opened, { counts, figures });
   const inFlight = new InFlight(LIMITS.requestsInFlightMax);
   const rateLimits = new RateLimits({
@@ -172,15 +172,19 @@ export function assembleGateway(opened: OpenedGateway): GatewayProcess {
   return { ...opened, ...built, ...parts, desk: deskOf(opened) };
 }
 
+const untold =
+  ({ logger }: Pick<OpenedGateway['options'], 'logger'>) =>
+  (error: unknown, requestId: string): void =>
+    logger.error({ err: error, requestId }, 'a request that has ended cannot be told of');
+
 function observerOf(
-  { options: { accessLog, tracing, monotonic, logger } }: OpenedGateway,
+  { options }: OpenedGateway,
   kept: { readonly counts: RequestCounts; readonly figures: RequestFigures | null },
 ): RequestObserver {
-  const onUntold = (error: unknown, requestId: string): void =>
-    logger.error({ err: error, requestId }, 'a request that has ended cannot be told of');
+  const { accessLog, tracing, monotonic } = options;
   return new RequestObserver({
     ...kept,
-    accessLog: accessLog === undefined ? null : new AccessLog(accessLog, onUntold),
+    accessLog: accessLog === undefined ? null : new AccessLog(accessLog, untold(options)),
     tracing: tracing ?? null,
     monotonic,
   });

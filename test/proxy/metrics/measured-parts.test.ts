@@ -39,7 +39,7 @@ const PARTS = {
   sealer: { standing: () => ({ newest: { seal: 138 }, unsealed: 149, stopped: null }) },
   accessLog: { lost: 151 },
   tracing: { lost: 157 },
-  figures: new RequestFigures(),
+  figures: new RequestFigures(() => undefined),
   leaseWaits: () => 163,
   reloadWaits: { count: 167 },
   paymentFigures: {
