@@ -5,6 +5,7 @@ import { type CommandContext, CommandError, configurationFile, EXIT } from './co
 import { addCompletionCommand } from './completion/completion-command.ts';
 import { addDoctorCommand } from './doctor/doctor-command.ts';
 import { HELP_TEXT_COLUMNS_LEAST, helpInColumns } from './help-width.ts';
+import { programVersion } from './program-version.ts';
 import { addRelayCommand } from './relay/relay-command.ts';
 import { addServeCommand } from './serve/serve-command.ts';
 
@@ -137,6 +138,7 @@ export async function gatewayProgram(given: CommandContext, args?: readonly stri
   const context = withActor(given, () => program);
   program
     .description('a model gateway that bills to the token and can prove it')
+    .version(programVersion(), '--version', 'print which program this is')
     .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)', pathArgument)
     .option('--data <folder>', "data folder instead of the configuration's", pathArgument)
     .option('--json', 'answers for machines')

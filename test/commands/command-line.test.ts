@@ -99,6 +99,11 @@ describe('without a running gateway', () => {
     expect((await run(...reinstate(...why))).exitCode).toBe(3);
   });
 
+  it('says which version it is, and that alone', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    expect(await atShell('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
   it('prints the stream as it is stored, one event a line', async () => {
     const { stdout } = await run('--json', 'ledger', 'events', 'acct_ada');
     const events = stdout

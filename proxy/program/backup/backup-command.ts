@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { z } from 'zod';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { groupedCount } from '../../../contracts/money.ts';
@@ -18,6 +17,7 @@ import { type CommandContext, CommandError, EXIT, withReadLog } from '../command
 import { keysByName } from '../configuration/keys-by-name.ts';
 import { outInWords } from '../ledger/out-in-words.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
+import { programVersion } from '../program-version.ts';
 import { Progress } from '../progress.ts';
 import { show } from '../show.ts';
 import { isKept, leftOutOf } from './data-folder-names.ts';
@@ -85,13 +85,6 @@ async function backUpTo(path: string, { context, log, configuration }: Parts): P
     partial?.drop();
     throw outInWords(error, path);
   }
-}
-
-const packageSchema = z.object({ version: z.string() });
-
-function programVersion(): string {
-  const file = new URL('../../../package.json', import.meta.url);
-  return packageSchema.parse(JSON.parse(readFileSync(file, 'utf8'))).version;
 }
 
 function textOf(
