@@ -11,7 +11,7 @@ import { entryOf, withEntry, withoutEntry } from './keyed-tree.ts';
  * counted; each stands in its own `UsageRecorded`. Without the bound a provider that starts to report a tier nobody has
  * priced would make every account a list of all its traffic. Exceptions about money are all kept.
  */
-const WITHOUT_COST_MAX = 1_000;
+export const WITHOUT_COST_MAX = 1_000;
 
 /**
  * What the ledger could not debit as it came, by request: one exception a request, with all its reasons. Nothing writes

@@ -12,6 +12,7 @@ import type { EventOfAccount } from './event-places.ts';
 import type { ModelBooks } from './model-books.ts';
 import { addGranted, addIncome, incomeOf, type Movements } from './movements.ts';
 import type { Note, Notes } from './notes.ts';
+import { OpenExceptions } from './open-exceptions.ts';
 import { isPayment, type PaidFor, type PaymentEvent, type PaymentsBook } from './payments-book.ts';
 
 /** Where the accounts of a time write down what happened in it. */
@@ -67,8 +68,8 @@ export class AccountBooks {
   readonly grants = new Map<GrantId, GrantBook>();
   /** What debits took and no grant covered. */
   owed = 0n;
-  /** Exceptions about money that nobody has ended, in pico-USD; null while there were none. */
-  openExceptions: Map<string, bigint> | null = null;
+  /** Null while there were none. */
+  openExceptions: OpenExceptions | null = null;
   readonly #customer: CustomerBooks;
   /** Its first owner's, and who is what in it since. */
   #openedBy = '';
@@ -186,22 +187,23 @@ export class AccountBooks {
         break;
       case 'UsageRecorded':
         month?.models.addUsage(event.data);
+        if (event.data.unpriced.length > 0) this.#exceptions().openUnpriced(event.data.requestId);
         break;
       case 'CreditsDebited':
         movements.debited += event.data.amount;
         if (month !== undefined) this.#takeDebit(event.data, month, { recordedAt, postings });
-        if (event.data.leftOut > 0n) this.#openException(event.data.requestId, event.data.leftOut * PICO_PER_MICRO);
+        if (event.data.leftOut > 0n) this.#exceptions().open(event.data.requestId, event.data.leftOut * PICO_PER_MICRO);
         break;
       case 'ExceptionApproved':
         movements.approved += event.data.amount;
         if (month !== undefined) this.#takeDebit(event.data, month, { recordedAt, postings });
-        this.openExceptions?.delete(event.data.requestId);
+        this.openExceptions?.end(event.data.requestId);
         break;
       case 'LateUsageReported':
-        this.#openException(event.data.requestId, event.data.cost);
+        this.#exceptions().open(event.data.requestId, event.data.cost);
         break;
       case 'ExceptionDropped':
-        this.openExceptions?.delete(event.data.requestId);
+        this.openExceptions?.end(event.data.requestId);
         break;
       case 'PaymentSucceeded':
       case 'PaymentFailed':
@@ -216,6 +218,11 @@ export class AccountBooks {
       default:
         event satisfies never;
     }
+  }
+
+  #exceptions(): OpenExceptions {
+    this.openExceptions ??= new OpenExceptions();
+    return this.openExceptions;
   }
 
   #addGrant({ grantId, source, effectiveAt, expiresAt }: EventData<'CreditsGranted'>): void {
@@ -253,11 +260,6 @@ export class AccountBooks {
     month.days[day] = (month.days[day] ?? 0n) + debit.amount;
     if (debit.balanceAfter !== this.#customer.balance) month.disagreeing += 1;
     this.spent += debit.amount;
-  }
-
-  #openException(requestId: string, cost: bigint): void {
-    this.openExceptions ??= new Map();
-    this.openExceptions.set(requestId, (this.openExceptions.get(requestId) ?? 0n) + cost);
   }
 }
 

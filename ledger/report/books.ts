@@ -40,8 +40,8 @@ export interface Books {
   readonly payments: PaymentsBook;
   /** Comparisons with providers' reports that were recorded in the month, as they came. */
   readonly reconciled: readonly Reconciliation[];
-  /** Exceptions about money that are open at the month's end; the amount is in pico-USD. */
-  readonly open: { readonly count: number; readonly amountPicoUsd: bigint };
+  /** Exceptions that are open at the month's end: those about money, with their amount in pico-USD, and those without one. */
+  readonly open: { readonly count: number; readonly amountPicoUsd: bigint; readonly withoutAmount: number };
   readonly checks: readonly Check[];
 }
 
@@ -107,6 +107,8 @@ type BookParts = Pick<
   'month' | 'product' | 'identity' | 'events' | 'eventsOfMonth' | 'moved' | 'reconciled' | 'sealedOfMonth' | 'seals'
 > &
   Omit<NonNullable<TimeBooks['month']>, 'models'> & {
+    /** Its end, or when they are made, where it is not over. */
+    readonly endMs: number;
     readonly models: { readonly all: readonly ModelBook[] };
     readonly before: Movements;
     readonly accounts: readonly AccountBooks[];
@@ -114,7 +116,7 @@ type BookParts = Pick<
 
 export function booksOf(parts: BookParts): Books {
   const { month, before, moved, accounts, models, days, notes, payments, disagreeing } = parts;
-  const liability = liabilityOf(accounts, endOfMonth(month));
+  const liability = liabilityOf(accounts, parts.endMs);
   const owed = sumOf(accounts, ({ owed }) => owed);
   const opening = netCredits(before);
   const deferredOpening = netDeferred(before);
@@ -195,8 +197,8 @@ function productsOf(accounts: readonly AccountBooks[]): ProductOfMonth[] {
   return sums.sort((one, other) => (one.product < other.product ? -1 : 1));
 }
 
-/** The first instant after it. */
-function endOfMonth(month: string): number {
+/** The first instant after it, as `Date` has it. */
+export function endOfMonth(month: string): number {
   const [year = 0, number = 0] = month.split('-').map(Number);
   return Date.UTC(year, number, 1);
 }
@@ -232,6 +234,7 @@ function liabilityOf(accounts: readonly AccountBooks[], endMs: number): Liabilit
 }
 
 function openOf(accounts: readonly AccountBooks[]): Books['open'] {
-  const all = accounts.flatMap(({ openExceptions }) => [...(openExceptions?.values() ?? [])]);
-  return { count: all.length, amountPicoUsd: sumOf(all, (cost) => cost) };
+  const costs = accounts.flatMap(({ openExceptions }) => openExceptions?.costs ?? []);
+  const withoutAmount = accounts.reduce((sum, { openExceptions }) => sum + (openExceptions?.withoutCost ?? 0), 0);
+  return { count: costs.length, amountPicoUsd: sumOf(costs, (cost) => cost), withoutAmount };
 }

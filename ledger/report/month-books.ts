@@ -6,7 +6,7 @@ import type { LedgerIdentity } from '../../contracts/ledger-identity.ts';
 import { monthOfInstant } from '../account/month.ts';
 import { atItsPlace, UnbookableError } from '../postings/customer-books.ts';
 import { AccountBooks, type TimeBooks } from './account-books.ts';
-import { type Books, booksOf, type Reconciliation, sumOf } from './books.ts';
+import { type Books, booksOf, endOfMonth, type Reconciliation, sumOf } from './books.ts';
 import { type EventOfMonth, isIdle, isOfAccount, isOfMonth } from './event-places.ts';
 import { ModelBooks } from './model-books.ts';
 import { noMovements } from './movements.ts';
@@ -112,9 +112,11 @@ export class MonthBooks {
     }
   }
 
-  result(): Books {
+  /** @param madeAtMs when they are made, as `Date` has it: how old credits are, and which have ended, is as of then while the month is not over */
+  result(madeAtMs = Number.POSITIVE_INFINITY): Books {
     return booksOf({
       month: this.month,
+      endMs: Math.min(endOfMonth(this.month), madeAtMs),
       product: this.#product,
       identity: this.#identity,
       events: this.#events,

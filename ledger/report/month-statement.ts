@@ -1,6 +1,6 @@
 import { decodeRecorded } from '../../contracts/event-codec.ts';
 import type { ReadableLog } from '../../contracts/event-log.ts';
-import { type AccountEvent, type EventData, isAccountEvent } from '../../contracts/events.ts';
+import { type AccountEvent, type EventData, isAccountEvent, type UsageRecorded } from '../../contracts/events.ts';
 import { type AccountId, accountStream, type Revision, timeOfRequest } from '../../contracts/ids.ts';
 import { PICO_PER_MICRO } from '../../contracts/money.ts';
 import type { StatementFigure } from '../../contracts/statement-events.ts';
@@ -20,7 +20,7 @@ type Closed = EventData<'StatementClosed'>;
 
 /**
  * What was charged of one kind: tokens of a class, or a use; and what of it was not debited, or was later, as exceptions: with a count
- * of requests, and negative what their holds left out. All of them are what was debited, and what was carried on.
+ * of requests, and negative what their holds left out, and nothing for usage without a price. All of them are what was debited, and what was carried on.
  */
 export interface StatementItem {
   readonly model: string;
@@ -33,6 +33,7 @@ export interface StatementItem {
 
 const LEFT_OUT = 'exceptions: left out beyond the hold';
 const APPROVED = 'exceptions: approved';
+const UNPRICED = 'exceptions: usage without a price';
 
 export interface StatementMovement {
   readonly at: string;
@@ -104,7 +105,8 @@ export async function monthStatement(
   const contents = new Contents(month, asked);
   let opening = place.opening;
   for await (const recorded of log.readStream(accountStream(accountId))) {
-    if (!isInStatements(recorded.type) && !isNoted(recorded.type)) continue;
+    const isUsage = recorded.type === 'UsageRecorded';
+    if (!isUsage && !isInStatements(recorded.type) && !isNoted(recorded.type)) continue;
     const { event, metadata } = decodeRecorded(recorded);
     if (!isAccountEvent(event)) continue;
     const written = { revision: recorded.revision, at: metadata.recordedAt, by: metadata.actor };
@@ -113,6 +115,12 @@ export async function monthStatement(
     // What was paid stands beside its credits.
     const isByItself = isNoted(event.type) && event.type !== 'PaymentSucceeded';
     if (isByItself && monthOfInstant(written.at) === month) contents.note(event, written);
+    if (event.type === 'UsageRecorded') {
+      const ofNothing = { figure: 'debited', amount: 0n, month: monthOfInstant(event.data.startedAt) } as const;
+      if (event.data.unpriced.length > 0 && place.where(ofNothing, recorded.revision) === 'in')
+        contents.addUnpriced(event.data);
+      continue;
+    }
     const entry = statementEntryOf(event, metadata.recordedAt);
     if (entry === null) continue;
     const where = place.where(entry, recorded.revision);
@@ -278,6 +286,10 @@ class Contents {
     return this.#asked.withPayments
       ? sentenceOf(eventAsTold('account', event), undefined, by)
       : sentenceWithoutPayments(event, by);
+  }
+
+  addUnpriced(usage: UsageRecorded): void {
+    this.#addItem(usage, UNPRICED, 1n, 0n);
   }
 
   #takeDebit(debit: EventData<'CreditsDebited'>, at: string): void {

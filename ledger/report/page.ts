@@ -271,7 +271,7 @@ function exceptions({ notes, open }: Books): Html {
   const unpriced = [...notes.unpriced.values()];
   return html`<h2>Exceptions and corrections</h2>
 <p>Open at the month’s end: ${counted(open.count, 'exception')} about
-${groupedUsd(open.amountPicoUsd / PICO_PER_MICRO)} USD, which nobody has approved or dropped.</p>
+${groupedUsd(open.amountPicoUsd / PICO_PER_MICRO)} USD, and ${groupedCount(open.withoutAmount)} without an amount, which nobody has approved or dropped.</p>
 ${
   notes.all.length === 0
     ? html`<p>None in this month.</p>`

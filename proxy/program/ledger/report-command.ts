@@ -95,7 +95,7 @@ async function makeBooks(
   for await (const recorded of log.readAll()) reading.take(recorded);
   if (product !== undefined && !reading.products.has(product))
     throw new CommandError(`--product: ${noneOf(product, reading.products)}`, EXIT.refused);
-  const books = reading.result();
+  const books = reading.result(nowMs);
   // By a clock that is behind the ledger's a month has begun all the same.
   if (books.eventsOfMonth === 0) assertBegun(month, nowMs);
   const madeAt = new Date(nowMs).toISOString();

@@ -52,10 +52,10 @@ const recorded = ({ event, atMs }: Timed, at: number): RecordedEvent => {
   return { ...proposed, stream: accountStream(ACCOUNT), revision: revision(at), position: position(at) };
 };
 
-function booksOf(month: string, events: readonly Timed[]): Books {
+function booksOf(month: string, events: readonly Timed[], madeAtMs?: number): Books {
   const books = new MonthBooks(month, new SealCoverage(month));
   for (const event of events.map(recorded)) books.take(event);
-  return books.result();
+  return books.result(madeAtMs);
 }
 
 /** What the product's own fold makes of the events up to the end of a month. */
@@ -142,6 +142,8 @@ describe('the books of a month', () => {
           const costs = state === null ? [] : [...valuesOf(state.exceptions.open)].map(costOfException);
           expect(books.open.amountPicoUsd).toBe(sum(costs));
           expect(books.open.count).toBe(costs.filter((cost) => cost > 0n).length);
+          const { unlisted = 0 } = state?.exceptions ?? {};
+          expect(books.open.withoutAmount).toBe(costs.filter((cost) => cost === 0n).length + unlisted);
           const { granted: given, debited, approved, reversed, expired, reinstated } = books.moved;
           const ofAccounts = (field: 'granted' | 'spent' | 'expired') => sum(books.accounts.map((one) => one[field]));
           expect([ofAccounts('granted'), ofAccounts('spent'), ofAccounts('expired')]).toEqual([
@@ -348,16 +350,20 @@ describe('the books of a month', () => {
     );
   });
 
-  it('tell what of the outstanding is past its end, to the month’s last instant', () => {
+  it('tell what of the outstanding is past its end, to the month’s last instant, or as of now while it is not over', () => {
     const until = (id: string, expiresAt: string | null): Timed =>
       at('2026-11-05T10:00:00.000Z', granted(id, 10, { expiresAt }));
-    const { liability } = booksOf('2026-11', [
+    const life = [
       at('2026-11-05T10:00:00.000Z', opened),
       until('over', '2026-12-01T00:00:00.000Z'),
       until('not', '2026-12-01T00:00:00.001Z'),
       until('never', null),
-    ]);
-    expect(liability).toMatchObject([{ grants: 3, remaining: 30n, ended: 10n, deferred: 30n }]);
+    ];
+    const [outstanding] = booksOf('2026-11', life).liability;
+    expect(outstanding).toMatchObject({ grants: 3, remaining: 30n, ended: 10n, deferred: 30n });
+    const madeAtMs = Date.parse('2026-11-30T23:59:59.999Z');
+    expect(booksOf('2026-11', life, madeAtMs).liability).toEqual([{ ...outstanding, ended: 0n }]);
+    expect(booksOf('2026-10', life, madeAtMs).liability).toEqual([]);
   });
 
   const reinstated = (amount: number): AccountEvent => {

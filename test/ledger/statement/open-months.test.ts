@@ -13,7 +13,7 @@ import { evolve } from '../../../ledger/account/evolve.ts';
 import { isExpired } from '../../../ledger/account/grants.ts';
 import { lastMonthOver } from '../../../ledger/account/month.ts';
 import { monthStatement } from '../../../ledger/report/month-statement.ts';
-import { OpenMonths } from '../../../ledger/statement/open-months.ts';
+import { isCountedBy, OpenMonths } from '../../../ledger/statement/open-months.ts';
 import { accountBooks } from '../../crash/audit/account-books.ts';
 import { LIFE_PRICES } from '../../crash/audit/life-prices.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
@@ -22,6 +22,7 @@ import { liveInTime, lives } from '../../fixtures/ledger/random-life.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
 const DAY_MS = 86_400_000;
+const WITHOUT_PRICE = 'exceptions: usage without a price';
 interface Timed {
   readonly event: AccountEvent;
   readonly atMs: number;
@@ -144,7 +145,7 @@ describe('what is shown of a month until it is closed', () => {
   const closedBehind = (...late: readonly Timed[]): Timed[] =>
     closedLife([...birth, { event: keyIssued(), atMs: ms('2026-12-04T12:00:00.000Z') }, ...late], [2]);
 
-  it('is what its statement has then, in any life, and its items are what was debited, exceptions left out or approved among them', async () => {
+  it('is what its statement has then, in any life, and its items are what was debited, exceptions left out or approved among them, and usage without a price once', async () => {
     const met = new Set<string>();
     await fc.assert(
       fc.asyncProperty(closedLives, async (life) => {
@@ -157,10 +158,21 @@ describe('what is shown of a month until it is closed', () => {
           expect(cost - carried).toBe(event.data.debited * PICO_PER_MICRO);
           for (const { item } of items) if (item.startsWith('exceptions')) met.add(item);
         }
+        const closed = life.flatMap(({ event }) => (event.type === 'StatementClosed' ? [event.data] : []));
+        const inLast = (month: string, at: number) => isCountedBy(closed.at(-1) ?? null, month, revision(at));
+        const unpriced = life.filter(
+          ({ event }, at) =>
+            event.type === 'UsageRecorded' &&
+            event.data.unpriced.length > 0 &&
+            inLast(event.data.startedAt.slice(0, 7), at),
+        );
+        const shownOnce = await Promise.all(closed.map(({ month }) => shown(life, month)));
+        const told = shownOnce.flatMap(({ items }) => items.filter(({ item }) => item === WITHOUT_PRICE));
+        expect(told.reduce((sum, { count }) => sum + count, 0n)).toBe(BigInt(unpriced.length));
       }),
       { numRuns: 60 },
     );
-    expect([...met].sort()).toEqual(['exceptions: approved', 'exceptions: left out beyond the hold']);
+    expect([...met].sort()).toEqual(['exceptions: approved', 'exceptions: left out beyond the hold', WITHOUT_PRICE]);
   });
 
   it.each([
