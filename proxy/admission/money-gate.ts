@@ -111,8 +111,8 @@ export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, tak
     ...roomOf('member', spendLimits.ofMember(accountId, keyId, month), taken.memberMonth),
     ...roomOf('key', spendLimits.ofKey(accountId, keyId, month), taken.keyMonth),
   ];
-  const short = rooms.find(({ left }) => worst.hold > left);
-  return short === undefined ? null : refuseBy(short, rooms, request);
+  const narrowest = rooms.reduce((least, room) => (shownOf(room) < shownOf(least) ? room : least));
+  return worst.hold <= narrowest.left ? null : refuseBy(narrowest, rooms, request);
 }
 
 function roomOf(of: keyof typeof LIMIT_REACHED, against: SpendAgainstLimit | null, held: MicroUsd): Room[] {
@@ -125,11 +125,11 @@ function unpaidPlanOf({ account: { billing }, nowMs }: MoneyRequest): ReturnType
   return unpaidPlan({ billing: { ...billing, plan: planAsTold('account', billing.plan) } }, nowMs);
 }
 
+/** By the narrowest: others that are short by the input's bytes may have room for its count. */
 function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): Refusal {
   // Only what is held for other requests is in the way, of this room and of every other.
   const isOnlyHeld = rooms.every(({ left, held }) => request.worst.hold <= left + held);
-  const least = rooms.reduce((least, { left }) => (left < least ? left : least), short.left);
-  const why = figures(request, short, { isOnlyHeld, least });
+  const why = figures(request, short, isOnlyHeld);
   const retryAfterS = isOnlyHeld ? HOLDS_RETRY_S : undefined;
   const unpaid = short.limit === null ? unpaidPlanOf(request) : null;
   const over = short.limit === null ? whatIsOver(request.account, request.nowMs) : null;
@@ -170,16 +170,13 @@ function whatIsOver(account: OpenAccount, nowMs: number): Over | null {
 /** Most requests cost a small part of what is held for them: soon there may be room. */
 const HOLDS_RETRY_S = 2;
 
-/** In words; `least` is what is left in the narrowest room. */
-function figures(
-  request: MoneyRequest,
-  { left, held, spent }: Room,
-  { isOnlyHeld, least }: { readonly isOnlyHeld: boolean; readonly least: MicroUsd },
-): string {
+/** In words, of the narrowest room. */
+function figures(request: MoneyRequest, narrowest: Room, isOnlyHeld: boolean): string {
   const { worst, maxTokens, nowMs } = request;
-  const shown = atLeastNone(left);
-  const fitting = maxTokensThatFit(worst, atLeastNone(least));
-  const mayCountHelp = request.mayBeCounted && least > 0n && maxTokens > 1;
+  const { held, spent } = narrowest;
+  const shown = shownOf(narrowest);
+  const fitting = maxTokensThatFit(worst, shown);
+  const mayCountHelp = request.mayBeCounted && shown > 0n && maxTokens > 1;
   const advice =
     fitting >= 1n
       ? `the largest max_tokens that would pass is ${fitting}`
@@ -190,7 +187,8 @@ function figures(
   return `it could cost ${formatUsd(worst.hold)} USD with max_tokens ${maxTokens}${causes(request)}, ${formatUsd(shown)} USD is left${others}${before}${later}; ${advice}`;
 }
 
-const atLeastNone = (left: MicroUsd): MicroUsd => (left < 0n ? microUsd(0n) : left);
+/** Nothing where it is overdrawn. */
+const shownOf = ({ left }: Room): MicroUsd => (left < 0n ? microUsd(0n) : left);
 
 /** What makes it dearer than its bytes say, or a caller would look in vain. A name can be the client's own. */
 function causes({ worst, fieldBehind, betaBehind, takenAsWorst, fewerUses }: MoneyRequest): string {

@@ -139,11 +139,11 @@ describe('monthly limits', () => {
     await expectExactAdvice(message, caller, 20_000);
   });
 
-  it('are told with what passes all of them', async () => {
+  it('are told by the narrowest, with what passes all of them', async () => {
     const caller = await account({ credits: 1_000_000n, monthlyLimit: 10_000n });
     await gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(15_000n), nowMs }, caller.accountId);
     const message = refusalOf(await send(caller, 999), 402);
-    expect(message).toMatch(/^the account's monthly limit of 0\.015 USD does not cover this request: /);
+    expect(message).toMatch(/^the key's monthly limit of 0\.01 USD does not cover this request: .*, 0\.01 USD is left/);
     const fitting = fittingOf(message);
     expect(costOf(fitting)).toBeLessThanOrEqual(10_000);
     expect((await send(caller, fitting)).status).toBe(200);
