@@ -82,7 +82,8 @@ export class StreamSearch {
     this.#text.weigh(text, from);
     const { end } = this.#text;
     const tail = text.slice(end, range.to);
-    if (findWord(tail, 0) !== NOWHERE) return false;
+    if (findWord(tail, 0) !== NOWHERE || tail.includes(ESCAPE) || text.slice(range.from, word).includes(ESCAPE))
+      return false;
     if (from - range.from + tail.length > FRAME_CHARS_MAX) return true;
     this.#head = copied(text.slice(range.from, from));
     this.#tail = copied(tail);
@@ -102,6 +103,7 @@ const BLANK_LINE = '\n\n';
 const WORD =
   /message_[sd]|error["\n]|delta"\s?:\s?\{\s?(?:"type"\s?:\s?"(?:text|thinking|input_json)_delta"\s?,\s?)?"(?:text|thinking|partial_json)"\s?:\s?"/g;
 /** What says text has one of these names, or spells it with escapes. */
+const ESCAPE = '\\u';
 const MAY_SAY = /"(?:text|thinking|partial_json|input)"|\\u/;
 const MESSAGE_WORD_LENGTH = 'message_s'.length;
 const ERROR_WORD_LENGTH = 'error"'.length;

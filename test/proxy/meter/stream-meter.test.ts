@@ -269,6 +269,14 @@ describe('the text of an answer', () => {
     const meter = metered(plain + stop + plain + plain.replace('"delta":', '"delta":  '));
     expect(meter).toMatchObject({ complete: true, usage: { textMillitokens: worth } });
   });
+
+  it('is none of what spells with an escape that it says something of usage, whichever stands first', () => {
+    const type = '"type":"message\\u005fdelta"';
+    const delta = `"delta":{"type":"text_delta","text":${JSON.stringify(said)},"stop_reason":"end_turn"}`;
+    const usage = '"usage":{"output_tokens":42}';
+    for (const said of [`${type},${delta},${usage}`, `${delta},${usage},${type}`])
+      expect(metered(`data: {${said}}\n\n`).usage).toMatchObject({ outputTokens: 42, textMillitokens: 0 });
+  });
 });
 
 describe('an event of more bytes than are kept', () => {
