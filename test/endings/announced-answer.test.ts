@@ -23,6 +23,15 @@ it('an answer that is announced again and again has to begin by the time that a 
   expect(got.status).toBe(502);
 });
 
+it.each([
+  [1_000, 200],
+  [1_001, 502],
+])('of %i announcements at once the answer behind them is %i', async (times, status) => {
+  upstream.answerWith([raw('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(times)), ...json(message({ tokens }))]);
+  const got = await postMessage(gateway);
+  expect([got.status, JSON.parse(String(await got.rest()))]).toMatchObject([status, {}]);
+});
+
 it('and has its time once it has begun', async () => {
   const [first = '', ...others] = streamEvents({ tokens });
   const rest = others.map(write);
