@@ -7,8 +7,10 @@ export const isWithin = (path: string, folder: string): boolean =>
 
 /** The folders that a path is in, which need not be there, the nearest first; links are followed. */
 export function foldersOf(path: string): string[] {
-  const folder = dirname(realPath(path));
-  return folder === dirname(folder) ? [folder] : [folder, ...foldersOf(folder)];
+  const folders: string[] = [];
+  let folder = dirname(realPath(path));
+  for (; folder !== dirname(folder); folder = dirname(folder)) folders.push(folder);
+  return [...folders, folder];
 }
 
 /** A link that leads in a circle leads nowhere. */
@@ -19,12 +21,20 @@ const LINKS_MAX = 40;
  * and what is made under the name of a link is made where it leads, also where nothing is there yet.
  */
 function realPath(path: string, linksLeft = LINKS_MAX): string {
-  if (existsSync(path)) return realpathSync.native(path);
-  const folder = realPath(dirname(path), linksLeft);
-  const place = join(folder, basename(path));
-  const target = linksLeft === 0 ? null : targetOf(place);
-  if (target === null) return place;
-  return realPath(isAbsolute(target) ? target : `${folder}${sep}${target}`, linksLeft - 1);
+  let there = path;
+  const missing: string[] = [];
+  for (; !existsSync(there); there = dirname(there)) missing.push(basename(there));
+  let place = realpathSync.native(there);
+  let left = linksLeft;
+  for (const name of missing.reverse()) {
+    const folder = place;
+    place = join(folder, name);
+    const target = left === 0 ? null : targetOf(place);
+    if (target === null) continue;
+    left -= 1;
+    place = realPath(isAbsolute(target) ? target : `${folder}${sep}${target}`, left);
+  }
+  return place;
 }
 
 /** Null where there is no link: what is wrong with a place is said to whoever makes something there, or reads it. */

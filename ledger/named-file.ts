@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { isPlainName } from '../contracts/secret-like.ts';
 
@@ -58,7 +59,12 @@ function opened(file: string): number {
   }
 }
 
-export function isPipe(file: string): boolean {
+/** Whether what it names begins in the working folder: what comes by a descriptor, be it a pipe's or a file's, is in no folder of anybody's. */
+export const isInNoFolder = (file: string): boolean => DESCRIPTOR.test(resolve(file)) || isPipe(file);
+
+const DESCRIPTOR = /^\/(dev\/stdin|(dev|proc\/(self|\d+))\/fd\/\d+)$/;
+
+function isPipe(file: string): boolean {
   try {
     return statSync(file).isFIFO();
   } catch {

@@ -34,7 +34,14 @@ function foldersAbove(path: string): string[] {
   return above === path ? [] : [...foldersAbove(above), above];
 }
 
-const isNoFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
+/** Nor is what nobody can look at: of too long a name, or behind a circle of links. */
+function isNoFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
+  } catch {
+    return true;
+  }
+}
 
 /** What is not there, or is amiss in another way, is not wanting rights. */
 function may(path: string, mode: number): boolean {

@@ -46,6 +46,21 @@ describe('a pipe that a command line names', () => {
     expect(JSON.parse(stdout)).toMatchObject({ version: 1, published: true });
   }, 60_000);
 
+  it.each([
+    ['/dev/stdin', '<'],
+    ['/dev/fd/7', '7<'],
+    ['/proc/self/fd/7', '7<'],
+  ])('%s begins them there, too, where a file is behind it', async (name, redirected) => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'gateway.yaml'), 'data: ./data\n');
+    const line = `"$1" "$2" account open --email ada@example.com --config ${name} ${redirected} gateway.yaml`;
+    const child = spawn('bash', ['-c', line, 'bash', process.execPath, PROGRAM], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    expect(await text(child.stderr)).toBe(`a new ledger was begun: ${join(folder, 'data', 'ledger.db')}\n`);
+  });
+
   it('is refused where nothing comes through it: what should have written has failed', async () => {
     const { path } = pipe(':');
     const refused = await runHere('account', 'list', '--config', path);

@@ -211,7 +211,7 @@ describe('what a start or a command is given', () => {
     ['of too long a name', 'x'.repeat(300), /^gateway: .* cannot be a data folder: ENAMETOOLONG.*\n$/],
     ['behind a link that leads in a circle', 'circle/data', /^gateway: .* cannot be a data folder: ELOOP.*\n$/],
   ])(
-    'a data folder %s is told in one line, and so is a backup, or a report, that would be there',
+    'a data folder %s is told in one line, and so is a backup, a report, or a ledger to look at, that would be there',
     async (_what, name, says) => {
       const folder = temporaryFolder();
       writeFileSync(join(folder, 'file'), '');
@@ -228,6 +228,10 @@ describe('what a start or a command is given', () => {
       expect(await runHere('ledger', 'reconcile', there, '--provider', 'x', '--data', data)).toEqual({
         ...{ exitCode: 2, stdout: '', stderr: expect.stringMatching(/^gateway: .*\n$/) },
       });
+      for (const command of ['verify --all', 'report --month 2026-11', 'export --format csv'])
+        expect(await runHere('ledger', ...command.split(' '), '--offline', there), command).toEqual({
+          ...{ exitCode: expect.any(Number), stdout: '', stderr: expect.stringMatching(/^gateway: .*\n$/) },
+        });
     },
   );
 

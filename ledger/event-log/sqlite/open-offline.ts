@@ -42,8 +42,8 @@ export function openOffline(path: string): OfflineFile {
 
 function opened(path: string): OfflineFile {
   const { busyMs } = SQLITE_LIMITS;
-  checkFile({ path, busyMs, isServedFrom: false });
   asLogError(path, () => assertReadable(path));
+  checkFile({ path, busyMs, isServedFrom: false });
   const before = isAtRest(path) ? stampOf(path) : null;
   const database = before === null ? openForReads(path, busyMs) : openAtRest(path);
   try {
@@ -127,7 +127,8 @@ function stampOf(path: string): string {
   return [file?.ino, file?.size, file?.mtimeNs, wal?.size ?? 0n].join();
 }
 
-const isEmpty = (path: string): boolean => (lookAt(path)?.size ?? 0n) === 0n;
+/** Also where nobody can look at it. */
+const isEmpty = (path: string): boolean => !existsSync(path) || (lookAt(path)?.size ?? 0n) === 0n;
 
 function may(path: string, mode: number): boolean {
   try {

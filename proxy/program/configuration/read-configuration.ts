@@ -5,7 +5,7 @@ import type { Environment } from '../../../contracts/environment-variable.ts';
 import { describeFault, fieldFaults } from '../../../contracts/field-faults.ts';
 import { slackFaults } from '../../../contracts/lease-slack.ts';
 import { whyUnusable } from '../../../ledger/event-log/eventstoredb/connection-string.ts';
-import { isPipe, textOfArgument } from '../../../ledger/named-file.ts';
+import { isInNoFolder, textOfArgument } from '../../../ledger/named-file.ts';
 import { readYaml } from '../../../ledger/read-yaml.ts';
 import { readCredentials } from './read-credentials.ts';
 import { readKafka } from './read-kafka.ts';
@@ -30,8 +30,7 @@ interface ConfigurationSource {
 /** Reads the configuration once; the result is frozen. @throws ConfigurationError with every fault. */
 export function readConfiguration(source: ConfigurationSource): Configuration {
   const name = source.file ?? 'configuration';
-  // A pipe is in no folder of anybody's.
-  const base = source.file === null || isPipe(source.file) ? process.cwd() : dirname(resolve(source.file));
+  const base = source.file === null || isInNoFolder(source.file) ? process.cwd() : dirname(resolve(source.file));
   const result = configurationSchema.safeParse(
     source.file === null ? {} : (readYaml(source.file, textOfArgument) ?? {}),
     {
