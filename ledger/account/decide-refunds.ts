@@ -106,9 +106,10 @@ export function boundedBy(
   const most = reason === undefined ? left : mayGoBack(attempt);
   if (amount > 0n && amount <= most) return null;
   const usd = (micro: bigint): string => groupedUsd(microUsd(micro));
+  const bounds = most > 0n ? `more than 0 can go back, and at most ${usd(most)} USD` : 'nothing more can go back';
   return commandRefused(
     'invalid_amount',
-    `amount: of ${paymentId} ${usd(price)} USD were paid, ${usd(refunded)} USD went back before, and ${usd(disputed)} USD are disputed or lost: more than 0 can go back, and at most ${usd(most > 0n ? most : 0n)} USD`,
+    `amount: of ${paymentId} ${usd(price)} USD were paid, ${usd(refunded)} USD went back before, and ${usd(disputed)} USD are disputed or lost: ${bounds}`,
   );
 }
 

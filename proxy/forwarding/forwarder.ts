@@ -24,6 +24,7 @@ import { WholeAnswer } from './whole-answer.ts';
 
 /** What it said is not known, and that it said something is. */
 const UNREAD = 'an upstream answered what cannot be read';
+const NOT_SERVED = 'an upstream answered with another status than 200';
 const TOO_LONG = { error: `the answer is longer than ${LIMITS.answerBytesMax} bytes` };
 
 /**
@@ -278,7 +279,8 @@ export class Forwarder implements AttemptReceiver {
 
   #attemptFailed(refused: Refusal, cause: { readonly status?: number; readonly [name: string]: unknown }): void {
     const told = this.#failover.worthTelling(refused);
-    const hasNext = this.#failover.failed(cause, refused === UNREADABLE ? UNREAD : undefined);
+    const answeredAs = cause.status === undefined ? undefined : NOT_SERVED;
+    const hasNext = this.#failover.failed(cause, refused === UNREADABLE ? UNREAD : answeredAs);
     this.#attempt.leave();
     if (!hasNext || this.#phase.type === 'draining') {
       this.#refuse(told);

@@ -184,7 +184,9 @@ it('an account that an event has set aside is parked as any other, also over a r
   await expectParked(second);
   expect(await runHere('projections', 'unpark', 'acct_test', '--data', data)).toMatchObject({
     exitCode: 0,
-    stdout: expect.stringContaining('`gateway projections status` says whether an event of it sets it aside'),
+    stdout: expect.stringContaining(
+      `\`gateway projections status --data ${data}\` says whether an event of it sets it aside`,
+    ),
   });
   expect(await answerTo(second)).toMatch(new RegExp(`^529 .*${TWICE}`));
   await second.gateway.process.projections.whenWritten();

@@ -120,7 +120,9 @@ describe('the upstream fails before the first byte', () => {
       message: expect.not.stringContaining('upstream-secret-key'),
     });
     expect(
-      logLines.map((line) => JSON.parse(line)).filter((line) => line.msg === 'an upstream did not answer'),
+      logLines
+        .map((line) => JSON.parse(line))
+        .filter((line) => line.msg === 'an upstream answered with another status than 200'),
     ).toEqual([expect.objectContaining({ level: 50, status, provider: 'test' })]);
   });
 

@@ -13,7 +13,9 @@ import { readInViews } from './account-in-views.ts';
 export function addAccountUsageCommand(account: Command, context: CommandContext): void {
   account
     .command('usage')
-    .description('what an account has used in a month, by model, lane and what was billed')
+    .description(
+      'what an account has used in a month, by model, lane and item: counts also of what was not charged, and what was debited',
+    )
     .argument('<account>', 'account id', accountArgument)
     .option('--month <YYYY-MM>', 'of the requests’ start (UTC); this month otherwise', monthArgument)
     .addHelpText('after', '\nExample:\n  gateway account usage acct_demo --month 2026-11')

@@ -103,7 +103,7 @@ function usedBy(usage: UsageRecorded): string {
   return `none: ${usage.outcome === 'recovered' ? 'its gateway saw none' : 'the provider reported no tokens'}`;
 }
 
-const ESTIMATED = "estimated by the gateway, for the provider's count at the end did not come";
+const ESTIMATED = "estimated by the gateway, for the provider's count at the end did not come, or cannot be read";
 
 type Row = readonly [what: string, count: string, rate: string, product: string];
 

@@ -5,6 +5,7 @@ import { writeParked } from '../../../projections/parked-accounts.ts';
 import { accountArgument, reasonArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, configurationOf, EXIT, withReadLogIfThere } from '../command-context.ts';
 import { assertAccount } from '../ledger/assert-account.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { show } from '../show.ts';
 import { askOrDo } from './ask-or-do.ts';
 
@@ -33,7 +34,7 @@ export function addParkCommands(projections: Command, context: CommandContext): 
       const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, reason));
       show(context, command, {
         json: { account, reason, parked: where },
-        text: `${account} is parked ${where}; \`gateway projections unpark ${account}\` ends it`,
+        text: `${account} is parked ${where}; \`${nextCommand(startedWithOf(context), 'gateway', 'projections', 'unpark', account)}\` ends it`,
       });
     });
   projections
@@ -59,7 +60,7 @@ export function addParkCommands(projections: Command, context: CommandContext): 
       const where = await askOrDo(asked, { context, data }, () => writeParked(data, account, null));
       show(context, command, {
         json: { account, unparked: where },
-        text: `${account} is unparked ${where}; ${isLogThere ? '' : 'it is refused until what has waited could be read, and '}\`gateway projections status\` says whether an event of it sets it aside`,
+        text: `${account} is unparked ${where}; ${isLogThere ? '' : 'it is refused until what has waited could be read, and '}\`${nextCommand(startedWithOf(context), 'gateway', 'projections', 'status')}\` says whether an event of it sets it aside`,
       });
     });
 }

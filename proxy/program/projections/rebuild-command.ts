@@ -14,6 +14,7 @@ import { removeViews } from '../../../projections/remove-views.ts';
 import { areVerified, markVerified } from '../../../projections/verified-mark.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { type CommandCall, type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { show } from '../show.ts';
 import { broughtUp, damageOfLive, isServed, whatBecameOf, withViewsLocked } from './beside-live-views.ts';
 import { comparedInWords, compareWithLive, SHOWN_MAX } from './compare-with-live.ts';
@@ -87,7 +88,7 @@ async function rebuild(
         comparedInWords(json),
         switched === null
           ? `nothing was switched: ${path}`
-          : `switched ${switched}; ${whatBecameOf(damage, areOthers ? 'those of the other version are kept for its program' : '`gateway projections rollback` goes back')}`,
+          : `switched ${switched}; ${whatBecameOf(damage, areOthers ? 'those of the other version are kept for its program' : `\`${nextCommand(startedWithOf(context), 'gateway', 'projections', 'rollback')}\` goes back`)}`,
       ].join('\n'),
   });
   if (dryRun && json.differences > 0) throw new CommandError(`differences found: ${json.differences}`, EXIT.faults);

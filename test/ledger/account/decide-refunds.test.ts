@@ -244,7 +244,7 @@ describe('what is written down by hand goes back once', () => {
     given(...lost).refuses(
       byHand(refund(1)),
       'invalid_amount',
-      /0\.000020 USD are disputed or lost: .* at most 0\.000000 USD$/,
+      /0\.000020 USD are disputed or lost: nothing more can go back$/,
     );
     expect(balanceOf(lived(begun, ...[dispute(20), close('won'), refund(20)].map(byHand)))).toBe(0n);
   });
