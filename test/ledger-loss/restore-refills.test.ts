@@ -158,6 +158,28 @@ describe('of several data folders', () => {
     expect(readFileSync(join(data, 'parked.json'), 'utf8')).toContain('fraud look');
   });
 
+  it('one that is older than the backup takes nothing of what that has noted', async () => {
+    const [data, old, again, to] = [fresh(), fresh(), fresh(), join(temporaryFolder(), 'backup')];
+    await restoring(data);
+    copyOf(data, old);
+    writeFileSync(join(old, 'refused.json'), JSON.stringify({ refused: [] }));
+    writeFileSync(join(old, 'parked.json'), '[]');
+    const [{ stream, revision, id } = expect.fail('no events')] = (await eventsIn(join(data, 'ledger.db'))).slice(-1);
+    const note = JSON.parse(readFileSync(join(data, 'ledger-id'), 'utf8'));
+    const noted = JSON.stringify({ ...note, newest: { stream, revision, id } });
+    writeFileSync(join(data, 'ledger-id'), noted);
+    const refused = [{ accountId: 'acct_gone', revokedKeys: ['key_gone'], suspended: null }];
+    writeFileSync(join(data, 'refused.json'), JSON.stringify({ refused }));
+    const on = (folder: string, ...args: readonly string[]) =>
+      runHere('--config', life.config, '--data', folder, ...args);
+    expect(await on(data, 'projections', 'park', 'acct_test', '--reason', 'second')).toMatchObject({ exitCode: 0 });
+    expect(await on(data, 'ledger', 'backup', to)).toMatchObject({ exitCode: 0 });
+    expect(await on(again, 'ledger', 'restore', to, '--from-journal', old)).toMatchObject({ exitCode: 0 });
+    expect(JSON.parse(readFileSync(join(again, 'ledger-id'), 'utf8'))).toEqual(JSON.parse(noted));
+    expect(readFileSync(join(again, 'refused.json'), 'utf8')).toContain('key_gone');
+    expect(readFileSync(join(again, 'parked.json'), 'utf8')).toContain('second');
+  });
+
   /** All that is left of a data folder is its note. */
   function noteOf(folder: string): string {
     const data = temporaryFolder();

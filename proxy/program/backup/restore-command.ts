@@ -129,7 +129,7 @@ async function make(
   await copyBackup(backup, path, manifest, ({ bytes }) => progress.add(bytes, of));
   progress.end();
   const dataFolders = dataFoldersOf(survivors);
-  await takeNotes(dataFolders, path);
+  await takeNotes(dataFolders, path, manifest.ledger);
   const made = await onLog({ ...configuration, data: path }, async (log) => {
     const refilled = await refill(log, survivors, { to: path, configuration, context });
     const comparison = await proveRestored(log, { data: path, survivors: dataFolders, configuration, context });

@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs
 import { join } from 'node:path';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
+import type { BackupManifest } from '../../../ledger/backup/manifest.ts';
 import { refillFromCopy } from '../../../ledger/backup/refill-from-copy.ts';
 import type { RefilledFromTopic } from '../../../ledger/backup/refill-from-topic.ts';
 import { refillJournal } from '../../../ledger/backup/refill-journal.ts';
@@ -52,34 +53,57 @@ export const hasJournal = (folder: string): boolean =>
 /** Whether a folder is the data folder of a gateway, and not its journal alone. */
 const isDataFolder = (folder: string): boolean => existsSync(journalFolder(folder));
 
-/** The data folders among them, that which knows the ledger furthest first. @throws as `readFolder` */
-export function dataFoldersOf({ fromJournal }: Pick<Survivors, 'fromJournal'>): string[] {
-  const known = fromJournal.filter(isDataFolder).map((folder) => {
-    const views = join(folder, VIEWS_FILE);
-    const folded = readUndamaged(views, () => readFoldedThrough(views));
-    return {
-      folder,
-      generation: readFolder(folder, [], 0).identity?.generation ?? 0,
-      position: (folded.damage === null ? folded.read?.position : null) ?? -1,
-    };
-  });
-  return known
-    .sort((one, other) => other.generation - one.generation || other.position - one.position)
-    .map(({ folder }) => folder);
+/** How far a folder knows its ledger: up to which position of which generation. */
+interface KnownFolder {
+  readonly folder: string;
+  readonly generation: number;
+  /** -1 where it does not say. */
+  readonly position: number;
 }
+
+function knownBy(folder: string): KnownFolder {
+  const views = join(folder, VIEWS_FILE);
+  const folded = readUndamaged(views, () => readFoldedThrough(views));
+  return {
+    folder,
+    generation: readFolder(folder, [], 0).identity?.generation ?? 0,
+    position: (folded.damage === null ? folded.read?.position : null) ?? -1,
+  };
+}
+
+const newestFirst = (known: readonly KnownFolder[]): string[] =>
+  known
+    .toSorted((one, other) => other.generation - one.generation || other.position - one.position)
+    .map(({ folder }) => folder);
+
+/** The data folders among them, that which knows the ledger furthest first. @throws as `readFolder` */
+export const dataFoldersOf = ({ fromJournal }: Pick<Survivors, 'fromJournal'>): string[] =>
+  newestFirst(fromJournal.filter(isDataFolder).map(knownBy));
 
 /**
  * What a data folder has noted since the backup is what the restored one goes by, with its views: they know what the ledger has
- * to have, and who is refused. Of several it is the newest; who is refused or parked by any of them stays so.
- * @param dataFolders the newest first @param to the folder that is being made
+ * to have, and who is refused. Of several, and of the backup itself, it is the newest; who is refused or parked by any of them stays so.
+ * @param to the folder that is being made, with what the backup has noted
  */
-export async function takeNotes(dataFolders: readonly string[], to: string): Promise<void> {
-  const [data, ...others] = dataFolders;
-  if (data === undefined) return;
+export async function takeNotes(
+  dataFolders: readonly string[],
+  to: string,
+  { generation, head }: BackupManifest['ledger'],
+): Promise<void> {
+  if (dataFolders.length === 0) return;
+  const backedUp = { folder: to, generation, position: head?.position ?? -1 };
+  const all = newestFirst([backedUp, ...dataFolders.map(knownBy)]);
+  // Before those of the newest stand in the place of the backup's own.
+  const [lockouts, parked] = [mergeKeptLockouts(all), all.flatMap(readParked)];
+  const [newest] = all;
+  if (newest !== undefined && newest !== to) await takeAllNotes(newest, to);
+  if (lockouts.length > 0) writeKeptLockouts(to, lockouts);
+  for (const { accountId, reason } of parked)
+    if (!readParked(to).some((one) => one.accountId === accountId)) writeParked(to, accountId, reason);
+}
+
+async function takeAllNotes(data: string, to: string): Promise<void> {
   for (const name of readdirSync(data).filter(isKept)) copyFileSync(join(data, name), join(to, name));
-  if (others.length > 0) writeKeptLockouts(to, mergeKeptLockouts(dataFolders));
-  for (const { accountId, reason } of others.flatMap(readParked))
-    if (!readParked(to).some((parked) => parked.accountId === accountId)) writeParked(to, accountId, reason);
   if (!existsSync(join(data, VIEWS_FILE))) return;
   rmSync(join(to, VIEWS_FILE), { force: true });
   await backUpFile(join(data, VIEWS_FILE), join(to, VIEWS_FILE));
