@@ -79,6 +79,8 @@ export interface Refusal {
   readonly message: string;
   /** Instead of the table's: whole seconds, small and truthful, because SDKs obey `retry-after` without a cap. */
   readonly retryAfterS?: number;
+  /** Whether more credits would do, and nothing else: whoever refuses for want of money says so. */
+  readonly lacksCreditsAlone?: boolean;
   /** The value of `x-svc-deprecation`, where the refused request named a deprecated model: every answer carries it. */
   readonly deprecation?: string;
 }

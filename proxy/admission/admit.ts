@@ -157,9 +157,7 @@ function decide(
 }
 
 const lacksCredits = (result: Admitted | Refusal): result is Refusal =>
-  result.type === 'refusal' && LACKING.has(result.code);
-
-const LACKING: ReadonlySet<Refusal['code']> = new Set(['insufficient_credits', 'trial_expired', 'plan_ended']);
+  result.type === 'refusal' && result.lacksCreditsAlone === true;
 
 /** Then it says when to come again. */
 const isOnlyHeld = ({ retryAfterS }: Refusal): boolean => retryAfterS !== undefined;

@@ -111,8 +111,9 @@ export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, tak
     ...roomOf('member', spendLimits.ofMember(accountId, keyId, month), taken.memberMonth),
     ...roomOf('key', spendLimits.ofKey(accountId, keyId, month), taken.keyMonth),
   ];
-  const narrowest = rooms.reduce((least, room) => (shownOf(room) < shownOf(least) ? room : least));
-  return worst.hold <= narrowest.left ? null : refuseBy(narrowest, rooms, request);
+  const narrowest = narrowestOf(rooms);
+  if (worst.hold <= narrowest.left) return null;
+  return { ...refuseBy(narrowest, rooms, request), lacksCreditsAlone: lacksCreditsAlone(rooms, worst) };
 }
 
 function roomOf(of: keyof typeof LIMIT_REACHED, against: SpendAgainstLimit | null, held: MicroUsd): Room[] {
@@ -125,11 +126,31 @@ function unpaidPlanOf({ account: { billing }, nowMs }: MoneyRequest): ReturnType
   return unpaidPlan({ billing: { ...billing, plan: planAsTold('account', billing.plan) } }, nowMs);
 }
 
+const narrowestOf = (rooms: readonly Room[]): Room =>
+  rooms.reduce((least, room) => (shownOf(room) < shownOf(least) ? room : least));
+
+/** What is only held for other requests will have room. */
+const isTooNarrow = ({ left, held }: Room, { hold }: WorstCase): boolean => hold > left + held;
+
+const lacksCreditsAlone = (rooms: readonly Room[], worst: WorstCase): boolean =>
+  rooms.every((room) => (room.of === 'balance' ? worst.hold > room.left : !isTooNarrow(room, worst)));
+
+/** What no credits help against, behind what is said of them. */
+function limitBeside(rooms: readonly Room[], worst: WorstCase): string {
+  const tooNarrow = rooms.filter((room) => room.limit !== null && isTooNarrow(room, worst));
+  return tooNarrow.length === 0 ? '' : `; nor does ${limitInWords(narrowestOf(tooNarrow))}`;
+}
+
+const limitInWords = ({ of, limit }: Room): string =>
+  of === 'balance' || limit === null
+    ? 'the balance'
+    : `${LIMIT_REACHED[of][1]} monthly limit of ${formatUsd(limit)} USD`;
+
 /** By the narrowest: others that are short by the input's bytes may have room for its count. */
 function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): Refusal {
   // Only what is held for other requests is in the way, of this room and of every other.
-  const isOnlyHeld = rooms.every(({ left, held }) => request.worst.hold <= left + held);
-  const why = figures(request, short, isOnlyHeld);
+  const isOnlyHeld = !rooms.some((room) => isTooNarrow(room, request.worst));
+  const why = figures(request, short, isOnlyHeld) + (short.limit === null ? limitBeside(rooms, request.worst) : '');
   const retryAfterS = isOnlyHeld ? HOLDS_RETRY_S : undefined;
   const unpaid = short.limit === null ? unpaidPlanOf(request) : null;
   const over = short.limit === null ? whatIsOver(request.account, request.nowMs) : null;
@@ -140,9 +161,8 @@ function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): R
       `the balance does not cover this request${unpaid === null ? ': ' : `, and ${unpaid.says}: ${unpaid.next}; `}${why}`,
       retryAfterS,
     );
-  const [code, whose] = LIMIT_REACHED[short.of];
-  const limit = formatUsd(short.limit);
-  return refusal(code, `${whose} monthly limit of ${limit} USD does not cover this request: ${why}`, retryAfterS);
+  const [code] = LIMIT_REACHED[short.of];
+  return refusal(code, `${limitInWords(short)} does not cover this request: ${why}`, retryAfterS);
 }
 
 interface Over {
@@ -179,7 +199,7 @@ function figures(request: MoneyRequest, narrowest: Room, isOnlyHeld: boolean): s
   const mayCountHelp = request.mayBeCounted && shown > 0n && maxTokens > 1;
   const advice =
     fitting >= 1n
-      ? `the largest max_tokens that would pass is ${fitting}`
+      ? `the largest max_tokens that would pass is ${fitting}${request.mayBeCounted ? ' (a higher one may, once its provider has counted the input)' : ''}`
       : `no max_tokens would pass for this input by its bytes${mayCountHelp ? ' (a lower one may, once its provider has counted them)' : ''}`;
   const others = held > 0n ? ` (${formatUsd(held)} USD more is held for requests under way)` : '';
   const before = spent === null ? '' : `, ${formatUsd(spent)} USD is spent in ${monthOf(nowMs)}`;

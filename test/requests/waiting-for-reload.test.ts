@@ -69,6 +69,27 @@ const accessLineOf = async (keyIdOf: string): Promise<Record<string, unknown>> =
   return find();
 };
 
+it('a request waits where its key’s limit is held, too, for what is under way, and not where that is too narrow for it', async () => {
+  // The first holds 0.456 USD of both, and leaves more of the credits than of the limit.
+  const account = await openAccount(waiting, { credits: 480_000n, monthlyLimit: 470_000n });
+  const caller = await reloadingOf(waiting, account, 480_000n);
+  const [ended, sent] = [Promise.withResolvers<void>(), upstream.requests.length];
+  upstream.answerWith(({ index }) => [
+    ...(index === sent ? [wait(ended.promise)] : []),
+    ...json(message({ model: 'opal-medium' })),
+  ]);
+  const first = send(caller);
+  await upstream.seen(sent);
+  const second = send(caller);
+  await isWaiting(waiting, 1);
+  ended.resolve();
+  expect([(await first).status, (await second).status]).toEqual([200, 200]);
+  const limited = await openAccount(waiting, { credits: 20_000n, monthlyLimit: 30_000n });
+  expect(refusalOf(await send(await reloadingOf(waiting, limited, 20_000n)), 402)).toMatch(
+    /^the balance .*; nor does the key's monthly limit of 0\.03 USD$/,
+  );
+});
+
 it('a request is served once what is bought meanwhile is paid', async () => {
   const caller = await reloading(waiting);
   const answer = send(caller);
@@ -214,7 +235,7 @@ it('one whose limit is below it when it is paid is told of the limit', async () 
   await isWaiting(waiting, 1);
   await caller.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(100_000n), nowMs: Date.now() });
   await caller.confirm();
-  expect(refusalOf(await answer, 402)).toMatch(/^the account's monthly limit/);
+  expect(refusalOf(await answer, 402)).toMatch(/^the balance .*; nor does the account's monthly limit of 0\.10 USD$/);
 });
 
 it('a client that leaves waits no longer, and nothing is billed to it', async () => {
