@@ -21,8 +21,6 @@ import { UpstreamWords } from './upstream-words.ts';
 
 /** Past it a count is estimated: whoever waits there has no connection within its time. */
 const COUNTS_WAITING_MAX = 1_024;
-/** Informational answers before the one that counts: one a second for ten minutes are fewer. */
-const ANNOUNCEMENTS_MAX = 1_000;
 
 /**
  * A provider over HTTP, with pooled keep-alive connections: some for messages, and others for counts, which cost nothing
@@ -119,7 +117,6 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
   readonly #onOver: () => void;
   #started = false;
   #startedMs = 0;
-  #announcements = 0;
   /** Of a call whose answer is announced. */
   #timer: NodeJS.Timeout | null = null;
   /** Of an answer that came encoded. */
@@ -156,16 +153,8 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
     this.#receiver.onHead(status, decoded);
   }
 
-  /**
-   * undici's own time for a head begins anew with each of them: so its answer must begin by the time that a silent one has. A packet of
-   * them keeps everybody waiting: so there is an end to their number, too.
-   */
+  /** undici's own time for a head begins anew with each of them: so its answer must begin by the time that a silent one has. */
   #boundAnnounced(controller: Dispatcher.DispatchController): void {
-    this.#announcements += 1;
-    if (this.#announcements > ANNOUNCEMENTS_MAX) {
-      controller.abort(new Error(`it announced its answer more than ${ANNOUNCEMENTS_MAX} times`));
-      return;
-    }
     if (this.#timer !== null) return;
     const leftMs = this.#startedMs + this.#firstByteMs - performance.now();
     this.#timer = setTimeout(() => controller.abort(new errors.HeadersTimeoutError()), Math.max(0, leftMs));

@@ -6,15 +6,22 @@ const CONTINUE = 100;
 const PROCESSING = 102;
 /** What a header's name, and its value, count beside their own bytes: 32 for both, as in HTTP/2 (RFC 9113, section 6.5.2). */
 const HEADER_PART_BYTES = 16;
+/** And a head by itself: announcements are heads without a header. */
+const HEAD_BYTES = 256;
+/** What is no body takes no turns. So much an answer may have, and as many times its body: a chunk of one byte has five around it. */
+const BESIDE_BYTES_MAX = 512 * 1024;
+const BESIDE_TIMES_MAX = 8;
 
 /**
- * Connects as undici does by itself, but for three things of which it has no option. Where its parser is not found under these
- * names any more, undici's way stands for the first two.
+ * Connects as undici does by itself, but for four things of which it has no option. Where its parser is not found under these
+ * names any more, undici's way stands for all but the last.
  *
  * - A `100 Continue` that nobody asked for is an informational answer like any other (RFC 9110, section 15.2: a client reads
  *   past it); undici takes it for a broken connection, so its parser is told of another status.
  * - Headers are bounded by their bytes, of which an empty one has none, and each that comes behind the bound is an error of its
  *   own: a packet of them keeps everybody waiting. Each counts some bytes more, and none counts when the connection is gone.
+ * - What comes beside the body of an answer is bounded: announcements, whatever stands around chunks, line breaks before a head, also
+ *   behind an answer, on a connection that nobody waits for. As fast as it is read it kept everybody waiting.
  * - Of an answer that is paused undici puts back what it has read of the connection and not passed on, and goes on by reading all
  *   that is there, upon which Node reads as much again: with each pause 64 KiB more were kept, and copied.
  */
@@ -31,13 +38,41 @@ export function upstreamConnector(options: buildConnector.BuildOptions): buildCo
       const parser = parserOf(socket);
       if (parser === null) return;
       renameContinue(parser);
-      boundHeaders(parser, socket);
+      const beside = new BytesBeside();
+      boundHeaders(parser, socket, beside);
+      boundBeside(parser, socket, beside);
     });
 }
 
 interface AnswerParser {
   onHeadersComplete(status: number, ...rest: unknown[]): unknown;
   trackHeader(bytes: number): void;
+  execute(chunk: Buffer): unknown;
+  onBody(bytes: Buffer): unknown;
+  onMessageComplete(): unknown;
+}
+
+/** Of the answer under way, or of what comes behind the last one. */
+class BytesBeside {
+  #all = 0;
+  #body = 0;
+
+  get isTooMuch(): boolean {
+    return this.#all - this.#body > BESIDE_BYTES_MAX + BESIDE_TIMES_MAX * this.#body;
+  }
+
+  add(bytes: number): void {
+    this.#all += bytes;
+  }
+
+  addBody(bytes: number): void {
+    this.#body += bytes;
+  }
+
+  beginAnew(): void {
+    this.#all = 0;
+    this.#body = 0;
+  }
 }
 
 function renameContinue(parser: AnswerParser): void {
@@ -46,10 +81,41 @@ function renameContinue(parser: AnswerParser): void {
     onHeadersComplete.call(parser, status === CONTINUE ? PROCESSING : status, ...rest);
 }
 
-function boundHeaders(parser: AnswerParser, socket: Socket): void {
+function boundHeaders(parser: AnswerParser, socket: Socket, beside: BytesBeside): void {
   const { trackHeader } = parser;
   parser.trackHeader = (bytes) => {
+    beside.add(HEADER_PART_BYTES);
     if (!socket.destroyed) trackHeader.call(parser, bytes + HEADER_PART_BYTES);
+  };
+}
+
+function boundBeside(parser: AnswerParser, socket: Socket, beside: BytesBeside): void {
+  const { execute, onHeadersComplete, onBody, onMessageComplete } = parser;
+  const { unshift } = socket;
+  let isFinal = false;
+  parser.execute = (chunk) => {
+    beside.add(chunk.length);
+    const result = execute.call(parser, chunk);
+    if (beside.isTooMuch) socket.destroy(new Error('more came beside the body of an answer than is read'));
+    return result;
+  };
+  parser.onHeadersComplete = (status, ...rest) => {
+    beside.add(HEAD_BYTES);
+    isFinal = status >= 200;
+    return onHeadersComplete.call(parser, status, ...rest);
+  };
+  parser.onBody = (bytes) => {
+    beside.addBody(bytes.length);
+    return onBody.call(parser, bytes);
+  };
+  parser.onMessageComplete = () => {
+    if (isFinal) beside.beginAnew();
+    return onMessageComplete.call(parser);
+  };
+  // Of an answer that is paused: it is read again.
+  socket.unshift = (bytes: Buffer) => {
+    beside.add(-bytes.length);
+    unshift.call(socket, bytes);
   };
 }
 
@@ -73,5 +139,6 @@ const isAnswerParser = (value: unknown): value is AnswerParser =>
   value !== null &&
   'onHeadersComplete' in value &&
   typeof value.onHeadersComplete === 'function' &&
-  'trackHeader' in value &&
-  typeof value.trackHeader === 'function';
+  ['trackHeader', 'execute', 'onBody', 'onMessageComplete'].every(
+    (name) => typeof Reflect.get(value, name) === 'function',
+  );

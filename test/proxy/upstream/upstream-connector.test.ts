@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { Agent, type Dispatcher, request } from 'undici';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -44,6 +45,46 @@ it('a connection that is refused is an error of the call alone', async () => {
   onTestFinished(() => dispatcher.destroy());
   const called = request(`http://127.0.0.1:${await freePort()}`, { dispatcher });
   await expect(called).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+describe('what comes beside the body of an answer', () => {
+  const MANY = 400_000;
+  const CHUNKED_HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
+  it.each([
+    ['line breaks before a head', '\r\n'.repeat(MANY) + final],
+    ['announcements with headers', `HTTP/1.1 103 x\r\n${'a:\r\n'.repeat(400)}\r\n`.repeat(100) + final],
+    ['an extension of a chunk', `${CHUNKED_HEAD}1;${'x'.repeat(2 * MANY)}\r\na\r\n0\r\n\r\n`],
+    ['the size of a chunk', `${CHUNKED_HEAD}${'0'.repeat(2 * MANY)}1\r\na\r\n0\r\n\r\n`],
+    ['what stands behind a status', `HTTP/1.1 200 ${'x'.repeat(2 * MANY)}\r\ncontent-length: 0\r\n\r\n`],
+  ])('is read no further than half a MiB: %s', async (_what, bytes) => {
+    upstream.answerWith([raw(bytes), silence]);
+    const got = await postMessage(gateway);
+    expect([got.status, JSON.parse(String(await got.rest()))]).toMatchObject([502, { type: 'error' }]);
+  });
+
+  it('may be several times the body, where that comes in chunks of a byte', async () => {
+    const body = JSON.stringify({ ...message({ tokens }), padding: 'x'.repeat(MANY) });
+    upstream.answerWith([raw(CHUNKED_HEAD + body.replace(/./g, '1\r\n$&\r\n')), raw('0\r\n\r\n'), silence]);
+    const got = await postMessage(gateway);
+    expect([got.status, String(await got.rest()).length]).toEqual([200, body.length]);
+  });
+
+  it('closes a connection on which nobody waits for an answer', async () => {
+    const closed = Promise.withResolvers<void>();
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).on('close', () => closed.resolve());
+      socket.on('data', () => socket.write(final + '\r\n'.repeat(MANY)));
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const dispatcher = new Agent({ connect: upstreamConnector({}), keepAliveTimeout: 600_000 });
+    onTestFinished(() => dispatcher.destroy());
+    const { port } = server.address() as AddressInfo;
+    const { body } = await request(`http://127.0.0.1:${port}`, { dispatcher });
+    expect(await body.text()).toBe(whole);
+    await closed.promise;
+  });
 });
 
 describe('headers of an answer', () => {
