@@ -281,7 +281,8 @@ function noteOn(
       break;
     }
     case 'LateUsageReported': {
-      const { requestId, cost } = event.data;
+      const { requestId, cost, usage } = event.data;
+      for (const what of usage.unpriced) notes.addUnpriced(usage.model, what);
       note('usage reported late, not debited', { requestId, amount: cost / PICO_PER_MICRO });
       break;
     }

@@ -20,7 +20,7 @@ type Closed = EventData<'StatementClosed'>;
 
 /**
  * What was charged of one kind: tokens of a class, or a use; and what of it was not debited, or was later, as exceptions: with a count
- * of requests, and negative what their holds left out, and nothing for usage without a price. All of them are what was debited, and what was carried on.
+ * of requests, and negative what their holds left out, and nothing for usage without a price, or that was reported late. All of them are what was debited, and what was carried on.
  */
 export interface StatementItem {
   readonly model: string;
@@ -34,6 +34,7 @@ export interface StatementItem {
 const LEFT_OUT = 'exceptions: left out beyond the hold';
 const APPROVED = 'exceptions: approved';
 const UNPRICED = 'exceptions: usage without a price';
+const LATE = 'exceptions: reported late';
 
 export interface StatementMovement {
   readonly at: string;
@@ -114,11 +115,14 @@ export async function monthStatement(
     contents.plansHad.take(event);
     // What was paid stands beside its credits.
     const isByItself = isNoted(event.type) && event.type !== 'PaymentSucceeded';
-    if (isByItself && monthOfInstant(written.at) === month) contents.note(event, written);
+    if (isByItself && monthOfInstant(written.at) === month) {
+      contents.note(event, written);
+      if (event.type === 'LateUsageReported') contents.addUndebited(event.data.usage, LATE);
+    }
     if (event.type === 'UsageRecorded') {
       const ofNothing = { figure: 'debited', amount: 0n, month: monthOfInstant(event.data.startedAt) } as const;
       if (event.data.unpriced.length > 0 && place.where(ofNothing, recorded.revision) === 'in')
-        contents.addUnpriced(event.data);
+        contents.addUndebited(event.data, UNPRICED);
       continue;
     }
     const entry = statementEntryOf(event, metadata.recordedAt);
@@ -288,8 +292,8 @@ class Contents {
       : sentenceWithoutPayments(event, by);
   }
 
-  addUnpriced(usage: UsageRecorded): void {
-    this.#addItem(usage, UNPRICED, 1n, 0n);
+  addUndebited(usage: UsageRecorded, item: string): void {
+    this.#addItem(usage, item, 1n, 0n);
   }
 
   #takeDebit(debit: EventData<'CreditsDebited'>, at: string): void {

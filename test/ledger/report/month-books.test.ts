@@ -12,6 +12,7 @@ import {
   position,
   revision,
 } from '../../../contracts/ids.ts';
+import { picoUsd } from '../../../contracts/money.ts';
 import { INITIAL_ACCOUNT, type OpenAccount } from '../../../ledger/account/account-state.ts';
 import { evolve } from '../../../ledger/account/evolve.ts';
 import { costOfException } from '../../../ledger/account/exceptions.ts';
@@ -313,13 +314,16 @@ describe('the books of a month', () => {
       life.push(
         ...recordUsage(fold(life) as OpenAccount, usageOf(number, 5, { unpriced: [`tier: ${number % 2}`] }), CARD),
       );
+    const usage = usageOf(4, 5, { unpriced: ['tier: 0'] });
+    const late = { requestId: usage.requestId, usage, cost: picoUsd(0n), lines: [], uses: [] };
+    life.push({ type: 'LateUsageReported', data: late });
     const { notes } = booksOf(
       '2026-11',
       life.map((event) => at('2026-11-05T10:00:00.000Z', event)),
     );
     expect([...notes.unpriced.values()].map(({ what, requests }) => [what, requests])).toEqual([
       ['tier: 1', 2],
-      ['tier: 0', 1],
+      ['tier: 0', 2],
     ]);
   });
 

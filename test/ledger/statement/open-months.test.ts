@@ -172,7 +172,12 @@ describe('what is shown of a month until it is closed', () => {
       }),
       { numRuns: 60 },
     );
-    expect([...met].sort()).toEqual(['exceptions: approved', 'exceptions: left out beyond the hold', WITHOUT_PRICE]);
+    expect([...met].sort()).toEqual([
+      'exceptions: approved',
+      'exceptions: left out beyond the hold',
+      'exceptions: reported late',
+      WITHOUT_PRICE,
+    ]);
   });
 
   it.each([
