@@ -45,6 +45,10 @@ export type NamedAnswer = z.output<typeof named>;
 const terms = z.object({ amount, currency: z.string(), status: z.string() });
 export type Terms = z.output<typeof terms>;
 
+/** The same of a page, which need not name any. */
+const total = z.object({ amount_total: amount.nullish(), currency: z.string().nullish() });
+export type Total = z.output<typeof total>;
+
 const idOfWhole = z.union([id, z.object({ id }).transform((one) => one.id)]);
 
 const intent = z.object({
@@ -122,6 +126,7 @@ const ANSWERS = {
   part,
   named,
   terms,
+  total,
   made: z.object({ id }),
   consent: z.object({ id, url: address }),
   list: page,

@@ -9,6 +9,7 @@ import {
   type Session,
   type Setup,
   type Terms,
+  type Total,
 } from './stripe-answers.ts';
 
 /** One that was asked for by its id: whose it is, which may be anybody's, and all of it, where it matters here. */
@@ -21,6 +22,11 @@ export interface Fetched<One> extends NamedAnswer {
 export interface ListedIntent extends NamedAnswer {
   /** @throws UnfitAnswerError */
   terms(): Terms;
+}
+
+export interface ListedPage extends NamedAnswer {
+  /** @throws UnfitAnswerError */
+  total(): Total;
 }
 
 interface Created {
@@ -80,8 +86,8 @@ export class StripeApi {
     await answerOf(this.#stripe.checkout.sessions.expire(id));
   }
 
-  pages(created: Created): AsyncIterable<NamedAnswer> {
-    return listed(reading('named'), (after) => this.#stripe.checkout.sessions.list({ created, ...after }));
+  pages(created: Created): AsyncIterable<ListedPage> {
+    return listed(listedPage, (after) => this.#stripe.checkout.sessions.list({ created, ...after }));
   }
 
   async openConsent(
@@ -145,13 +151,18 @@ function assertSame(kind: string, id: string, answered: { readonly id: string })
 }
 
 const reading =
-  <Kind extends 'named' | 'refund' | 'dispute'>(kind: Kind) =>
+  <Kind extends 'refund' | 'dispute'>(kind: Kind) =>
   (answer: unknown): ReturnType<typeof read<Kind>> =>
     read(kind, answer);
 
 const listedIntent = (answer: unknown): ListedIntent => ({
   ...read('named', answer),
   terms: () => read('terms', answer),
+});
+
+const listedPage = (answer: unknown): ListedPage => ({
+  ...read('named', answer),
+  total: () => read('total', answer),
 });
 
 /** Whoever reads it ends it: a list may say for ever that there is more. */

@@ -29,7 +29,8 @@ import {
   outcomeOfIntent,
   outcomeOfSession,
 } from './stripe-outcomes.ts';
-import { findMade, isOf, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
+import { findOthersPage, findPage, findPageWithKey } from './stripe-pages.ts';
+import { isOf, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
 import { whyUnproven } from './stripe-signature.ts';
 
 /** The name of the provider in events. */
@@ -95,7 +96,7 @@ export class StripeProvider implements TellingProvider {
 
   async #askPage(one: AskedPayment, names: Names, ends: boolean): Promise<PaymentOutcome> {
     const made = await this.#page(one, names);
-    if (made === null) return this.#notThere(one.attempt);
+    if (made === null) return this.#noPage(one, names);
     if (made.type !== 'made') return made;
     if (ends) await this.#api.endPage(made.id).catch(unlessOver);
     // What is answered to a key is what was so then.
@@ -108,9 +109,19 @@ export class StripeProvider implements TellingProvider {
 
   async #page(one: AskedPayment, names: Names): Promise<Made | null> {
     const { attempt } = one;
-    const found = () => findMade(attempt, names, (created) => this.#api.pages(created)).then(madeOf);
+    const look = this.#look(names);
+    const found = () => findPage(attempt, look).then(madeOf);
     if (this.#isForgotten(attempt)) return found();
-    return orFound(this.#api.openPage(this.#pageOf(attempt, names), keyOf(names)).then(made), found, one);
+    const foundOrNone = async () => (await found()) ?? ofAnotherAmount(await findPageWithKey(attempt, look));
+    return orFound(this.#api.openPage(this.#pageOf(attempt, names), keyOf(names)).then(made), foundOrNone, one);
+  }
+
+  /** What is there under its names all the same is told: it may have been paid. */
+  async #noPage({ attempt }: AskedPayment, names: Names): Promise<PaymentOutcome> {
+    const outcome = this.#notThere(attempt);
+    return outcome.type === 'waits'
+      ? outcome
+      : (ofAnotherAmount(await findOthersPage(attempt, this.#look(names))) ?? outcome);
   }
 
   /** Of the attempt alone, so that it is the same each time. */
@@ -293,6 +304,12 @@ const madeOf = (found: NamedAnswer | null): Made | null => {
   const { id, metadata } = found;
   return { type: 'made', id, ...(metadata.attempt === undefined ? {} : { as: { attempt: metadata.attempt } }) };
 };
+
+/** Nothing is charged for the attempt: its id was that of another. */
+function ofAnotherAmount(page: NamedAnswer | null): Refused | null {
+  if (page === null) return null;
+  return { type: 'refused', reason: `Stripe has a Checkout session of another amount under its id (${page.id})` };
+}
 
 interface AskedOf {
   readonly names: Names;

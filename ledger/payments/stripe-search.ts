@@ -6,6 +6,8 @@ const HOUR_MS = 3_600_000;
 export const KEY_KNOWN_MS = 23 * HOUR_MS;
 /** How far Stripe's clock may be off ours. */
 const CLOCKS_MS = HOUR_MS;
+/** What was made so lately has its key to itself until whoever asks under that now has ended, however the clocks are off. */
+export const KEY_TAKEN_MS = KEY_KNOWN_MS - 2 * CLOCKS_MS;
 /** It is asked of as it begins: what was made is made then, if nothing is amiss. */
 const AT_ONCE_MS = 2 * 60_000;
 /** Looked through at once in search of one; where there are as many in an hour it is not known. */
@@ -29,7 +31,7 @@ interface Created {
   readonly lte: number;
 }
 
-interface Span {
+export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
 }

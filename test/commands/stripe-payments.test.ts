@@ -1,7 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { accountId, attemptId } from '../../contracts/ids.ts';
+import { readLedgerState } from '../../ledger/identity/ledger-state.ts';
+import { StripeProvider } from '../../ledger/payments/stripe-provider.ts';
 import { EXIT } from '../../proxy/program/command-context.ts';
+import { endedLater } from '../fixtures/ended-later.ts';
+import {
+  NOTHING_SAVED,
+  STRIPE_OF_TESTS,
+  stripeAttempt,
+  stripeConfiguration,
+} from '../fixtures/stripe/stripe-example.ts';
 import { SECRET_KEY } from '../fixtures/stripe/stripe-server.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 import { doctor } from './doctored.ts';
@@ -270,6 +280,26 @@ it('a purchase that Stripe refuses for good is over, with the reason', async () 
     /nothing was paid: Stripe has refused: StripeInvalidRequestError, amount_too_large, 400, \w+\nwritten at/,
   );
   expect(await program.run('credits', 'purchase', 'acct_ada', '--usd', '5')).toMatch(/to be paid at/);
+});
+
+it('a purchase under an id that was paid for another amount in a lost part of the ledger is over, names that, and blocks no other', async () => {
+  const { server, program } = await stripeProgram();
+  const { identity } = await readLedgerState(program.log);
+  const before = endedLater(
+    new StripeProvider({
+      ...{ configuration: stripeConfiguration(server.url), secrets: STRIPE_OF_TESTS, clock: Date.now },
+      ledgerId: async () => identity?.ledgerId ?? expect.unreachable(),
+    }),
+  );
+  const attempt = stripeAttempt({ kind: 'purchase', attemptId: attemptId('p1'), startedAtMs: Date.now() });
+  await before.ask({ accountId: accountId('acct_ada'), attempt, ...NOTHING_SAVED });
+  server.pay('cs_1');
+  const over = /^acct_ada: .*p1.* nothing was paid: Stripe has a Checkout session of another amount .* \(cs_1\)\n/;
+  expect(await program.run(...PURCHASE.with(4, '30'))).toMatch(over);
+  expect(await program.run(...ASK)).toMatch(over);
+  expect(await program.run(...DECLINE, 'p1')).toMatch(/nothing was written/);
+  expect(await program.run(...PURCHASE.with(4, '30').with(6, 'p2'))).toMatch(/to be paid at/);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({ balance: '0' });
 });
 
 it('gateway payment ask of a payment that was made finds what went back of it while nobody heard', async () => {
