@@ -15,6 +15,8 @@ import { streamEvents } from '../../upstream/stream-events.ts';
 
 // One connection, so that each answer comes on that of the last.
 const { upstream, gateway } = await startOnUpstream(afterAll, { provider: { connections: 1 } });
+// And one with others, where the last one is still waited for.
+const beside = await startOnUpstream(afterAll);
 
 const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 const whole = JSON.stringify(message({ tokens }));
@@ -58,15 +60,15 @@ describe('what comes beside the body of an answer', () => {
     ['the size of a chunk', `${CHUNKED_HEAD}${'0'.repeat(2 * MANY)}1\r\na\r\n0\r\n\r\n`],
     ['what stands behind a status', `HTTP/1.1 200 ${'x'.repeat(2 * MANY)}\r\ncontent-length: 0\r\n\r\n`],
   ])('is read no further than half a MiB: %s', async (_what, bytes) => {
-    upstream.answerWith([raw(bytes), silence]);
-    const got = await postMessage(gateway);
+    beside.upstream.answerWith([raw(bytes), silence]);
+    const got = await postMessage(beside.gateway);
     expect([got.status, JSON.parse(String(await got.rest()))]).toMatchObject([502, { type: 'error' }]);
   });
 
   it('may be several times the body, where that comes in chunks of a byte', async () => {
     const body = JSON.stringify({ ...message({ tokens }), padding: 'x'.repeat(MANY) });
-    upstream.answerWith([raw(CHUNKED_HEAD + body.replace(/./g, '1\r\n$&\r\n')), raw('0\r\n\r\n'), silence]);
-    const got = await postMessage(gateway);
+    beside.upstream.answerWith([raw(CHUNKED_HEAD + body.replace(/./g, '1\r\n$&\r\n')), raw('0\r\n\r\n'), silence]);
+    const got = await postMessage(beside.gateway);
     expect([got.status, String(await got.rest()).length]).toEqual([200, body.length]);
   });
 
