@@ -81,15 +81,21 @@ export function heldOfMember(
 
 /** One of the bounds that a request's worst case has to fit. */
 interface Room {
-  readonly of: 'balance' | keyof typeof LIMIT_REACHED;
-  /** The monthly limit; null of the balance. */
-  readonly limit: MicroUsd | null;
+  readonly of: 'balance' | LimitRoom['of'];
   /** What is neither spent nor held. */
   readonly left: MicroUsd;
   readonly held: MicroUsd;
   /** In the month of the limit; null of the balance. */
   readonly spent: MicroUsd | null;
 }
+
+/** A monthly limit. */
+interface LimitRoom extends Room {
+  readonly of: keyof typeof LIMIT_REACHED;
+  readonly limit: MicroUsd;
+}
+
+const isLimit = (room: Room): room is LimitRoom => room.of !== 'balance';
 
 /** Whose limit a refusal is about. */
 const LIMIT_REACHED = {
@@ -106,7 +112,7 @@ export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, tak
   const { spendLimits } = accounts;
   const left = microUsd(spendable(account, nowMs) + overdraftOf(account, nowMs) - taken.account);
   const rooms: Room[] = [
-    { of: 'balance', limit: null, left, held: taken.account, spent: null },
+    { of: 'balance', left, held: taken.account, spent: null },
     ...roomOf('account', spendLimits.ofAccount(accountId, month), taken.accountMonth),
     ...roomOf('member', spendLimits.ofMember(accountId, keyId, month), taken.memberMonth),
     ...roomOf('key', spendLimits.ofKey(accountId, keyId, month), taken.keyMonth),
@@ -116,7 +122,7 @@ export function refuseByMoney(request: MoneyRequest, accounts: AccountViews, tak
   return { ...refuseBy(narrowest, rooms, request), lacksCreditsAlone: lacksCreditsAlone(rooms, worst) };
 }
 
-function roomOf(of: keyof typeof LIMIT_REACHED, against: SpendAgainstLimit | null, held: MicroUsd): Room[] {
+function roomOf(of: keyof typeof LIMIT_REACHED, against: SpendAgainstLimit | null, held: MicroUsd): LimitRoom[] {
   if (against === null || against.limit === null) return [];
   const { limit, spent } = against;
   return [{ of, limit, left: microUsd(limit - spent - held), held, spent }];
@@ -126,7 +132,7 @@ function unpaidPlanOf({ account: { billing }, nowMs }: MoneyRequest): ReturnType
   return unpaidPlan({ billing: { ...billing, plan: planAsTold('account', billing.plan) } }, nowMs);
 }
 
-const narrowestOf = (rooms: readonly Room[]): Room =>
+const narrowestOf = <R extends Room>(rooms: readonly R[]): R =>
   rooms.reduce((least, room) => (shownOf(room) < shownOf(least) ? room : least));
 
 /** What is only held for other requests will have room. */
@@ -137,32 +143,32 @@ const lacksCreditsAlone = (rooms: readonly Room[], worst: WorstCase): boolean =>
 
 /** What no credits help against, behind what is said of them. */
 function limitBeside(rooms: readonly Room[], worst: WorstCase): string {
-  const tooNarrow = rooms.filter((room) => room.limit !== null && isTooNarrow(room, worst));
+  const tooNarrow = rooms.filter(isLimit).filter((room) => isTooNarrow(room, worst));
   return tooNarrow.length === 0 ? '' : `; nor does ${limitInWords(narrowestOf(tooNarrow))}`;
 }
 
-const limitInWords = ({ of, limit }: Room): string =>
-  of === 'balance' || limit === null
-    ? 'the balance'
-    : `${LIMIT_REACHED[of][1]} monthly limit of ${formatUsd(limit)} USD`;
+const limitInWords = ({ of, limit }: LimitRoom): string =>
+  `${LIMIT_REACHED[of][1]} monthly limit of ${formatUsd(limit)} USD`;
 
 /** By the narrowest: others that are short by the input's bytes may have room for its count. */
 function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): Refusal {
   // Only what is held for other requests is in the way, of this room and of every other.
   const isOnlyHeld = !rooms.some((room) => isTooNarrow(room, request.worst));
-  const why = figures(request, short, isOnlyHeld) + (short.limit === null ? limitBeside(rooms, request.worst) : '');
   const retryAfterS = isOnlyHeld ? HOLDS_RETRY_S : undefined;
-  const unpaid = short.limit === null ? unpaidPlanOf(request) : null;
-  const over = short.limit === null ? whatIsOver(request.account, request.nowMs) : null;
+  const said = figures(request, short, isOnlyHeld);
+  if (isLimit(short)) {
+    const [code] = LIMIT_REACHED[short.of];
+    return refusal(code, `${limitInWords(short)} does not cover this request: ${said}`, retryAfterS);
+  }
+  const why = said + limitBeside(rooms, request.worst);
+  const unpaid = unpaidPlanOf(request);
+  const over = whatIsOver(request.account, request.nowMs);
   if (over !== null && unpaid === null) return refusal(over.code, `${over.told}: buy credits or choose a plan; ${why}`);
-  if (short.limit === null || short.of === 'balance')
-    return refusal(
-      'insufficient_credits',
-      `the balance does not cover this request${unpaid === null ? ': ' : `, and ${unpaid.says}: ${unpaid.next}; `}${why}`,
-      retryAfterS,
-    );
-  const [code] = LIMIT_REACHED[short.of];
-  return refusal(code, `${limitInWords(short)} does not cover this request: ${why}`, retryAfterS);
+  return refusal(
+    'insufficient_credits',
+    `the balance does not cover this request${unpaid === null ? ': ' : `, and ${unpaid.says}: ${unpaid.next}; `}${why}`,
+    retryAfterS,
+  );
 }
 
 interface Over {

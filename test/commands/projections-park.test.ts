@@ -208,7 +208,9 @@ it('an account is parked and unparked, and what the folder knows is shown, while
   };
   expect(await away('park', 'acct_a', ...REASON)).toMatchObject({
     exitCode: 0,
-    stdout: expect.stringContaining('is parked in the folder'),
+    stdout: expect.stringContaining(
+      `is parked in the folder; \`gateway projections unpark acct_a --data ${data}\` ends it`,
+    ),
     stderr: 'warning: no answer for 10 s: whether there is such an account was not looked at\n',
   });
   const shown = await away('status');

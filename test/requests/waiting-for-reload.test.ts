@@ -81,8 +81,11 @@ it('a request waits where its key’s limit is held, too, for what is under way,
   const first = send(caller);
   await upstream.seen(sent);
   const second = send(caller);
-  await isWaiting(waiting, 1);
-  ended.resolve();
+  try {
+    await isWaiting(waiting, 1);
+  } finally {
+    ended.resolve();
+  }
   expect([(await first).status, (await second).status]).toEqual([200, 200]);
   const limited = await openAccount(waiting, { credits: 20_000n, monthlyLimit: 30_000n });
   expect(refusalOf(await send(await reloadingOf(waiting, limited, 20_000n)), 402)).toMatch(
