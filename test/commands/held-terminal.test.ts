@@ -98,8 +98,10 @@ it.runIf(isOther).each([
     import { accessLogPlace, programLogger } from ${JSON.stringify(LOGGER)};
     const logger = programLogger({ logLevel: 'info' });
     const place = accessLogPlace(logger);
+    // What is shown may still be on its way for who wrote it.
+    const written = (then) => (process.getActiveResourcesInfo().includes('FSReqCallback') ? setImmediate(written, then) : then());
     logger.info('a word');
-    read(0, Buffer.alloc(9), () => { ${ending} });`;
+    setImmediate(written, () => read(0, Buffer.alloc(9), () => { ${ending} }));`;
   const { type, shown, ended } = onTerminal([
     ...['setpriv', ...AS_OTHER, process.execPath, '--input-type=module', '--eval', program],
   ]);
