@@ -74,6 +74,14 @@ export class StripeApi {
     return listed(listedIntent, (after) => this.#stripe.paymentIntents.list({ created, ...of, ...after }));
   }
 
+  /** Those of some names that were paid, as Stripe's search knows them, which is behind by a minute, or by an hour. */
+  async paidOf(names: Readonly<Record<string, string>>): Promise<ListedIntent[]> {
+    const clauses = Object.entries(names).map(([name, value]) => `metadata["${name}"]:"${value}"`);
+    const query = [...clauses, 'status:"succeeded"'].join(' AND ');
+    const { data } = read('list', await answerOf(this.#stripe.paymentIntents.search({ query, limit: PAGE })));
+    return data.map(listedIntent);
+  }
+
   async openPage(params: Stripe.Checkout.SessionCreateParams, idempotencyKey: string): Promise<string> {
     return read('made', await answerOf(this.#stripe.checkout.sessions.create(params, { idempotencyKey }))).id;
   }

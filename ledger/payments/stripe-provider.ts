@@ -29,7 +29,7 @@ import {
   outcomeOfIntent,
   outcomeOfSession,
 } from './stripe-outcomes.ts';
-import { findOthersPage, findPage, findPageWithKey } from './stripe-pages.ts';
+import { findOthersPage, findPage, findPageWithKey, PaidPurchases } from './stripe-pages.ts';
 import { isOf, KEY_KNOWN_MS, type Names } from './stripe-search.ts';
 import { whyUnproven } from './stripe-signature.ts';
 
@@ -60,6 +60,7 @@ export class StripeProvider implements TellingProvider {
   readonly #api: StripeApi;
   /** With connections of its own: what somebody waits for does not stand behind what begins by itself. */
   readonly #awaited: StripeApi;
+  readonly #paid = new PaidPurchases();
   #ledgerId: Promise<LedgerId> | null = null;
 
   constructor(options: StripeProviderOptions) {
@@ -95,12 +96,15 @@ export class StripeProvider implements TellingProvider {
   }
 
   async #askPage(one: AskedPayment, names: Names, ends: boolean): Promise<PaymentOutcome> {
-    const made = await this.#page(one, names);
-    if (made === null) return this.#noPage(one, names);
-    if (made.type !== 'made') return made;
-    if (ends) await this.#api.endPage(made.id).catch(unlessOver);
+    // Before a page is made on which it could be paid once more.
+    const paid = await this.#paid.find(one.attempt, this.#look(names));
+    if (paid !== null) return outcomeOfIntent(await this.#intent(made(paid.id), one, names));
+    const there = await this.#page(one, names);
+    if (there === null) return this.#noPage(one, names);
+    if (there.type !== 'made') return there;
+    if (ends) await this.#api.endPage(there.id).catch(unlessOver);
     // What is answered to a key is what was so then.
-    const page = (await this.#api.page(made.id)).whole();
+    const page = (await this.#api.page(there.id)).whole();
     const { attempt } = one;
     assertOf({ names, attempt, kind: 'checkout.session' }, { metadata: page.metadata, amount: page.amount_total });
     if (page.payment_intent) assertOf({ names, attempt, kind: 'payment_intent' }, page.payment_intent);

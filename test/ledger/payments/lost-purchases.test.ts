@@ -111,3 +111,75 @@ it('a purchase that was paid hours before, in a part that a ledger has lost, is 
   for (const asked of [ask, withdraw]) expect(await asked(again)).toMatchObject({ type: 'paid', amount: 20_000_000n });
   expect(pages().length).toBe(1);
 });
+
+describe('a purchase under the id of one of the same amount, paid days before in a part that a ledger has lost', () => {
+  const same = { credits: usd(20_000_000), price: usd(20_000_000) };
+  const again = { ...begun(72), ...same };
+
+  it('is what was paid, and no page is made on which it could be paid once more', async () => {
+    const { server, ask, askFirst, withdraw, pages, at } = await lost();
+    server.pay('cs_1');
+    at(72);
+    const paid = { type: 'paid', amount: 20_000_000n, paidAtMs: STARTED_MS };
+    for (const asked of [askFirst, ask, withdraw]) expect(await asked(again)).toMatchObject(paid);
+    at(72 + 25);
+    expect(await ask(again)).toMatchObject(paid);
+    expect(pages().length).toBe(1);
+  });
+
+  it('has a page of its own where that one was not paid, and is looked for once', async () => {
+    const { server, ask, askFirst, pages, at } = await lost();
+    at(72);
+    for (const asked of [askFirst, ask, ask])
+      expect(await asked(again)).toMatchObject({ type: 'waits', url: expect.stringMatching(/cs_\d+$/) });
+    expect(pages().length).toBe(2);
+    expect(server.asked.filter(({ path }) => path.endsWith('/search')).length).toBe(2);
+  });
+
+  it.each([
+    ['attempt', 'bought_2'],
+    ['attempt', 'BOUGHT'],
+    ['account', 'others'],
+    ['ledger', 'led_other'],
+  ])('has a page of its own where what was paid is of another %s, %s', async (name, value) => {
+    const { server, askFirst, pages, at } = await lost();
+    server.pay('cs_1');
+    const [intent] = server.all('payment_intent');
+    server.change(intent?.id ?? '', { metadata: { ...(intent?.metadata as object), [name]: value } });
+    at(72);
+    expect(await askFirst(again)).toMatchObject({ type: 'waits' });
+    expect(pages().length).toBe(2);
+  });
+
+  it.each([
+    ['amount', { amount: 1_999 }],
+    ['currency', { currency: 'eur' }],
+  ])('has a page of its own where what was paid is of another %s', async (_, paid) => {
+    const { server, askFirst, pages, at } = await lost();
+    server.pay('cs_1');
+    server.change(server.all('payment_intent')[0]?.id ?? '', paid);
+    at(72);
+    expect(await askFirst(again)).toMatchObject({ type: 'waits' });
+    expect(pages().length).toBe(2);
+  });
+
+  it('is open, and has no page, while it is not known', async () => {
+    const { server, askFirst, pages, at } = await lost();
+    server.pay('cs_1');
+    at(72);
+    server.altered = (answer, { path }) => (path.endsWith('/search') ? { ...answer, data: null } : answer);
+    await expect(askFirst(again)).rejects.toThrow('cannot be read');
+    expect(pages().length).toBe(1);
+    server.altered = null;
+    expect(await askFirst(again)).toMatchObject({ type: 'paid' });
+  });
+
+  it('has a page of its own where Stripe does not search', async () => {
+    const { server, askFirst, pages, at } = await lost();
+    server.pay('cs_1');
+    server.hasNoSearch = true;
+    at(72);
+    expect(await askFirst(again)).toMatchObject({ type: 'waits' });
+    expect(pages().length).toBe(2);
+  });
+});

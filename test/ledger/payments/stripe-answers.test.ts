@@ -33,7 +33,8 @@ const errorOf = (asked: Promise<unknown>): Promise<Error> =>
     (error: Error) => error,
   );
 const isMaking = ({ method }: AskedStripe): boolean => method === 'POST';
-const isReading = ({ method }: AskedStripe): boolean => method === 'GET';
+const isSearching = ({ path }: AskedStripe): boolean => path.endsWith('/search');
+const isReading = (asked: AskedStripe): boolean => asked.method === 'GET' && !isSearching(asked);
 
 const named = (answers: readonly unknown[]) => answers.map((one) => [JSON.stringify(one), one] as const);
 
@@ -46,6 +47,17 @@ describe('an answer to what reads it', () => {
       server.altered = null;
       expect(await ask(attempt)).toMatchObject({ type: expect.stringMatching(/paid|abandoned/) });
     }
+  });
+});
+
+describe('an answer to what is searched before a page is made', () => {
+  it.each(named([...ODD, ...NO_OBJECTS]))('%s is none: the attempt stays open', async (_, answer) => {
+    const { server, ask, withdraw } = await stripeScene();
+    server.altered = (right, asked) => (isSearching(asked) ? answer : right);
+    for (const error of [await errorOf(ask(PURCHASE)), await errorOf(withdraw(PURCHASE))]) expectToldOf(error);
+    expect(server.all('checkout.session')).toEqual([]);
+    server.altered = null;
+    expect(await ask(PURCHASE)).toMatchObject({ type: 'waits' });
   });
 });
 

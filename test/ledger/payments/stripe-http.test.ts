@@ -83,7 +83,8 @@ it('what is asked ends as its client is closed, that which waits for a connectio
 
 it('a message is looked into while all that is asked of by itself has every connection, and what became of the money of that waits for one', async () => {
   const { seen, url } = await answering(({ url: path = '' }, response) => {
-    if (path.startsWith('/v1/payment_intents')) response.writeHead(404).end('{"error":{"code":"resource_missing"}}');
+    if (path.startsWith('/v1/payment_intents/pi_1'))
+      response.writeHead(404).end('{"error":{"code":"resource_missing"}}');
   });
   const provider = endedLater(providerOf(url));
   const attempt = stripeAttempt({ kind: 'purchase' });
