@@ -7,6 +7,7 @@ import { answerTunnels } from './answer-tunnels.ts';
 import { letBrowsersIn } from './browsers.ts';
 import { boundConnections } from './connections/bound-connections.ts';
 import { boundWaiting } from './connections/bound-waiting.ts';
+import { readInTurns } from './connections/read-in-turns.ts';
 import { readOnAfterAnswers } from './connections/rest-of-body.ts';
 import type { GatewayParts } from './gateway-parts.ts';
 import { KnownRoutes } from './known-routes.ts';
@@ -51,6 +52,7 @@ export function buildServer(parts: GatewayParts): FastifyInstance {
     },
   });
   parts.observer.observe(app);
+  readInTurns(app.server);
   boundWaiting(app, (request) => parts.observer.left(request));
   requireHost(app);
   boundConnections(app, parts.connections, { proxies: parts.trustedProxies, counts: parts.counts });

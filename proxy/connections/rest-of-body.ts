@@ -57,7 +57,6 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
   let isLast = false;
   let isDropped = false;
   let isOver = false;
-  let isHeld = false;
   const pieces = new UnmadePieces(socket);
   let timer: NodeJS.Timeout | null = null;
   // What Node does behind the last answer of a connection: it would reset what the client is still sending.
@@ -68,22 +67,7 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
   const isTooMuch = (): boolean => {
     // Not in the middle of its parser's work, but before the next read.
     if (pieces.bytes > bytesMax) process.nextTick(() => socket.destroy());
-    else if (!isHeld) {
-      isHeld = true;
-      process.nextTick(hold);
-    }
     return pieces.add();
-  };
-  // One read a turn: libuv would read 32 times 64 KiB of each connection, and nobody else has a turn meanwhile.
-  const hold = (): void => {
-    if (!isHeld) return;
-    socket.pause();
-    setImmediate(readFurther);
-  };
-  const readFurther = (): void => {
-    if (!isHeld) return;
-    isHeld = false;
-    socket.resume();
   };
   const onDropped = (): void => {
     isLast = true;
@@ -94,7 +78,6 @@ function readOn(request: IncomingMessage, { bytesMax, ms }: RestBounds): void {
     if (isOver) return;
     isOver = true;
     if (timer !== null) clearTimeout(timer);
-    readFurther();
     giveBack();
     socket.off('close', over);
     if (isDropped) {

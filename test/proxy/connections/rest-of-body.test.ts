@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { readInTurns } from '../../../proxy/connections/read-in-turns.ts';
 import { type RestBounds, readOnAfterAnswers } from '../../../proxy/connections/rest-of-body.ts';
 import { TURN_BYTES } from '../../../proxy/request-body/limits.ts';
 import { leaveBodiesUnread } from '../../../proxy/routes/read-body.ts';
 import { openSocket, statusesOf } from '../../fixtures/gateway/raw-socket.ts';
 import { startTestGateway, type TestGateway } from '../../fixtures/gateway/start-gateway.ts';
+import { mostOfTurn } from '../../fixtures/turns-of-bytes.ts';
 
 const MIB = 1024 * 1024;
 /** Longer than a test may take. */
@@ -87,6 +89,7 @@ describe('a client that goes on sending when it has its answer', () => {
       heads++;
       done();
     });
+    readInTurns(app.server);
     readOnAfterAnswers(app, bounds);
     app.post('/stranger', { onRequest: (_request, reply) => void reply.code(401).send('who?') }, () => 'nobody');
     app.post('/length', (request, reply) => {
@@ -258,25 +261,11 @@ describe('a client that goes on sending when it has its answer', () => {
     expect(statusesOf(received)).toEqual(['400', '400']);
   });
 
-  /** The most that the connection brings in one turn of the event loop, until it ends. */
-  async function mostOfTurn(over: Promise<unknown>): Promise<number> {
-    let most = 0;
-    let isOver = false;
-    const look = (before: number): void => {
-      most = Math.max(most, connection.bytesRead - before);
-      if (!isOver) setImmediate(look, connection.bytesRead);
-    };
-    look(connection.bytesRead);
-    await over;
-    isOver = true;
-    return most;
-  }
-
   it('is read once a turn of the event loop, however much of it is there', async () => {
     await ask({ bytesMax: 64 * MIB, ms: NEVER_MS }, `content-length: ${8 * MIB}\r\n`);
     client.write(Buffer.alloc(8 * MIB));
     client.write('POST /refused HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\nconnection: close\r\n\r\n');
-    expect(await mostOfTurn(once(client, 'end'))).toBeLessThanOrEqual(2 * TURN_BYTES);
+    expect(await mostOfTurn([connection], once(client, 'end'))).toBeLessThanOrEqual(2 * TURN_BYTES);
     expect(statusesOf(received)).toEqual(['400', '400']);
   });
 
@@ -284,7 +273,7 @@ describe('a client that goes on sending when it has its answer', () => {
     await ask({ bytesMax: 64 * MIB, ms: NEVER_MS }, endless);
     client.end('1\r\nx\r\n'.repeat(MIB));
     const over = new Promise((resolve) => connection.once('close', resolve));
-    expect(await mostOfTurn(over)).toBeLessThanOrEqual(3 * TURN_BYTES);
+    expect(await mostOfTurn([connection], over)).toBeLessThanOrEqual(3 * TURN_BYTES);
     expect(connection.bytesRead).toBe(client.bytesWritten);
   });
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
-import { type NodeParser, ON_BODY, ON_HEAD } from '../../../proxy/connections/node-parser.ts';
+import { type NodeParser, ON_BODY, ON_HEAD, ON_READ } from '../../../proxy/connections/node-parser.ts';
 import { dropPieces } from '../../../proxy/connections/unwanted-pieces.ts';
 
 /** A connection's parser as Node has it: pieces that are read are counted. */
@@ -10,6 +10,7 @@ function connection() {
     incoming: null,
     [ON_HEAD]: () => undefined,
     [ON_BODY]: () => read++,
+    [ON_READ]: null,
   };
   const request = () => ({ socket: { parser }, resume: () => undefined }) as unknown as IncomingMessage;
   let made = 0;
