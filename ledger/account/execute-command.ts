@@ -38,6 +38,7 @@ export type CommandResult =
 /**
  * Loads an account, looks whether the actor may, decides, appends at the expected revision; on a conflict loads what is new and decides again.
  * After an ambiguous failure the same ids find out whether it was written.
+ * @param whyNot refuses what was decided by what else is known
  * @throws EventLogError when the log stays away; ConflictsError when conflicts do not end within the bound;
  *   AccountUnreadableError where an event of the account cannot be read: nothing is appended to what is not known.
  */
@@ -48,8 +49,9 @@ export async function executeCommand(
   actor: Actor,
   recording: Recording,
   timing = TIMING,
+  whyNot?: WhyNot,
 ): Promise<CommandResult> {
-  return executeFrom(log, await loadAccount(log, accountId), accountId, command, actor, recording, timing);
+  return executeFrom(log, await loadAccount(log, accountId), accountId, command, actor, recording, timing, whyNot);
 }
 
 /** The same on an account that was read before: of commands one after another, each on what the one before has left. */
@@ -61,12 +63,13 @@ export async function executeFrom(
   actor: Actor,
   recording: Recording,
   timing = TIMING,
+  whyNot?: WhyNot,
 ): Promise<CommandResult> {
   let snapshot = from;
   return decideAndAppend(
     log,
     accountId,
-    { command: () => command, actor, recording },
+    { command: () => command, actor, recording, ...(whyNot === undefined ? {} : { whyNot }) },
     {
       read: () => snapshot,
       catchUp: async () => {
@@ -122,7 +125,11 @@ interface Given {
   readonly command: () => AccountCommand;
   readonly actor: Actor;
   readonly recording: Recording;
+  readonly whyNot?: WhyNot;
 }
+
+/** Why what was decided is not to be appended, by what the account's events do not tell: asked of each decision before its append. */
+type WhyNot = (decision: readonly AccountEvent[]) => CommandRefusal | null;
 
 interface AccountSource {
   readonly read: () => AccountSnapshot;
@@ -134,7 +141,7 @@ interface AccountSource {
 async function decideAndAppend(
   log: EventLog,
   accountId: AccountId,
-  { command, actor, recording }: Given,
+  { command, actor, recording, whyNot }: Given,
   source: AccountSource,
 ): Promise<CommandResult> {
   for (let attempt = 1, conflicts = 0; ; ) {
@@ -142,6 +149,8 @@ async function decideAndAppend(
     const decision = decideAs(actor, command(), before);
     if ('type' in decision) return decision;
     if (decision.length === 0) return { type: 'done', events: [], before, after: revision, revision, position: null };
+    const refusal = whyNot?.(decision) ?? null;
+    if (refusal !== null) return refusal;
     const proposed = encodeEvents(decision, recording);
     // An append that may have been written is repeated as it was, whatever has been learned of the account since.
     for (; ; attempt++) {

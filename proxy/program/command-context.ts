@@ -34,6 +34,8 @@ export interface CommandContext {
   readonly actor?: () => Actor | null;
   /** Who is told what this command line says, where another one does what it asks for. Absent: who does it. */
   readonly toldTo?: () => ToldTo;
+  /** The program's command, once it is made. Absent: there is no command line. */
+  readonly line?: () => Command | undefined;
   /** What this command line has said of its ledger, for those that are to be typed next. Absent: nothing. */
   readonly startedWith?: () => StartedWith;
   readonly write: (text: string) => void;
@@ -122,9 +124,18 @@ export function configurationOf(context: CommandContext, command: Command): Conf
   if (configuration !== undefined) return configuration;
   const file = configurationFile(context, command);
   const read = readConfiguration({ file, data, environment, callsProviders: false });
-  command.setOptionValue('configuration', read);
+  lineOf(command).setOptionValue('configuration', read);
   return read;
 }
+
+/** The program's own command, whose options are those of the whole line. */
+const lineOf = (command: Command): Command => (command.parent === null ? command : lineOf(command.parent));
+
+/** What has been read for this command line; null before that. */
+export const configurationOfLine = ({ line }: CommandContext): Configuration | null => {
+  const command = line?.();
+  return command === undefined ? null : (globalOptions(command).configuration ?? null);
+};
 
 /** The option's, else the variable's, which says nothing where it is empty; null where there is neither. */
 export function configurationFile({ environment }: CommandContext, command: Command): string | null {

@@ -183,6 +183,7 @@ interface ActorOptions {
 export const withActor = (given: CommandContext, program: () => Command | undefined): CommandContext => ({
   ...given,
   actor: () => givenActor(program()?.opts() ?? {}) ?? given.actor?.() ?? null,
+  line: program,
   startedWith: () => {
     const command = program();
     return { config: command === undefined ? null : configurationFile(given, command), data: command?.opts().data };

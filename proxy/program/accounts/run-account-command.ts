@@ -15,6 +15,7 @@ import { accountAsTold } from '../../../ledger/account/words-for-accounts.ts';
 import { type PlanEnd, PlansHad } from '../../../ledger/statement/plans-had.ts';
 import type { AccountInFile } from '../../../projections/account-in-file.ts';
 import { actorOf, type CommandContext, CommandError, EXIT, readerOf, recordingOf } from '../command-context.ts';
+import { unsettledBefore } from './unsettled-before.ts';
 
 /** By which option each value of an account's command is given, wherever it is. */
 const OPTIONS: ReadonlyMap<string, string> = new Map([
@@ -70,7 +71,9 @@ export async function tryAccountCommand(
 ): Promise<DoneAt | CommandRefusal> {
   const recording = recordingOf(context);
   const result = await hiddenFrom(context, accountId, () =>
-    executeCommand(log, accountId, command, actorOf(context), recording),
+    executeCommand(log, accountId, command, actorOf(context), recording, undefined, (events) =>
+      unsettledBefore(context, accountId, events),
+    ),
   );
   if (result.type === 'refused') return result;
   return { ...result, recordedAt: result.events.length === 0 ? null : recording.recordedAt };
