@@ -10,7 +10,15 @@ import { firstEndOf } from '../account/grants.ts';
 import { monthOf, monthOfInstant } from '../account/month.ts';
 import { eventAsTold } from '../account/words-for-accounts.ts';
 import { GrantsBought, type PaymentMade } from '../postings/grants-bought.ts';
-import { isCountedBy, monthOfEnd, netOf, noSums, openMonthsOf, type StatementSums } from '../statement/open-months.ts';
+import {
+  isCountedBy,
+  monthOfEnd,
+  netOf,
+  noSums,
+  openMonth,
+  openMonthsOf,
+  type StatementSums,
+} from '../statement/open-months.ts';
 import { PlansHad } from '../statement/plans-had.ts';
 import { periodInWords, sentenceOf } from '../statement/sentences.ts';
 import { isInStatements, isNoted, type StatementEntry, statementEntryOf } from '../statement/statement-entries.ts';
@@ -105,6 +113,7 @@ export async function monthStatement(
   const place = placeOf(closed, { month, openedIn, next });
   const contents = new Contents(month, asked);
   let opening = place.opening;
+  let lastClosed: string | null = null;
   for await (const recorded of log.readStream(accountStream(accountId))) {
     const isUsage = recorded.type === 'UsageRecorded';
     if (!isUsage && !isInStatements(recorded.type) && !isNoted(recorded.type)) continue;
@@ -113,21 +122,22 @@ export async function monthStatement(
     const written = { revision: recorded.revision, at: metadata.recordedAt, by: metadata.actor };
     contents.plans.take(event);
     contents.plansHad.take(event);
-    // What was paid stands beside its credits.
-    const isByItself = isNoted(event.type) && event.type !== 'PaymentSucceeded';
-    if (isByItself && monthOfInstant(written.at) === month) {
-      contents.note(event, written);
-      if (event.type === 'LateUsageReported') contents.addUndebited(event.data.usage, LATE);
-    }
-    if (event.type === 'UsageRecorded') {
-      const ofNothing = { figure: 'debited', amount: 0n, month: monthOfInstant(event.data.startedAt) } as const;
-      if (event.data.unpriced.length > 0 && place.where(ofNothing, recorded.revision) === 'in')
-        contents.addUndebited(event.data, UNPRICED);
+    if (event.type === 'StatementClosed') lastClosed = event.data.month;
+    if (event.type === 'UsageRecorded' || event.type === 'LateUsageReported') {
+      const isLate = event.type === 'LateUsageReported';
+      const usage = isLate ? event.data.usage : event.data;
+      if (!isLate && usage.unpriced.length === 0) continue;
+      if (place.where(monthOfInstant(usage.startedAt), recorded.revision, written.at) !== 'in') continue;
+      if (isLate) contents.note(event, written);
+      contents.addUndebited(usage, isLate ? LATE : UNPRICED);
       continue;
     }
+    // What was paid stands beside its credits.
+    const isByItself = isNoted(event.type) && event.type !== 'PaymentSucceeded';
+    if (isByItself && openMonth(monthOfInstant(written.at), lastClosed) === month) contents.note(event, written);
     const entry = statementEntryOf(event, metadata.recordedAt);
     if (entry === null) continue;
-    const where = place.where(entry, recorded.revision);
+    const where = place.where(entry.month, recorded.revision);
     if (where === 'before') opening += netOf({ ...noSums(), [entry.figure]: entry.amount });
     else if (where === 'in') contents.take(event, entry, written);
   }
@@ -159,7 +169,8 @@ interface Place {
   readonly status: MonthStatement['status'];
   readonly statement: Closed | null;
   readonly opening: bigint;
-  readonly where: (entry: StatementEntry, revision: Revision) => 'before' | 'in' | null;
+  /** By the month of the fact; with when it was written down of what moves nothing. */
+  readonly where: (fact: string, revision: Revision, ofNothing?: string) => 'before' | 'in' | null;
 }
 
 /** The month up to a given one that is closed next: its statement has what came behind the last one, too. */
@@ -180,9 +191,9 @@ function placeOf(
   if (statement === undefined && month >= openedIn)
     return {
       ...{ status: 'open', statement: null, opening },
-      where: ({ month: fact }, at) => {
+      where: (fact, at, ofNothing) => {
         if (isCountedBy(before, fact, at)) return null;
-        const own = before !== null && fact <= before.month ? next : fact;
+        const own = before !== null && fact <= before.month ? lateIn(before.month, next, ofNothing) : fact;
         if (own === month) return 'in';
         return own !== null && own < month ? 'before' : null;
       },
@@ -190,8 +201,15 @@ function placeOf(
   if (statement?.month !== month) return { status: 'none', statement: null, opening, where: () => null };
   return {
     ...{ status: 'closed', statement, opening },
-    where: ({ month: fact }, at) => (isCountedBy(statement, fact, at) && !isCountedBy(before, fact, at) ? 'in' : null),
+    where: (fact, at) => (isCountedBy(statement, fact, at) && !isCountedBy(before, fact, at) ? 'in' : null),
   };
+}
+
+/** What moves nothing makes no month the next one that is closed: until there is one, it is shown as it was written down. */
+function lateIn(closed: string, next: string | null, ofNothing: string | undefined): string | null {
+  if (ofNothing === undefined) return next;
+  const writtenIn = openMonth(monthOfInstant(ofNothing), closed);
+  return next !== null && next < writtenIn ? next : writtenIn;
 }
 
 /** A plan is begun by what is paid for it, not by its claim. */

@@ -109,7 +109,7 @@ export async function openMonthsOf(
 }
 
 /** The one in which something was written down; a clock that was wrong may say that of a closed one. */
-function openMonth(month: string, closed: string | null): string {
+export function openMonth(month: string, closed: string | null): string {
   return closed !== null && month <= closed ? monthAfter(closed) : month;
 }
 

@@ -18,7 +18,7 @@ interface Counts<T extends AccountEvent['type']> {
 }
 /** Moves no balance. */
 const NONE = null;
-/** Neither, and is shown in the month in which it was written down. */
+/** Neither, and is shown in the month in which it was written down, or where that was closed, the one after it; usage that was reported late in its request's. */
 const NOTED = 'noted';
 /** The same, to who may see payments alone; one that is made where its credits are. */
 const PAID = 'noted of payments';

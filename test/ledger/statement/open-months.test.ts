@@ -4,7 +4,7 @@ import { decodeRecorded } from '../../../contracts/event-codec.ts';
 import type { ReadStreamOptions, RecordedEvent } from '../../../contracts/event-log.ts';
 import type { AccountEvent, EventData } from '../../../contracts/events.ts';
 import { attemptId, paymentId, revision, type StreamName } from '../../../contracts/ids.ts';
-import { PICO_PER_MICRO } from '../../../contracts/money.ts';
+import { PICO_PER_MICRO, picoUsd } from '../../../contracts/money.ts';
 import type { AccountState, Grant } from '../../../ledger/account/account-state.ts';
 import type { ClosedStatement } from '../../../ledger/account/billing-state.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
@@ -17,7 +17,7 @@ import { isCountedBy, OpenMonths } from '../../../ledger/statement/open-months.t
 import { accountBooks } from '../../crash/audit/account-books.ts';
 import { LIFE_PRICES } from '../../crash/audit/life-prices.ts';
 import { fold, given } from '../../fixtures/ledger/decider-specification.ts';
-import { ACCOUNT, granted, keyIssued, ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
+import { ACCOUNT, granted, keyIssued, ms, opened, usageOf, usd } from '../../fixtures/ledger/example-account.ts';
 import { liveInTime, lives } from '../../fixtures/ledger/random-life.ts';
 import { recordedLife } from '../../fixtures/ledger/recorded-life.ts';
 
@@ -278,6 +278,70 @@ describe('what was paid on the 30th, and is told on the 1st', () => {
     expect(await shown(life, '2026-11')).toMatchObject({ closing: 1n });
     expect((await movementsOf(life, '2026-12')).map(([, moved]) => moved)).toEqual([null, 20n]);
     expect(statementsOf(closedLife(life, [])).at(-1)).toMatchObject({ month: '2026-12', granted: 20n, closing: 21n });
+  });
+});
+
+describe('what moves nothing: usage that was reported late, usage without a price, and what is noted by itself', () => {
+  const AHEAD = '2026-12-04T12:00:00.000Z';
+  const [started, midnight, back] = [
+    '2026-11-30T23:58:00.000Z',
+    '2026-12-01T00:01:00.000Z',
+    '2026-11-21T12:00:00.000Z',
+  ];
+  const usage = usageOf(7, 5, { startedAt: started, finishedAt: started, unpriced: ['tier'] });
+  const late: AccountEvent = {
+    type: 'LateUsageReported',
+    data: { requestId: usage.requestId, usage, cost: picoUsd(0n), lines: [], uses: [] },
+  };
+  const suspended: AccountEvent = { type: 'AccountSuspended', data: { reason: 'unpaid' } };
+  const born = [opened, granted('november', 1_000)].map((event) => ({ event, atMs: ms('2026-11-06T12:00:00.000Z') }));
+  const closed = closedLife([...born, { event: keyIssued(), atMs: ms(AHEAD) }], [2]).slice(0, 4);
+  const MONTHS = ['2026-11', '2026-12', '2027-01'] as const;
+  const eachMonth = async (life: readonly Timed[]) =>
+    Promise.all(
+      MONTHS.map(async (month) => {
+        const { items, movements } = await shown(life, month);
+        const undebited = items.filter(({ cost }) => cost === 0n).map(({ item, count }) => [item, count]);
+        return [undebited, movements.filter(({ amount }) => amount === null).map(({ at }) => at)];
+      }),
+    );
+  const none = [[], []];
+
+  it('of a request of the 30th, reported late on the 1st, is of the month of its start while that is open, and then of it', async () => {
+    const life = [...born, { event: late, atMs: ms(midnight) }];
+    const november = [[['exceptions: reported late', 1n]], [midnight]];
+    expect(await eachMonth(life)).toEqual([november, none, none]);
+    expect(await eachMonth(closedLife(life, []))).toEqual([november, none, none]);
+  });
+
+  it.each([
+    ['also where its clock is right', '2026-12-05T12:00:00.000Z'],
+    ['also where it says a time of the closed one, as after a clock that was ahead', back],
+  ])('is of the next month where its own is closed, which never changes: %s', async (_, at) => {
+    const counts = [
+      [late, [['exceptions: reported late', 1n]], [at]],
+      [{ type: 'UsageRecorded', data: usage } as AccountEvent, [[WITHOUT_PRICE, 1n]], []],
+      [suspended, [], [at]],
+    ] as const;
+    expect(statementsOf(closed)).toMatchObject([{ month: '2026-11' }]);
+    for (const [event, ...told] of counts) {
+      const life = [...closed, { event, atMs: ms(at) }];
+      expect(await eachMonth(life), event.type).toEqual([none, told, none]);
+      const january = { event: granted('january', 1, { effectiveAt: '2027-01-06T12:00:00.000Z' }) };
+      const on = [...life, { ...january, atMs: ms('2027-01-06T12:00:00.000Z') }];
+      expect(await eachMonth(on), event.type).toEqual([none, told, none]);
+    }
+  });
+
+  it('goes with its month, where nothing moved in that, to the statement that has it', async () => {
+    const [own, later] = ['2026-12-05T12:00:00.000Z', '2027-01-06T12:00:00.000Z'];
+    const granting = { event: granted('later', 1, { effectiveAt: later }), atMs: ms(later) };
+    const all = closedLife(
+      [...born, { event: keyIssued(), atMs: ms(AHEAD) }, { event: late, atMs: ms(own) }, granting],
+      [2],
+    );
+    expect(statementsOf(all).map(({ month }) => month)).toEqual(['2026-11', '2027-01']);
+    expect(await eachMonth(all)).toEqual([none, none, [[['exceptions: reported late', 1n]], [own]]]);
   });
 });
 
