@@ -65,19 +65,28 @@ type RotationAnswer =
   /** It vouches for nobody any more: the ledger is sealed by one that has followed it. */
   | { readonly type: 'followed'; readonly keyId: string; readonly by: string };
 
+/** Whether a key may vouch for the next: the ledger knows it, and is not sealed by one that has followed it. */
+export function standingOf(keyId: string, { keys, newest }: Pick<SealKeys, 'keys' | 'newest'>): KeyStanding {
+  const rankOf = (id: string): number => keys.findIndex((key) => key.keyId === id);
+  if (rankOf(keyId) === -1) return 'unknown';
+  return newest !== null && rankOf(keyId) < rankOf(newest.keyId) ? 'followed' : 'current';
+}
+
+type KeyStanding = 'unknown' | 'followed' | 'current';
+
 /** Introduces the next key into the ledger. @throws EventLogError; Error when others write to the stream again and again */
 export async function rotateSealKey(log: EventLog, { from, to, recording }: Rotation): Promise<RotationAnswer> {
   for (let attempt = 1; attempt <= SEAL_LIMITS.rotateAttempts; attempt++) {
-    const { keys, newest, revision } = await readSealKeys(log);
-    const rankOf = (id: string): number => keys.findIndex(({ keyId }) => keyId === id);
-    const isKnown = ({ keyId }: SealKey): boolean => rankOf(keyId) !== -1;
-    if (isKnown(to)) return { type: 'done', events: [] };
-    if (from !== null && keys.length > 0 && !isKnown(from)) return { type: 'unknown key', keyId: from.keyId };
-    if (from !== null && newest !== null && rankOf(from.keyId) < rankOf(newest.keyId))
+    const known = await readSealKeys(log);
+    const { keys, newest, revision } = known;
+    if (standingOf(to.keyId, known) !== 'unknown') return { type: 'done', events: [] };
+    const standing = from === null ? null : standingOf(from.keyId, known);
+    if (from !== null && keys.length > 0 && standing === 'unknown') return { type: 'unknown key', keyId: from.keyId };
+    if (from !== null && newest !== null && standing === 'followed')
       return { type: 'followed', keyId: from.keyId, by: newest.keyId };
     // Whoever introduced the one before may have had a clock that was ahead of this one.
     const validFrom = latestOf(recording.recordedAt, keys.at(-1)?.validFrom ?? '');
-    const first = from === null || isKnown(from) ? [] : [introductionOf(from, null, validFrom)];
+    const first = from === null || standing !== 'unknown' ? [] : [introductionOf(from, null, validFrom)];
     const events = [...first, introductionOf(to, from, validFrom)].map(
       (data): DomainEvent => ({ type: 'SealKeyIntroduced', data }),
     );

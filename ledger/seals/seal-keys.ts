@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
-import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { giveToFolderOwner } from '../folder-owner.ts';
 import { textOfFile } from '../named-file.ts';
@@ -55,7 +55,7 @@ export const keyOfFile = (file: string): SealKey => sealKeyOf(textOfFile(file));
 /** The key of a data folder, made where it has none, also by another at the same time: its owner alone can read it. @throws Error of the file system, or as `keyOfFile` */
 export function keyOfFolder(dataFolder: string): { readonly key: SealKey; readonly isNew: boolean } {
   const file = sealKeyFile(dataFolder);
-  const isNew = !existsSync(file) && makeFile(file);
+  const isNew = !existsSync(file) && makeFile(file, newKeyText());
   return { key: keyOfFile(file), isNew };
 }
 
@@ -64,7 +64,7 @@ export function nextKeyOfFolder(dataFolder: string): SealKey {
   const file = nextKeyFile(dataFolder);
   // Of several rotations at once one makes it, and each introduces that one.
   for (let attempt = 1; ; attempt++) {
-    if (!existsSync(file)) makeFile(file);
+    if (!existsSync(file)) makeFile(file, newKeyText());
     try {
       return keyOfFile(file);
     } catch (error) {
@@ -83,10 +83,10 @@ export function nextKeyOfFolder(dataFolder: string): SealKey {
 const ATTEMPTS_MAX = 5;
 
 /** Whole under its name, or not at all: of several at once one is first. False where it is there. @throws Error of the file system */
-function makeFile(file: string): boolean {
+function makeFile(file: string, text: string | Buffer): boolean {
   const beside = `${file}.${randomUUID()}`;
   try {
-    writeFileSync(beside, newKeyText(), { flag: 'wx', mode: OWNERS_ALONE, flush: true });
+    writeFileSync(beside, text, { flag: 'wx', mode: OWNERS_ALONE, flush: true });
     giveToFolderOwner(beside);
     linkSync(beside, file);
   } catch (error) {
@@ -97,6 +97,20 @@ function makeFile(file: string): boolean {
   }
   syncFolder(dirname(file));
   return true;
+}
+
+/**
+ * What stands in the place of the folder's key is kept beside it, before a key takes that place for which it does not vouch: it may be
+ * another ledger's. Null where nothing stands there. @throws Error of the file system
+ */
+export function keepKeyFile(dataFolder: string, { keyId }: Pick<SealKey, 'keyId'>): string | null {
+  const own = sealKeyFile(dataFolder);
+  if (!existsSync(own)) return null;
+  const [kept, content] = [`${own}.before-${keyId}`, readFileSync(own)];
+  // One that was ended in between has kept it already.
+  if (!makeFile(kept, content) && !readFileSync(kept).equals(content))
+    throw new Error(`${kept} is there already, and holds another key: move it elsewhere first`);
+  return kept;
 }
 
 /**

@@ -1,13 +1,14 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
-import { NO_STREAM, revision, SEALS_STREAM } from '../../contracts/ids.ts';
+import { accountId, accountStream, NO_STREAM, revision, SEALS_STREAM } from '../../contracts/ids.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
 import { hexOf, sha256 } from '../../ledger/seals/merkle.ts';
 import { rotateSealKey } from '../../ledger/seals/rotate-key.ts';
 import {
   introductionOf,
+  keepKeyFile,
   keyOfFolder,
   nextKeyOfFolder,
   sealKeyFile,
@@ -18,6 +19,7 @@ import { endedLater } from '../fixtures/ended-later.ts';
 import { exampleOf } from '../fixtures/ledger/example-events.ts';
 import { sealLog } from '../fixtures/ledger/seal-log.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
 
 let program: ProgramInProcess;
 let data: string;
@@ -108,6 +110,123 @@ it('gateway ledger keys rotate before the first seal leaves a ledger whose seals
   writeFileSync(keys, await program.run('ledger', 'keys', '--json'));
   const verdict = await program.json('ledger', 'verify', '--seals', '--keys', keys);
   expect(verdict).toMatchObject({ verdict: 'nothing is sealed', faults: [] });
+});
+
+describe('gateway ledger keys rotate --lost', () => {
+  const lost = ['ledger', 'keys', 'rotate', '--lost'] as const;
+  const own = () => join(data, 'seal-key');
+  const folderWithKey = (): string => {
+    const folder = temporaryFolder();
+    keyOfFolder(folder);
+    return folder;
+  };
+  const written = async () => (await Array.fromAsync(program.log.readStream(SEALS_STREAM))).length;
+  beforeEach(() => {
+    Object.assign(program.context, { startedWith: () => ({ config: program.file, data: undefined }) });
+  });
+
+  it('refuses where the key is there that the ledger goes on with, which then stays as it is: it can vouch for the next', async () => {
+    const next = nextKeyOfFolder(data);
+    const refused = async (keyId: string) => {
+      const [before, events] = [readdirSync(data).sort(), await written()];
+      const key = readFileSync(own());
+      await expect(program.run(...lost)).rejects.toMatchObject({
+        exitCode: EXIT.refused,
+        message: expect.stringMatching(
+          new RegExp(`${keyId} is not lost: .*: gateway ledger keys rotate --config ${program.file}$`),
+        ),
+      });
+      expect([readdirSync(data).sort(), await written(), readFileSync(own())]).toEqual([before, events, key]);
+    };
+    await sealLog(program.log, data);
+    await refused(keyOfFolder(data).key.keyId);
+    // A rotation that was interrupted: the folder has the one before, still.
+    const from = keyOfFolder(data).key;
+    await rotateSealKey(program.log, { from, to: next, recording: recordingBy('operator', Date.now()) });
+    await refused(from.keyId);
+    await program.json('ledger', 'keys', 'rotate');
+    await refused(next.keyId);
+    expect(await program.json('ledger', 'verify', '--seals')).toMatchObject({ faults: [] });
+    expect(program.warned).toBe('');
+  });
+
+  it('refuses the same of a key that the configuration names', async () => {
+    await sealLog(program.log, data);
+    const [key, next] = [join(data, 'own.pem'), join(data, 'next.pem')];
+    renameSync(own(), key);
+    keyOfFolder(data);
+    renameSync(own(), next);
+    const configuration = JSON.parse(readFileSync(program.file, 'utf8'));
+    const named = (keyFile: string) =>
+      writeFileSync(program.file, JSON.stringify({ ...configuration, seals: { keyFile } }));
+    named(key);
+    await expect(program.run(...lost, '--key-file', next)).rejects.toMatchObject({
+      exitCode: EXIT.refused,
+      message: expect.stringContaining('rotate --key-file FILE --config'),
+    });
+    // Where it is lost, the next one is named already, or the one before is none any more.
+    named(next);
+    expect(await program.json(...lost, '--key-file', next)).toMatchObject({ isNew: true });
+    const third = join(data, 'third.pem');
+    keyOfFolder(data);
+    renameSync(own(), third);
+    named(join(data, 'gone.pem'));
+    expect(await program.json(...lost, '--key-file', third)).toMatchObject({ isNew: true });
+  });
+
+  it('says what it costs, and the command that hands the keys out, with which the seals hold', async () => {
+    await sealLog(program.log, data);
+    rmSync(own());
+    const { keyId, kept } = await program.json(...lost);
+    expect(kept).toBeUndefined();
+    const [, keys = '', verify = ''] =
+      new RegExp(
+        `^warning: nobody vouches for ${keyId}: .* calls the ledger damaged .*: gateway (.*) > keys.json; .*: gateway (.*)\n$`,
+      ).exec(program.warned) ?? [];
+    await program.log.append(
+      accountStream(accountId('acct_a')),
+      NO_STREAM,
+      encodeEvents([exampleOf('AccountOpened')], recordingBy('test', Date.now())),
+    );
+    await sealLog(program.log, data);
+    await expect(program.run('ledger', 'verify', '--seals')).rejects.toMatchObject({ exitCode: EXIT.faults });
+    const file = join(data, 'keys.json');
+    writeFileSync(file, await program.run(...keys.split(' ')));
+    expect(await program.json(...verify.replace('keys.json', file).split(' '))).toMatchObject({ faults: [] });
+  });
+
+  it.each([
+    ['that the ledger does not know', () => renameSync(sealKeyFile(folderWithKey()), own())],
+    ['that another has followed and sealed with', (retired: string) => writeFileSync(own(), retired)],
+    ['that is none', () => writeFileSync(own(), Buffer.from([0xff, 0, 0xfe]))],
+  ])('keeps a file in the place of the key beside it %s', async (_, put) => {
+    keyOfFolder(data);
+    const retired = readFileSync(own(), 'utf8');
+    await program.json('ledger', 'keys', 'rotate');
+    await sealLog(program.log, data);
+    put(retired);
+    const [there, wasKnown] = [readFileSync(own()), await written()];
+    // As one that was ended before the key took its place.
+    const kept = keepKeyFile(data, nextKeyOfFolder(data));
+    const { keyId, ...told } = await program.json(...lost);
+    expect(told).toMatchObject({ kept, isNew: true });
+    expect(kept).toBe(`${own()}.before-${keyId}`);
+    expect([readFileSync(kept ?? ''), statSync(kept ?? '').mode & 0o777]).toEqual([there, 0o600]);
+    expect([keyOfFolder(data).key.keyId, await written()]).toEqual([keyId, wasKnown + 1]);
+  });
+
+  it('introduces nothing where what stands there cannot be kept', async () => {
+    await sealLog(program.log, data);
+    writeFileSync(own(), 'another');
+    const before = await written();
+    writeFileSync(`${own()}.before-${nextKeyOfFolder(data).keyId}`, 'a third');
+    const refusal = {
+      exitCode: EXIT.refused,
+      message: expect.stringContaining('is there already, and holds another key'),
+    };
+    await expect(program.run(...lost)).rejects.toMatchObject(refusal);
+    expect([readFileSync(own(), 'utf8'), await written()]).toEqual(['another', before]);
+  });
 });
 
 it('gateway ledger keys warns of a key for which nobody vouches as it says', async () => {

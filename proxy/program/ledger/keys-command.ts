@@ -1,15 +1,23 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Configuration } from '../../../contracts/configuration.ts';
+import { type Configuration, ConfigurationError } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { NO_FILE_OF_THAT_NAME } from '../../../contracts/secret-like.ts';
 import { isUntold } from '../../../ledger/named-file.ts';
 import { newestSeal } from '../../../ledger/seals/newest-seal.ts';
-import { readSealKeys, rotateSealKey, unvouched, withValidity } from '../../../ledger/seals/rotate-key.ts';
-import { keyOfFile, nextKeyOfFolder, type SealKey, sealKeyFile, takeNextKey } from '../../../ledger/seals/seal-keys.ts';
+import { readSealKeys, rotateSealKey, standingOf, unvouched, withValidity } from '../../../ledger/seals/rotate-key.ts';
+import {
+  keepKeyFile,
+  keyOfFile,
+  nextKeyOfFolder,
+  type SealKey,
+  sealKeyFile,
+  takeNextKey,
+} from '../../../ledger/seals/seal-keys.ts';
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
 import { sealKeySource } from '../configuration/seal-key-of.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { facts, show, table } from '../show.ts';
 
 interface RotateOptions {
@@ -73,12 +81,9 @@ async function showKeys(context: CommandContext, command: Command): Promise<void
 async function rotate(context: CommandContext, command: Command, { keyFile, lost }: RotateOptions): Promise<void> {
   await withEventLog(context, command, async (log, configuration) => {
     const isInFolder = configuration.seals.key?.type === 'data folder';
-    const { keys } = await readSealKeys(log);
-    if (lost === true && keys.length === 0)
-      throw new CommandError(
-        'the ledger knows no key, so that none is lost: the first comes with the first seal',
-        EXIT.refused,
-      );
+    const known = await readSealKeys(log);
+    const { keys } = known;
+    if (lost === true) assertLost(context, configuration, known);
     const to = nextKey(configuration, keyFile);
     if (isInFolder && lost !== true && keys.length > 0 && !existsSync(sealKeyFile(configuration.data)))
       throw new CommandError(
@@ -88,6 +93,7 @@ async function rotate(context: CommandContext, command: Command, { keyFile, lost
     const from = lost === true ? null : (sealKeySource(configuration)?.(keys.length === 0) ?? null);
     if (from === null && lost !== true)
       throw new CommandError('the configuration names no key of seals that could vouch for it', EXIT.usage);
+    const kept = isInFolder && lost === true ? keptBefore(configuration.data, to) : null;
     const answer = await rotateSealKey(log, { from, to, recording: recordingOf(context) });
     if (answer.type === 'unknown key')
       throw new CommandError(
@@ -104,9 +110,66 @@ async function rotate(context: CommandContext, command: Command, { keyFile, lost
     const { keyId, publicKey } = to;
     const then = isInFolder ? '' : '\nName it in the configuration of each gateway, and start them again.';
     const isNew = answer.events.length > 0;
-    const text = `${isNew ? 'introduced' : 'known already'}: the key ${keyId}, whose public half is ${publicKey}${then}`;
-    show(context, command, { json: { keyId, publicKey, isNew }, text });
+    if (lost === true && isNew) context.warn(`warning: ${costOfLoss(context, keyId)}\n`);
+    const keeping = kept === null ? '' : `\nWhat stood in its place is kept in ${kept}.`;
+    const text = `${isNew ? 'introduced' : 'known already'}: the key ${keyId}, whose public half is ${publicKey}${keeping}${then}`;
+    show(context, command, { json: { keyId, publicKey, isNew, ...(kept === null ? {} : { kept }) }, text });
   });
+}
+
+/** A key that nobody vouches for breaks the chain of seals for good, and the one that it replaces is gone. @throws CommandError; ToldShortageError */
+function assertLost(
+  context: CommandContext,
+  configuration: Configuration,
+  known: Awaited<ReturnType<typeof readSealKeys>>,
+): void {
+  if (known.keys.length === 0)
+    throw new CommandError(
+      'the ledger knows no key, so that none is lost: the first comes with the first seal',
+      EXIT.refused,
+    );
+  const keyId = keyIdThere(configuration);
+  if (keyId === null || standingOf(keyId, known) !== 'current') return;
+  const { data, seals } = configuration;
+  const [where, how] =
+    seals.key?.type === 'data folder' ? [sealKeyFile(data), []] : ['the configuration', ['--key-file', 'FILE']];
+  throw new CommandError(
+    `the key ${keyId} is not lost: ${where} has it, and the ledger knows it as its own. With it the next has one that vouches for it: ` +
+      nextCommand(startedWithOf(context), 'gateway', 'ledger', 'keys', 'rotate', ...how),
+    EXIT.refused,
+  );
+}
+
+/** Null where there is none that can be used. @throws ToldShortageError: then it is not known */
+function keyIdThere(configuration: Configuration): string | null {
+  try {
+    return sealKeySource(configuration)?.(false).keyId ?? null;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return null;
+    throw error;
+  }
+}
+
+function costOfLoss(context: CommandContext, keyId: string): string {
+  const keys = ['gateway', 'ledger', 'keys'];
+  const startedWith = startedWithOf(context);
+  return (
+    `nobody vouches for ${keyId}: without keys from outside \`gateway ledger verify --seals\` calls the ledger damaged where it is introduced, for good. ` +
+    `Hand out the keys to whoever verifies: ${nextCommand(startedWith, ...keys, '--json')} > keys.json; ` +
+    `with them it holds: ${nextCommand(startedWith, 'gateway', 'ledger', 'verify', '--seals', '--keys', 'keys.json')}`
+  );
+}
+
+/** @throws CommandError where it cannot be kept: then nothing is introduced */
+function keptBefore(data: string, to: SealKey): string | null {
+  try {
+    return keepKeyFile(data, to);
+  } catch (error) {
+    throw new CommandError(
+      `${sealKeyFile(data)} cannot be kept beside the key that is to stand there: ${error instanceof Error ? error.message : String(error)}`,
+      EXIT.refused,
+    );
+  }
 }
 
 /** @throws CommandError */
