@@ -30,6 +30,8 @@ interface SealerOptions {
    * where the ledger knows one already, which a new one would stand in for unknown @throws Error that says what is amiss with it
    */
   readonly key: (mayMake: boolean) => SealKey;
+  /** The command that introduces a key in the place of one that is lost, for this ledger. */
+  readonly replaceLost: string;
   /** A seal is due when so many events are unsealed, or one for so long. */
   readonly events: number;
   readonly afterMs: number;
@@ -311,7 +313,7 @@ export class Sealer {
     if (keys.size > 0 && !keys.has(key.keyId))
       throw new UnusableKeyError(
         `the ledger knows the keys ${[...keys.keys()].join(', ')}, and none of them has introduced ${key.keyId}: ` +
-          'give this gateway the newest of them, and start it again; where that is lost, `gateway ledger keys rotate --lost`',
+          `give this gateway the newest of them, and start it again; where that is lost, \`${this.#options.replaceLost}\``,
       );
     const inOrder = [...keys.keys()];
     // Until then it goes on: between a rotation and the first seal by the next key nothing would be sealed.

@@ -294,17 +294,27 @@ it('a key of seals that is gone, or is another than the ledger knows, is a fault
   const config = join(temporaryFolder(), 'gateway.json');
   writeFileSync(config, JSON.stringify({ data: gateway.data, listen: { port: 0 } }));
   const key = join(gateway.data, 'seal-key');
+  const lost = `where it is lost: gateway ledger keys rotate --lost --config ${config} --data ${gateway.data}`;
+  const own = readFileSync(key);
   rmSync(key);
   expect((await doctor(config)).of('seals')).toMatchObject({
     state: 'fault',
-    advice: expect.stringContaining('--lost'),
+    advice: expect.stringContaining(lost),
   });
   expect(existsSync(key)).toBe(false);
   const { privateKey } = generateKeyPairSync('ed25519');
   writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   expect((await doctor(config)).of('seals')).toMatchObject({
     state: 'fault',
-    advice: expect.stringContaining('keys rotate'),
+    advice: expect.stringContaining(lost),
+  });
+  // As a rotation that was interrupted leaves it.
+  writeFileSync(key, own);
+  expect((await runHere('--config', config, 'ledger', 'keys', 'rotate')).exitCode).toBe(0);
+  writeFileSync(key, own);
+  expect((await doctor(config)).of('seals')).toMatchObject({
+    state: 'fault',
+    advice: `put that one back, or introduce the next: gateway ledger keys rotate --config ${config}`,
   });
 });
 

@@ -44,7 +44,7 @@ async function sealedLedger() {
   const sealer = endedLater(
     new Sealer({
       ...{ log, dataFolder: data, key: () => keyOfFolder(data).key, events: 4, afterMs: NEVER_MS, copyTo: null },
-      ...{ clock: Date.now, mayWrite: () => true, logger: pino({ level: 'silent' }) },
+      ...{ clock: Date.now, mayWrite: () => true, replaceLost: '', logger: pino({ level: 'silent' }) },
     }),
   );
   sealer.start();

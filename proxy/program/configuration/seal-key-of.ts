@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Configuration, ConfigurationError } from '../../../contracts/configuration.ts';
 import { shortageOf, ToldShortageError } from '../../../contracts/shortage.ts';
 import { keyOfFile, keyOfFolder, type SealKey, sealKeyFile, sealKeyOf } from '../../../ledger/seals/seal-keys.ts';
+import { nextCommand } from '../next-command.ts';
 import { whyNotRead } from './secret-text.ts';
 
 /**
@@ -15,6 +16,7 @@ export function sealKeySource(
   onMade: (key: SealKey) => void = () => undefined,
 ): ((mayMake: boolean) => SealKey) | null {
   if (place === null) return null;
+  const replaceLost = replaceLostKey({ seals: { key: place }, data, file });
   const read = (mayMake: boolean): SealKey => {
     if (place.type === 'file') return keyOfFile(place.file);
     if (place.type === 'text') return sealKeyOf(place.pem);
@@ -36,11 +38,21 @@ export function sealKeySource(
       if (shortage !== null) throw new ToldShortageError(what, shortage);
       const isGone = place.type === 'data folder' && !existsSync(sealKeyFile(data));
       const remedy = isGone
-        ? ': put it back (no backup has it), and start the gateway again; where it is lost: gateway ledger keys rotate --lost'
+        ? `: put it back (no backup has it), and start the gateway again; where it is lost: ${replaceLost}`
         : '';
       throw new ConfigurationError(file ?? 'configuration', [`${what}${remedy}`]);
     }
   };
+}
+
+/** The command that introduces a key in the place of one that is lost, for this ledger, wherever it is typed. */
+export function replaceLostKey({
+  seals: { key: place },
+  data,
+  file,
+}: Pick<Configuration, 'data' | 'file'> & { readonly seals: Pick<Configuration['seals'], 'key'> }): string {
+  const next = place?.type === 'data folder' ? [] : ['--key-file', 'FILE'];
+  return nextCommand({ config: file, data }, 'gateway', 'ledger', 'keys', 'rotate', '--lost', ...next);
 }
 
 const placeOf = (

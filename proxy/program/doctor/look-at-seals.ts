@@ -9,7 +9,8 @@ import { readSealKeys } from '../../../ledger/seals/rotate-key.ts';
 import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 import { timeOf } from '../../../ledger/time-of-event.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
-import { sealKeySource } from '../configuration/seal-key-of.ts';
+import { replaceLostKey, sealKeySource } from '../configuration/seal-key-of.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { NO_KEY } from '../serve/gateway-sealer.ts';
 import { type Examined, type Found, fault, ok, warn } from './finding.ts';
 
@@ -49,19 +50,23 @@ export async function lookAtSeals(log: EventLog, { context, configuration, isSer
   if (isYetToBeMade && keys.length > 0)
     return fault(
       `${sealKeyFile(data)} is not there`,
-      `put it back${isServed ? ', and start the gateway again' : ''}, or: gateway ledger keys rotate --lost`,
+      `put it back${isServed ? ', and start the gateway again' : ''}, or, where it is lost: ${replaceLostKey(configuration)}`,
     );
   const key = isYetToBeMade ? undefined : sealKeySource(configuration)?.(false);
-  if (keys.length > 0 && keys.at(-1)?.keyId !== key?.keyId)
+  if (keys.length > 0 && keys.at(-1)?.keyId !== key?.keyId) {
+    const isKnown = keys.some(({ keyId }) => keyId === key?.keyId);
     return fault(
       `the key ${key?.keyId} is not the newest that the ledger knows, ${keys.at(-1)?.keyId}`,
-      'put that one back, or introduce this one: gateway ledger keys rotate',
+      isKnown
+        ? `put that one back, or introduce the next: ${nextCommand(startedWithOf(context), 'gateway', 'ledger', 'keys', 'rotate')}`
+        : `put that one back, or, where it is lost: ${replaceLostKey(configuration)}`,
     );
+  }
   const oldest = await oldestUnsealed(log, data);
   if (oldest === 'too far')
     return warn(
       'the newest seal is too far from those that the data folder knows of to tell what has none',
-      '`gateway ledger verify --seals` counts it; a gateway that runs here finds it anew',
+      `\`${nextCommand(startedWithOf(context), 'gateway', 'ledger', 'verify', '--seals')}\` counts it; a gateway that runs here finds it anew`,
     );
   if (oldest === null) return ok(isYetToBeMade ? 'no key yet: the first start makes one' : 'everything is sealed');
   const agoMs = Math.max(0, context.clock() - (timeOf(oldest).atMs ?? context.clock()));

@@ -3,7 +3,7 @@ import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 import { Sealer } from '../../../ledger/seals/sealer.ts';
 import type { Availability } from '../../availability.ts';
 import type { GatewayOptions } from '../../gateway-options.ts';
-import { sealKeySource } from '../configuration/seal-key-of.ts';
+import { replaceLostKey, sealKeySource } from '../configuration/seal-key-of.ts';
 
 export const NO_KEY =
   'the ledger is not sealed: the configuration names no key for it (seals.keyFile or seals.keyEnv), so a change of what is ' +
@@ -27,7 +27,8 @@ export function gatewaySealer(
     return null;
   }
   const mayWrite = (): boolean => availability.refuse() === null;
-  return new Sealer({ log, dataFolder: data, ...seals, key, clock, mayWrite, logger });
+  const replaceLost = replaceLostKey(configuration);
+  return new Sealer({ log, dataFolder: data, ...seals, key, replaceLost, clock, mayWrite, logger });
 }
 
 /** What /.well-known/ledger-keys answers with: what `gateway ledger keys --json` prints. */

@@ -86,7 +86,7 @@ async function seal(log: EventLog, dataFolder: string): Promise<void> {
   const { sealEvents: events, sealAfterMs: afterMs } = LIMITS;
   const logger = pino({ level: 'error' }, pino.destination(2));
   const mayWrite = (): boolean => true;
-  const always = { key: () => key, copyTo: null, clock: Date.now, mayWrite, logger };
+  const always = { key: () => key, replaceLost: '', copyTo: null, clock: Date.now, mayWrite, logger };
   new Sealer({ log, dataFolder, events, afterMs, ...always }).start();
 }
 

@@ -163,7 +163,9 @@ describe('of a sealer the key', () => {
     const told = second.lines.find((line) => line.includes('nothing more of the ledger is sealed')) ?? '{}';
     expect(JSON.parse(told)).toMatchObject({
       reason: expect.stringMatching(
-        /put it back .*, and start the gateway again; where it is lost: gateway ledger keys rotate --lost$/,
+        new RegExp(
+          `put it back .*, and start the gateway again; where it is lost: gateway ledger keys rotate --lost --data ${dataFolder}$`,
+        ),
       ),
     });
     expect([...first.lines, ...second.lines].join()).not.toMatch(/"stack"|\n {4}at /);

@@ -34,6 +34,7 @@ function sealerOn(log: EventLog, { dataFolder = temporaryFolder(), ...given }: G
     log,
     dataFolder,
     key: () => keyOfFolder(dataFolder).key,
+    replaceLost: 'replace lost',
     events: 10,
     afterMs: NEVER_MS,
     copyTo: null,
