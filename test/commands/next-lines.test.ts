@@ -22,6 +22,12 @@ it('a command that is said to be next has the --config and the --data of the one
   expect((await run('ledger', 'backup', backup)).stdout).toContain(
     `\nnext, where it is needed: gateway ledger restore '${backup}' --data NEW-FOLDER --config ${config}\n`,
   );
+  expect((await run('projections', 'park', 'acct_ada', '--reason', 'looked at')).exitCode).toBe(0);
+  expect((await run('account', 'show', 'acct_ada')).stdout).toContain(
+    `; \`gateway projections unpark acct_ada ${on}\` serves it again`,
+  );
+  const poor = ['account', 'open', '--email', 'b@example.com', '--id', 'acct_b', '--trial-usd', '0'];
+  expect((await run(...poor)).stdout).toContain(`(gateway credits purchase acct_b --usd 20 ${on}, or credits grant)`);
   const reload = ['--threshold-usd', '5', '--target-usd', '20', '--monthly-cap-usd', '100', '--consent'];
   expect((await run('credits', 'auto-reload', 'acct_ada', ...reload)).stdout).toContain(
     `\nnext: gateway payment save-method acct_ada --id "…" --brand "…" --last4 "…" ${on}\n`,

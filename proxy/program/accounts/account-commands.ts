@@ -32,8 +32,8 @@ interface ShownAt {
   /** How long after its end what is left of a grant is written off. */
   readonly lateMs: number;
   readonly planEnds: readonly PlanEnd[];
-  /** By the gateway of this data folder, which refuses it; null where it is not. */
-  readonly setAside: { readonly cause: string; readonly why: string } | null;
+  /** By the gateway of this data folder, which refuses it, in words; null where it is not. */
+  readonly setAside: string | null;
   readonly limits: ReturnType<typeof limitsOf>;
   /** Whether whoever asks may. */
   readonly seesPayments: boolean;
@@ -41,14 +41,18 @@ interface ShownAt {
 }
 
 /** What ends it. */
-function endOf(id: string, cause: string): string {
-  if (cause === 'parked') return `\`gateway projections unpark ${id}\` serves it again`;
+function endOf(context: CommandContext, id: string, cause: string): string {
+  if (cause === 'parked')
+    return `\`${nextCommand(startedWithOf(context), 'gateway', 'projections', 'unpark', id)}\` serves it again`;
   if (cause === UNPARKED) return 'it is read once the log answers, and where no gateway runs by the next start';
   return 'a program that can read its events serves it again';
 }
 
-const asideInWords = (id: string, { cause, why }: NonNullable<ShownAt['setAside']>): string =>
-  `${cause}: ${why}; ${endOf(id, cause)}`;
+const asideInWords = (
+  context: CommandContext,
+  id: string,
+  { cause, why }: { readonly cause: string; readonly why: string },
+): string => `${cause}: ${why}; ${endOf(context, id, cause)}`;
 
 interface OpenOptions {
   readonly kind: 'personal' | 'organization';
@@ -130,14 +134,14 @@ async function openAccount(options: OpenOptions, command: Command, context: Comm
     });
     showWritten(context, command, recordedAt, {
       json: { accountId: opened, kind, email, product, trialMicroUsd: trial },
-      text: `opened ${opened} (${kind}, ${email}) ${trialInWords(opened, trial)}\n\nnext: ${nextCommand(startedWithOf(context), 'gateway', 'key', 'issue', opened)}`,
+      text: `opened ${opened} (${kind}, ${email}) ${trialInWords(context, opened, trial)}\n\nnext: ${nextCommand(startedWithOf(context), 'gateway', 'key', 'issue', opened)}`,
     });
   });
 }
 
-const trialInWords = (id: AccountId, trial: MicroUsd): string =>
+const trialInWords = (context: CommandContext, id: AccountId, trial: MicroUsd): string =>
   trial === 0n
-    ? `without trial credits: until some are there, free models alone answer (gateway credits purchase ${id} --usd 20, or credits grant)`
+    ? `without trial credits: until some are there, free models alone answer (${nextCommand(startedWithOf(context), 'gateway', 'credits', 'purchase', id, '--usd', '20')}, or credits grant)`
     : `with ${groupedUsd(trial)} USD of trial credits for 30 days`;
 
 async function showAccount(id: AccountId, command: Command, context: CommandContext): Promise<void> {
@@ -153,6 +157,8 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
     );
     const seesPayments = authorize(actorOf(context), { type: 'ListPayments' }, state) === null;
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
+    const asideWords = setAside === null ? null : asideInWords(context, id, setAside);
+    const shownAt = { nowMs, lateMs, planEnds, setAside: asideWords, limits, seesPayments, terminal: context };
     show(context, command, {
       json: {
         ...accountJson(state, keys, { nowMs, planEnds, seesPayments }),
@@ -162,8 +168,7 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
         limits,
         setAside,
       },
-      text: () =>
-        textOf(state, keys, available, { nowMs, lateMs, planEnds, setAside, limits, seesPayments, terminal: context }),
+      text: () => textOf(state, keys, available, shownAt),
     });
   });
 }
@@ -194,7 +199,7 @@ function textOf(
       ['product', state.organization.product],
       ['plan', planInWords(state, planEnds, nowMs)],
       ...(state.suspended === null ? [] : [['suspended', state.suspended] as const]),
-      ...(setAside === null ? [] : [['set aside', asideInWords(state.accountId, setAside)] as const]),
+      ...(setAside === null ? [] : [['set aside', setAside] as const]),
       ['available', `${groupedUsd(available)} USD`],
       [
         'balance',
