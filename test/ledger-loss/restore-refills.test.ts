@@ -7,6 +7,7 @@ import { ledgerId } from '../../contracts/ids.ts';
 import { backUpFile } from '../../ledger/event-log/sqlite/back-up-file.ts';
 import { withLogFile } from '../../ledger/event-log/sqlite/log-file.ts';
 import { isPublished } from '../../ledger/relay/published.ts';
+import { readFoldedThrough, readLedgerOfViews } from '../../projections/known-views.ts';
 import { postMessage, recorded } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { startOnUpstream } from '../fixtures/gateway/start-on-upstream.ts';
@@ -213,6 +214,34 @@ describe('of several data folders', () => {
       ...{ exitCode: 3, stderr: expect.stringContaining('ledger-id knows') },
     });
   });
+
+  it.each([true, false])(
+    'the newest is of the latest generation, however far others go: named first %s',
+    async (isFirst) => {
+      const [data, again, to] = [fresh(), fresh(), join(temporaryFolder(), 'backup')];
+      await restoring(data, '--from-journal', noteOf(life.data));
+      const on = (folder: string, ...args: readonly string[]) =>
+        runHere('--config', life.config, '--data', folder, 'ledger', ...args);
+      expect(await on(data, 'accept-loss', '--reason', 'test')).toMatchObject({ exitCode: 0 });
+      expect(await on(data, 'backup', to)).toMatchObject({ exitCode: 0 });
+      const gateway = await startTestGateway({ data, upstreamUrl });
+      await gateway.issueKey();
+      await gateway.stop();
+      const goesTo = (folder: string): number => readFoldedThrough(join(folder, 'views.db'))?.position ?? -1;
+      expect(goesTo(life.data)).toBeGreaterThan(goesTo(data));
+      const earlier = noteOf(life.data);
+      copyOf(join(life.data, 'views.db'), join(earlier, 'views.db'));
+      const flags = (isFirst ? [data, earlier] : [earlier, data]).flatMap((folder) => ['--from-journal', folder]);
+      const said = await on(again, 'restore', to, ...flags);
+      expect(said).toMatchObject({
+        exitCode: 3,
+        stderr: expect.stringMatching(/lacks events that it had.*\n.*views\.db/),
+      });
+      expect(readFileSync(join(again, 'ledger-id'), 'utf8')).toBe(readFileSync(join(data, 'ledger-id'), 'utf8'));
+      expect(readLedgerOfViews(join(again, 'views.db'))).toMatchObject({ generation: 2 });
+      expect(goesTo(again)).toBe(goesTo(data));
+    },
+  );
 
   it('none may be of another ledger', async () => {
     const other = await startTestGateway();
