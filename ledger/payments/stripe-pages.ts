@@ -55,7 +55,8 @@ export async function findPage(attempt: PaymentAttempt, { names, api }: Look): P
 
 /**
  * A page of the attempt's names that is of another amount: the lost part of a ledger that was put back had another purchase of that id,
- * whose payment is none of this one's. @throws Error where it is not known
+ * whose payment is none of this one's. It may be the later one, where another backup was put back since: the key is that one's, too, while
+ * this one may be asked of under it. @throws Error where it is not known
  */
 export const findOthersPage = (attempt: PaymentAttempt, look: Look): Promise<NamedAnswer | null> =>
   othersBetween(

@@ -55,6 +55,15 @@ describe('a purchase under the id of one of another amount that a ledger has los
     expect(pages().length).toBe(1);
   });
 
+  // The ledger was put back twice: the second backup has what was begun before, and is not of the time that has the page.
+  it.each([2, 22])('is over, too, where it was begun %i hours before, and put back after it', async (hours) => {
+    const { server, ask, withdraw, pages, at } = await lost();
+    server.pay('cs_1');
+    at(24);
+    for (const asked of [ask, withdraw]) expect(await asked(begun(-hours))).toEqual(OTHERS);
+    expect(pages().length).toBe(1);
+  });
+
   it('is open where that key may be over before whoever asks has ended, and is paid on a page of its own once it is', async () => {
     const { server, ask, askFirst, pages, at } = await lost();
     server.pay('cs_1');
