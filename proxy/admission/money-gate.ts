@@ -132,7 +132,7 @@ function unpaidPlanOf({ account: { billing }, nowMs }: MoneyRequest): ReturnType
   return unpaidPlan({ billing: { ...billing, plan: planAsTold('account', billing.plan) } }, nowMs);
 }
 
-const narrowestOf = <R extends Room>(rooms: readonly R[]): R =>
+const narrowestOf = (rooms: readonly Room[]): Room =>
   rooms.reduce((least, room) => (shownOf(room) < shownOf(least) ? room : least));
 
 /** What is only held for other requests will have room. */
@@ -141,11 +141,14 @@ const isTooNarrow = ({ left, held }: Room, { hold }: WorstCase): boolean => hold
 const lacksCreditsAlone = (rooms: readonly Room[], worst: WorstCase): boolean =>
   rooms.every((room) => (room.of === 'balance' ? worst.hold > room.left : !isTooNarrow(room, worst)));
 
-/** What no credits help against, behind what is said of them. */
-function limitBeside(rooms: readonly Room[], worst: WorstCase): string {
-  const tooNarrow = rooms.filter(isLimit).filter((room) => isTooNarrow(room, worst));
-  return tooNarrow.length === 0 ? '' : `; nor does ${limitInWords(narrowestOf(tooNarrow))}`;
+/** What else is in the way for good, of limits beside the balance and of it beside them: who sees to the one alone is refused again. */
+function otherBeside(short: Room, rooms: readonly Room[], worst: WorstCase): string {
+  const others = rooms.filter((room) => isLimit(room) !== isLimit(short) && isTooNarrow(room, worst));
+  return others.length === 0 ? '' : `; ${inWords(narrowestOf(others))} does not cover this request either`;
 }
+
+const inWords = (room: Room): string =>
+  isLimit(room) ? limitInWords(room) : `the balance, of which ${formatUsd(shownOf(room))} USD is left,`;
 
 const limitInWords = ({ of, limit }: LimitRoom): string =>
   `${LIMIT_REACHED[of][1]} monthly limit of ${formatUsd(limit)} USD`;
@@ -155,12 +158,11 @@ function refuseBy(short: Room, rooms: readonly Room[], request: MoneyRequest): R
   // Only what is held for other requests is in the way, of this room and of every other.
   const isOnlyHeld = !rooms.some((room) => isTooNarrow(room, request.worst));
   const retryAfterS = isOnlyHeld ? HOLDS_RETRY_S : undefined;
-  const said = figures(request, short, isOnlyHeld);
+  const why = figures(request, short, isOnlyHeld) + otherBeside(short, rooms, request.worst);
   if (isLimit(short)) {
     const [code] = LIMIT_REACHED[short.of];
-    return refusal(code, `${limitInWords(short)} does not cover this request: ${said}`, retryAfterS);
+    return refusal(code, `${limitInWords(short)} does not cover this request: ${why}`, retryAfterS);
   }
-  const why = said + limitBeside(rooms, request.worst);
   const unpaid = unpaidPlanOf(request);
   const over = whatIsOver(request.account, request.nowMs);
   if (over !== null && unpaid === null) return refusal(over.code, `${over.told}: buy credits or choose a plan; ${why}`);

@@ -89,7 +89,7 @@ it('a request waits where its key’s limit is held, too, for what is under way,
   expect([(await first).status, (await second).status]).toEqual([200, 200]);
   const limited = await openAccount(waiting, { credits: 20_000n, monthlyLimit: 30_000n });
   expect(refusalOf(await send(await reloadingOf(waiting, limited, 20_000n)), 402)).toMatch(
-    /^the balance .*; nor does the key's monthly limit of 0\.03 USD$/,
+    /^the balance .*; the key's monthly limit of 0\.03 USD does not cover this request either$/,
   );
 });
 
@@ -238,7 +238,9 @@ it('one whose limit is below it when it is paid is told of the limit', async () 
   await isWaiting(waiting, 1);
   await caller.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(100_000n), nowMs: Date.now() });
   await caller.confirm();
-  expect(refusalOf(await answer, 402)).toMatch(/^the balance .*; nor does the account's monthly limit of 0\.10 USD$/);
+  expect(refusalOf(await answer, 402)).toMatch(
+    /^the balance .*; the account's monthly limit of 0\.10 USD does not cover this request either$/,
+  );
 });
 
 it('a client that leaves waits no longer, and nothing is billed to it', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { grantId } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { asking, type Callable, get, post, refusalOf } from '../../fixtures/gateway/call.ts';
 import { type FurtherAccount, openAccount } from '../../fixtures/gateway/open-account.ts';
@@ -147,6 +148,52 @@ describe('monthly limits', () => {
     const fitting = fittingOf(message);
     expect(costOf(fitting)).toBeLessThanOrEqual(10_000);
     expect((await send(caller, fitting)).status).toBe(200);
+  });
+
+  describe('and the balance, where both are in the way, are both told, the narrowest first:', () => {
+    const limitAccount = async (caller: FurtherAccount, limit: bigint): Promise<void> =>
+      gateway.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(limit), nowMs }, caller.accountId);
+    const said = async (caller: FurtherAccount) => refusalOf(await send(caller, 999), 402);
+
+    it('a limit', async () => {
+      expect(await said(await account({ credits: 5_000n, monthlyLimit: 4_000n }))).toMatch(
+        /^the key's monthly limit of 0\.004 USD does not cover this request: it could cost .*, 0\.004 USD is left.*; the balance, of which 0\.005 USD is left, does not cover this request either$/,
+      );
+    });
+
+    it('the balance, with the narrowest of the limits', async () => {
+      const caller = await account({ credits: 4_000n, monthlyLimit: 5_000n });
+      await limitAccount(caller, 6_000n);
+      expect(await said(caller)).toMatch(
+        /^the balance does not cover this request: it could cost .*, 0\.004 USD is left.*; the key's monthly limit of 0\.005 USD does not cover this request either$/,
+      );
+    });
+
+    it('a trial that is used up', async () => {
+      const caller = await account({ monthlyLimit: 5_000n, trial: 1_000n });
+      const taken = { revocationId: 'trial', grantId: grantId('grant_trial'), cause: 'administration' } as const;
+      const why = { amount: microUsd(1_000n), paymentId: null, reason: 'x', actor: 'operator', nowMs } as const;
+      await gateway.command({ type: 'RevokeGrant', ...taken, ...why }, caller.accountId);
+      expect(await said(caller)).toMatch(
+        /^the trial credits are used up: buy credits or choose a plan; it could cost .* 0\.00 USD is left.*; the key's monthly limit of 0\.005 USD does not cover this request either$/,
+      );
+    });
+
+    it('but none that has room, or will have once others have ended', async () => {
+      const gate = Promise.withResolvers<void>();
+      upstream.answerWith([wait(gate.promise), ...json(message({ model: 'opal-medium' }))]);
+      const caller = await account({ credits: BigInt(2 * costOf(999) - 1), monthlyLimit: 4_000n });
+      const other = await gateway.issueKey({}, caller.accountId);
+      expect(await said(caller)).toMatch(/^the key's monthly limit .* by its bytes$/);
+      const sent = upstream.requests.length;
+      const holding = send({ ...caller, ...other }, 999);
+      await upstream.seen(sent);
+      const beside = await said(caller);
+      gate.resolve();
+      expect((await holding).status).toBe(200);
+      upstream.answerWith(defaultAnswer);
+      expect(beside).toMatch(/^the key's monthly limit .* by its bytes$/);
+    });
   });
 
   it('refuse for good what only holds would let wait', async () => {
