@@ -9,7 +9,7 @@ import { postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { freePort } from '../../fixtures/processes/processes.ts';
 import { startRawUpstream } from '../../fuzz/raw-upstream.ts';
-import { type Answer, head, json, raw, silence, write } from '../../upstream/answer.ts';
+import { type Answer, hangUp, head, json, raw, silence, write } from '../../upstream/answer.ts';
 import { message } from '../../upstream/message.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
 
@@ -52,15 +52,17 @@ it('a connection that is refused is an error of the call alone', async () => {
 describe('what comes beside the body of an answer', () => {
   const MANY = 400_000;
   const CHUNKED_HEAD = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+  const SIZE = whole.length.toString(16);
 
   it.each([
     ['line breaks before a head', '\r\n'.repeat(MANY) + final],
     ['announcements with headers', `HTTP/1.1 103 x\r\n${'a:\r\n'.repeat(400)}\r\n`.repeat(100) + final],
-    ['an extension of a chunk', `${CHUNKED_HEAD}1;${'x'.repeat(2 * MANY)}\r\na\r\n0\r\n\r\n`],
-    ['the size of a chunk', `${CHUNKED_HEAD}${'0'.repeat(2 * MANY)}1\r\na\r\n0\r\n\r\n`],
-    ['what stands behind a status', `HTTP/1.1 200 ${'x'.repeat(2 * MANY)}\r\ncontent-length: 0\r\n\r\n`],
+    ['an extension of a chunk', `${CHUNKED_HEAD}${SIZE};${'x'.repeat(2 * MANY)}\r\n${whole}\r\n0\r\n\r\n`],
+    ['the size of a chunk', `${CHUNKED_HEAD}${'0'.repeat(2 * MANY)}${SIZE}\r\n${whole}\r\n0\r\n\r\n`],
+    ['what stands behind a status', final.replace('OK', 'x'.repeat(2 * MANY))],
   ])('is read no further than half a MiB: %s', async (_what, bytes) => {
-    beside.upstream.answerWith([raw(bytes), silence]);
+    // With all of it read the answer is there, and its connection is over: the next one waits for nothing of it.
+    beside.upstream.answerWith([raw(bytes), hangUp]);
     const got = await postMessage(beside.gateway);
     expect([got.status, JSON.parse(String(await got.rest()))]).toMatchObject([502, { type: 'error' }]);
   });
@@ -72,20 +74,34 @@ describe('what comes beside the body of an answer', () => {
     expect([got.status, String(await got.rest()).length]).toEqual([200, body.length]);
   });
 
-  it('closes a connection on which nobody waits for an answer', async () => {
-    const closed = Promise.withResolvers<void>();
+  /** Answers each request with these bytes; behind the last one, with all of it read, it ends the connection by itself. */
+  async function served(bytes: string, isLast: boolean) {
+    const connections: Socket[] = [];
     const server = createServer((socket) => {
-      socket.on('error', () => undefined).on('close', () => closed.resolve());
-      socket.on('data', () => socket.write(final + '\r\n'.repeat(MANY)));
+      connections.push(socket.on('error', () => undefined));
+      socket.on('data', () => (isLast ? socket.end(bytes) : socket.write(bytes)));
     }).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');
-    const dispatcher = new Agent({ connect: upstreamConnector({}), keepAliveTimeout: 600_000 });
+    const dispatcher = new Agent({ connect: upstreamConnector({}), keepAliveTimeout: 600_000, connections: 1 });
     onTestFinished(() => dispatcher.destroy());
     const { port } = server.address() as AddressInfo;
-    const { body } = await request(`http://127.0.0.1:${port}`, { dispatcher });
-    expect(await body.text()).toBe(whole);
-    await closed.promise;
+    const ask = async () => (await request(`http://127.0.0.1:${port}`, { dispatcher })).body.text();
+    return { connections, dispatcher, ask };
+  }
+
+  it('closes a connection on which nobody waits for an answer', async () => {
+    const { dispatcher, ask } = await served(final + '\r\n'.repeat(MANY), true);
+    const closed = once(dispatcher, 'disconnect');
+    expect(await ask()).toBe(whole);
+    const [, , why] = await closed;
+    expect(why).toMatchObject({ message: 'more came beside the body of an answer than is read' });
+  });
+
+  it('is counted of each answer by itself', async () => {
+    const { connections, ask } = await served('\r\n'.repeat(MANY / 4) + final, false);
+    for (let asked = 0; asked < 4; asked++) expect(await ask()).toBe(whole);
+    expect(connections.length).toBe(1);
   });
 });
 
@@ -107,7 +123,7 @@ describe('headers of an answer', () => {
     ['headers', HEAD],
     ['trailers', CHUNKED],
   ])('and no more of a packet of thousands is counted: %s', async (_what, before) => {
-    upstream.answerWith([raw(before + short(10_000)), silence]);
+    upstream.answerWith([raw(before + short(10_000)), hangUp]);
     const { answer, counted } = await asked(upstream.url);
     expect(answer).toBe('UND_ERR_HEADERS_OVERFLOW');
     expect(counted).toBeLessThan(1_100);
