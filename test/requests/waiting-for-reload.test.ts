@@ -1,4 +1,4 @@
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { attemptId, grantId, keyId, leaseId, paymentId, proxyId } from '../../contracts/ids.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
@@ -6,7 +6,7 @@ import type { AccountCommand } from '../../ledger/account/commands.ts';
 import { openAttempts } from '../../ledger/account/payments.ts';
 import { catalogEntry } from '../fixtures/catalog-entry.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
-import { asking, type Callable, post, refusalOf } from '../fixtures/gateway/call.ts';
+import { type Answered, asking, type Callable, call, refusalOf } from '../fixtures/gateway/call.ts';
 import { type FurtherAccount, openAccount } from '../fixtures/gateway/open-account.ts';
 import { startPost } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
@@ -58,10 +58,47 @@ async function reloadingOf(gateway: TestGateway, account: FurtherAccount, credit
   return { ...account, attempt, command, confirm };
 }
 
-const isWaiting = (gateway: TestGateway, count: number) =>
-  expect.poll(() => gateway.gateway.process.reloadWaits.count).toBe(count);
+interface Ended {
+  readonly status: number;
+}
 
-const send = (caller: Callable) => post(caller, '/v1/messages', DEAR);
+/** Those of them that are answered, as they are. */
+function answersOf<One extends Ended>(those: readonly Promise<One>[]): readonly One[] {
+  const answered: One[] = [];
+  for (const one of those)
+    one.then(
+      (answer) => answered.push(answer),
+      () => undefined,
+    );
+  return answered;
+}
+
+/** So many, and none of those that are to wait is answered: where one is, nobody goes on waiting for it to. */
+async function isWaiting(gateway: TestGateway, count: number, ...those: readonly Promise<Ended>[]): Promise<void> {
+  const answered = answersOf(those);
+  const waits = () => gateway.gateway.process.reloadWaits.count;
+  await expect.poll(() => answered.length > 0 || waits() === count).toBe(true);
+  const statuses = answered.map(({ status }) => status);
+  expect({ waits: waits(), statuses }, 'those that wait for credits').toEqual({ waits: count, statuses: [] });
+}
+
+/** The message, where it does not wait before. */
+async function refusedAtOnce(answer: Promise<Answered>): Promise<string> {
+  const answered = answersOf([answer]);
+  await expect.poll(() => answered.length > 0 || waiting.gateway.process.reloadWaits.count > 0).toBe(true);
+  return refusalOf(answered[0] ?? expect.fail('it waits for credits'), 402);
+}
+
+/** Whoever waits still as its test ends leaves: no other test counts it. */
+function send(caller: Callable, body: object = DEAR): Promise<Answered> {
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  const answer = call(caller.url, '/v1/messages', { headers: keyOf(caller), body, signal: leaving.signal });
+  answer.catch(() => undefined);
+  return answer;
+}
+
+const keyOf = ({ key }: Callable) => ({ 'x-api-key': key, 'content-type': 'application/json' });
 
 const accessLineOf = async (keyIdOf: string): Promise<Record<string, unknown>> => {
   const find = () => accessLines.map((line) => JSON.parse(line).request).find(({ keyId }) => keyId === keyIdOf);
@@ -82,13 +119,13 @@ it('a request waits where its key’s limit is held, too, for what is under way,
   await upstream.seen(sent);
   const second = send(caller);
   try {
-    await isWaiting(waiting, 1);
+    await isWaiting(waiting, 1, second);
   } finally {
     ended.resolve();
   }
   expect([(await first).status, (await second).status]).toEqual([200, 200]);
   const limited = await openAccount(waiting, { credits: 20_000n, monthlyLimit: 30_000n });
-  expect(refusalOf(await send(await reloadingOf(waiting, limited, 20_000n)), 402)).toMatch(
+  expect(await refusedAtOnce(send(await reloadingOf(waiting, limited, 20_000n)))).toMatch(
     /^the balance .*; the key's monthly limit of 0\.03 USD does not cover this request either$/,
   );
 });
@@ -96,7 +133,7 @@ it('a request waits where its key’s limit is held, too, for what is under way,
 it('a request is served once what is bought meanwhile is paid', async () => {
   const caller = await reloading(waiting);
   const answer = send(caller);
-  await isWaiting(waiting, 1);
+  await isWaiting(waiting, 1, answer);
   // Its body waits with it, and is counted.
   expect(waiting.gateway.process.bodies.bytes).toBeGreaterThan(0);
   await caller.confirm();
@@ -118,7 +155,7 @@ it('so is one that no lease could be had for, because another proxy has all that
     ...{ requestsBeforeMs: null, othersAheadMs: 0, upTo: microUsd(500_000n), expiresAtMs: nowMs + 36_000_000, nowMs },
   });
   const answer = send(caller);
-  await isWaiting(gateway, 1);
+  await isWaiting(gateway, 1, answer);
   await caller.confirm();
   expect((await answer).status).toBe(200);
 });
@@ -132,7 +169,7 @@ it.each([
 ])('it is refused at once where the payment is %s', async (_how, ending) => {
   const caller = await reloading(waiting);
   const answer = send(caller);
-  await isWaiting(waiting, 1);
+  await isWaiting(waiting, 1, answer);
   const { attempt, ...said } = ending(caller.attempt);
   await caller.command({ ...said, attemptId: attempt, nowMs: Date.now() } as unknown as AccountCommand);
   expect(refusalOf(await answer, 402)).toMatch(/^the balance does not cover this request/);
@@ -142,9 +179,9 @@ it.each([
 it('of two that wait the first is served where there is enough for one, and the other refused', async () => {
   const caller = await reloading(waiting);
   const first = send(caller);
-  await isWaiting(waiting, 1);
+  await isWaiting(waiting, 1, first);
   const second = send(caller);
-  await isWaiting(waiting, 2);
+  await isWaiting(waiting, 2, first, second);
   const sent = upstream.requests.length;
   await caller.confirm();
   expect([(await first).status, (await second).status]).toEqual([200, 402]);
@@ -154,6 +191,7 @@ it('of two that wait the first is served where there is enough for one, and the 
 it('one for which credits are only held for another waits until some are free, behind whom it is not enough for', async () => {
   const caller = await reloading(waiting, 500_000n);
   const [first, last] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  onTestFinished(() => [first, last].forEach(({ resolve }) => void resolve()));
   const answer = json(message({ model: 'opal-medium' }));
   const sent = upstream.requests.length;
   const gates = new Map([
@@ -163,19 +201,17 @@ it('one for which credits are only held for another waits until some are free, b
   upstream.answerWith(({ index }) => [wait(gates.get(index) ?? Promise.resolve()), ...answer]);
   const holding = send(caller);
   await upstream.seen(sent);
-  const others = [60_000, 30_000, 30_000].map((max_tokens) =>
-    post(caller, '/v1/messages', asking('opal-medium', { max_tokens })),
-  );
-  await isWaiting(waiting, 3);
+  const others = [60_000, 30_000, 30_000].map((max_tokens) => send(caller, asking('opal-medium', { max_tokens })));
+  await isWaiting(waiting, 3, ...others);
   first.resolve();
   expect((await holding).status).toBe(200);
   expect((await Promise.all(others.slice(1))).map(({ status }) => status)).toEqual([200, 200]);
-  await isWaiting(waiting, 1);
+  await isWaiting(waiting, 1, ...others.slice(0, 1));
   // With what is given to it there is enough for it, too, but for what another holds.
   const holdingAgain = send(caller);
   await upstream.seen(sent + 3);
   await caller.grant(500_000n);
-  await isWaiting(waiting, 1);
+  await isWaiting(waiting, 1, ...others.slice(0, 1));
   last.resolve();
   expect((await others[0])?.status).toBe(200);
   expect((await holdingAgain).status).toBe(200);
@@ -204,7 +240,7 @@ it('one whose plan was not paid in time waits for what is bought all the same', 
   await gateway.command({ type: 'StartRenewal', ...terms() }, account.accountId);
   const caller = await reloadingOf(gateway, account, 0n, time.nowMs);
   const answer = send(caller);
-  await isWaiting(gateway, 1);
+  await isWaiting(gateway, 1, answer);
   await caller.confirm();
   expect((await answer).status).toBe(200);
 });
@@ -216,7 +252,7 @@ it('one whose trial is used up waits for what is bought all the same', async () 
   const said = { amount: microUsd(1_000n), paymentId: null, reason: 'x', actor: 'operator', nowMs: Date.now() };
   await caller.command({ type: 'RevokeGrant', ...taken, ...said });
   const answer = send(caller);
-  await isWaiting(waiting, 1);
+  await isWaiting(waiting, 1, answer);
   await caller.confirm();
   expect((await answer).status).toBe(200);
 });
@@ -227,7 +263,7 @@ it.each([
 ])('one %s while it waits is told so, and waits no longer', async (_what, status, command) => {
   const caller = await reloading(waiting);
   const answer = send(caller);
-  await isWaiting(waiting, 1);
+  await isWaiting(waiting, 1, answer);
   await caller.command(command(caller.keyId));
   expect((await answer).status).toBe(status);
 });
@@ -235,7 +271,7 @@ it.each([
 it('one whose limit is below it when it is paid is told of the limit', async () => {
   const caller = await reloading(waiting);
   const answer = send(caller);
-  await isWaiting(waiting, 1);
+  await isWaiting(waiting, 1, answer);
   await caller.command({ type: 'SetSpendLimit', keyId: null, limit: microUsd(100_000n), nowMs: Date.now() });
   await caller.confirm();
   expect(refusalOf(await answer, 402)).toMatch(
@@ -247,7 +283,7 @@ it('a client that leaves waits no longer, and nothing is billed to it', async ()
   const caller = await reloading(waiting);
   const { answered, leave } = startPost(caller, { maxTokens: 30_000 });
   const failed = answered.catch(() => 'left');
-  await isWaiting(waiting, 1);
+  await isWaiting(waiting, 1, answered);
   leave();
   expect(await failed).toBe('left');
   await isWaiting(waiting, 0);
@@ -272,7 +308,7 @@ it('a gateway that stops ends the waits', async () => {
   const gateway = await start({ autoReload: { waitMs: LONG_MS } });
   const caller = await reloading(gateway);
   const answer = send(caller);
-  await isWaiting(gateway, 1);
+  await isWaiting(gateway, 1, answer);
   await gateway.stop();
   expect((await answer).status).toBe(529);
 });
