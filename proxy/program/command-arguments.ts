@@ -81,7 +81,7 @@ export const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 /** A calendar month (UTC). */
 export function monthArgument(text: string): string {
-  if (!MONTH.test(text)) throw new InvalidArgumentError('expected a month such as 2027-01');
+  if (!MONTH.test(text)) throw new InvalidArgumentError('expected a month such as 2026-01');
   withinYears(Date.parse(`${text}-01`));
   return text;
 }

@@ -38,6 +38,6 @@ function beginningOf(text: string, monthsLater: number): number {
     begin.setUTCMonth(begin.getUTCMonth() + monthsLater);
     return withinYears(begin.getTime());
   }
-  if (/^\d{4}-\d+$/.test(text)) throw new InvalidArgumentError('expected a month such as 2027-01');
+  if (/^\d{4}-\d+$/.test(text)) throw new InvalidArgumentError('expected a month such as 2026-01');
   return instantArgument(text);
 }

@@ -156,7 +156,11 @@ it('when a key was last used is told from the account’s events, whatever the o
 
 it('accounts of two products have an owner in common and nothing else', async () => {
   const open = ['account', 'open', '--email', 'ada@example.com', '--product', 'images', '--id', 'acct_images'];
+  const before = program.warned;
   expect(await program.json(...open)).toMatchObject({ product: 'images' });
+  expect(program.warned.slice(before.length)).toBe(
+    'warning: acct_images is of the product images, for good: gateways whose configuration has product gateway do not serve it\n',
+  );
   await program.run('credits', 'grant', 'acct_images', '--usd', '7');
   await program.run('credits', 'grant', 'acct_images', '--usd', '7', '--cost-usd', '6');
   await program.run('credits', 'grant', 'acct_images', '--usd', '7', '--source', 'purchase');
@@ -166,11 +170,14 @@ it('accounts of two products have an owner in common and nothing else', async ()
     { source: 'purchase', costBasis: '6000000' },
     { source: 'purchase', costBasis: '7000000' },
   ]);
+  const told = program.warned;
+  await program.run('account', 'open', '--email', 'ada@example.com', '--product', 'gateway', '--id', 'acct_own');
+  expect(program.warned).toBe(told);
   const listed = async (...more: string[]) =>
     ((await program.json('account', 'list', ...more)) as unknown as { accountId: string }[]).map(
       (one) => one.accountId,
     );
-  expect(await listed()).toEqual([ORG]);
+  expect(await listed()).toEqual([ORG, 'acct_own']);
   expect(await listed('--product', 'images')).toEqual(['acct_images']);
   expect(await listed('--product', 'none')).toEqual([]);
   expect(await program.json('account', 'show', ORG)).toMatchObject({

@@ -73,7 +73,7 @@ describe.each(Object.keys(COMMANDS))('gateway ledger %s', (name) => {
   });
 
   it.each([
-    ['2026-13', /expected a month such as 2027-01/],
+    ['2026-13', /expected a month such as 2026-01/],
     ['2026-11-31', /expected a date that there is/],
     ['noon', /expected a date that there is/],
     ['2026-11-03T14:17:22', /expected an offset behind the time/],

@@ -132,6 +132,10 @@ async function openAccount(options: OpenOptions, command: Command, context: Comm
       product,
       nowMs: context.clock(),
     });
+    if (product !== configuration.product)
+      context.warn(
+        `warning: ${opened} is of the product ${product}, for good: gateways whose configuration has product ${configuration.product} do not serve it\n`,
+      );
     showWritten(context, command, recordedAt, {
       json: { accountId: opened, kind, email, product, trialMicroUsd: trial },
       text: `opened ${opened} (${kind}, ${email}) ${trialInWords(context, opened, trial)}\n\nnext: ${nextCommand(startedWithOf(context), 'gateway', 'key', 'issue', opened)}`,
