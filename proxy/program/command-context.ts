@@ -62,9 +62,9 @@ export interface CommandContext {
   readonly onEnding?: (error: unknown) => void;
   /**
    * From here on the exit code is a verdict, and a reader who has seen enough does not make it a 0: it ends the command with
-   * this code, or with null not at all.
+   * this code, or with null not at all. With words the answer is shown once, and lost where it cannot be written: they say the way out.
    */
-  readonly whenUnread?: (exitCode: number | null) => void;
+  readonly whenUnread?: (exitCode: number | null, lost?: string) => void;
   /** From here on what others on the machine do comes before this process's work. Absent where the program is not the process. */
   readonly giveWay?: () => void;
   /** Ends the process at once. Absent where the program is not the process: then nothing bounds its end. */

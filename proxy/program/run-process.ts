@@ -15,6 +15,7 @@ export async function runProcess(): Promise<void> {
   let warnings: ((text: string) => void) | null = null;
   let unreadExitCode: number | null = 0;
   let isUnread = false;
+  let lostWithIt: string | null = null;
 
   const context: CommandContext = {
     // What opens a log is loaded where one is opened.
@@ -42,8 +43,9 @@ export async function runProcess(): Promise<void> {
       : {}),
     warn: (text) => (warnings === null ? process.stderr.write(text) : warnings(text)),
     progressStream: process.stderr,
-    whenUnread: (exitCode) => {
+    whenUnread: (exitCode, lost) => {
       unreadExitCode = exitCode;
+      lostWithIt = lost ?? null;
     },
     giveWay,
     leave: (exitCode) => process.exit(exitCode),
@@ -59,9 +61,9 @@ export async function runProcess(): Promise<void> {
     }
     isUnread ||= error.code === 'EPIPE';
     if (isUnread && unreadExitCode === null) return;
-    if (isUnread) process.exit(unreadExitCode ?? 0);
+    if (isUnread && lostWithIt === null) process.exit(unreadExitCode ?? 0);
     context.warn(
-      `gateway: the answer could not be written (${error.message}); what was asked for may have been done\n`,
+      `gateway: the answer could not be written (${error.message}); ${lostWithIt ?? 'what was asked for may have been done'}\n`,
     );
     process.exit(EXIT.unavailable);
   });

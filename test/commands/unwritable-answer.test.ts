@@ -13,7 +13,7 @@ import { readKept } from '../written-before/kept-state.ts';
 const PROGRAM = fileURLToPath(new URL('../../proxy/main.mjs', import.meta.url));
 
 /** A short answer, as any other: how the program ends that cannot give it. */
-async function ended(stdout: number | 'pipe', ...args: string[]) {
+async function ended(stdout: number | 'pipe' | 'ignore', ...args: string[]) {
   const child = spawn(process.execPath, [PROGRAM, ...(args.length > 0 ? args : ['--help'])], {
     stdio: ['ignore', stdout, 'pipe'],
   });
@@ -34,6 +34,31 @@ it('an answer that a full disk does not take ends in one line and the code of wh
 
 it('an answer whose reader has gone is no failure, and no word', async () => {
   expect(await ended('pipe')).toEqual({ said: '', code: 0 });
+});
+
+it('the secret of a key that nobody could read is said to be lost, with how another takes its place', async () => {
+  const data = join(temporaryFolder(), 'data');
+  const on = ['--data', data];
+  expect(await ended('ignore', 'account', 'open', '--email', 'a@example.com', '--id', 'acct_a', ...on)).toMatchObject({
+    code: 0,
+  });
+  const issue = await ended('pipe', 'key', 'issue', 'acct_a', ...on);
+  const [, id = ''] = /the secret of (key_\w+) was made/.exec(issue.said) ?? [];
+  const words = (why: string) => ({
+    said: expect.stringMatching(
+      new RegExp(
+        `^gateway: the answer could not be written \\(.*${why}.*\\); the secret of ${id} was made, and nobody has seen it; ` +
+          `another: gateway key rotate acct_a ${id} --data ${data}, or end the key: gateway key revoke acct_a ${id} --data ${data}\n$`,
+      ),
+    ),
+    code: 4,
+  });
+  expect(issue).toEqual(words('EPIPE'));
+  expect(await ended('pipe', 'key', 'rotate', 'acct_a', id, '--key-only', ...on)).toEqual(words('EPIPE'));
+  const full = openSync('/dev/full', 'w');
+  expect(await ended(full, 'key', 'rotate', 'acct_a', id, ...on)).toEqual(words('ENOSPC'));
+  closeSync(full);
+  expect(await ended('pipe', 'key', 'list', 'acct_a', ...on)).toEqual({ said: '', code: 0 });
 });
 
 it('a verdict that nobody reads is in the exit code all the same', async () => {

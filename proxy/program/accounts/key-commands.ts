@@ -28,6 +28,7 @@ import {
   withEventLog,
   withReadLog,
 } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { show, showWritten, table } from '../show.ts';
 import { accountInViews } from './account-in-views.ts';
 import { readAccountFrom, runAccountCommand } from './run-account-command.ts';
@@ -130,6 +131,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
       monthlyLimit: monthlyLimitUsd,
       nowMs: context.clock(),
     });
+    shownOnce(context, id, keyId(issued));
     if (options.keyOnly === true) {
       show(context, command, { json: secret, text: secret });
       return;
@@ -154,6 +156,7 @@ async function rotate(
     const nowMs = context.clock();
     const rotating = { type: 'RotateKey', keyId: rotated, sha256, last4, overlapMs: overlap, by, nowMs } as const;
     const { recordedAt } = await runAccountCommand(context, log, id, rotating);
+    shownOnce(context, id, rotated);
     if (keyOnly) {
       show(context, command, { json: secret, text: secret });
       return;
@@ -164,6 +167,16 @@ async function rotate(
       text: `${secret}\n\n${rotated} of ${id}; its secret before works until ${previousUntil}. This is the only time that the key is shown.`,
     });
   });
+}
+
+/** A secret that nobody has read is known to nobody: another takes its place. */
+function shownOnce(context: CommandContext, id: AccountId, made: KeyId): void {
+  const next = (...words: readonly string[]): string =>
+    nextCommand(startedWithOf(context), 'gateway', 'key', ...words, id, made);
+  context.whenUnread?.(
+    EXIT.unavailable,
+    `the secret of ${made} was made, and nobody has seen it; another: ${next('rotate')}, or end the key: ${next('revoke')}`,
+  );
 }
 
 /** Null where it is none. */
