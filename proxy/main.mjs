@@ -7,6 +7,11 @@ import module from 'node:module';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 
+// Node's own answer to SIGUSR1, by which others reopen their logs, is a debugger at 127.0.0.1:9229 that asks nobody who he is:
+// whoever has a login on the machine could run his code here and read the providers' keys. A listener takes its place, however
+// the program is started; Node's own start, some 20 ms, is before it, for which `--disable-sigusr1` stands where one Node is sure.
+process.on('SIGUSR1', () => undefined);
+
 // An older one would end in a fault of syntax, or of what it does not have: nothing above may be what it lacks.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 15)) {

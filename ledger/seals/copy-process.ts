@@ -38,8 +38,9 @@ export class CopyProcess {
    * @throws Error of the system where none can be started, as without a descriptor for its streams: those are missing then, and why is told a turn later
    */
   static async start(args: readonly string[], answersWithinMs: () => number): Promise<CopyProcess> {
-    // Nothing of the environment, in which there are providers' keys.
-    const child = spawn(process.execPath, ['--no-warnings', PROGRAM, ...args], { env: {} });
+    // Nothing of the environment, in which there are providers' keys; and SIGUSR1 opens no debugger to others (`proxy/main.mjs`).
+    const flags = ['--disable-sigusr1', '--no-warnings'];
+    const child = spawn(process.execPath, [...flags, PROGRAM, ...args], { env: {} });
     await once(child, 'spawn');
     return new CopyProcess(child, answersWithinMs());
   }

@@ -16,7 +16,7 @@ const SAID_CHARACTERS = 2_000;
  */
 export async function rebuildInProcess(configuration: Configuration, signal: AbortSignal): Promise<string> {
   const stdin = unnamedFile(configuration);
-  const args = [PROGRAM, 'projections', 'rebuild', '--all', '--config', '/dev/stdin'];
+  const args = ['--disable-sigusr1', PROGRAM, 'projections', 'rebuild', '--all', '--config', '/dev/stdin'];
   // Of a session of its own, or what gives way there is this process, too.
   const child = spawn(process.execPath, args, { stdio: [stdin, 'pipe', 'pipe'], signal, detached: true });
   closeSync(stdin);
