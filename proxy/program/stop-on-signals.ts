@@ -12,20 +12,30 @@ export interface StopOnSignals {
   stop: () => void;
 }
 
-/** The first SIGTERM or SIGINT stops in order; one that comes a second later, or after that, ends the process at once, with code 1. */
+/**
+ * The first SIGTERM, SIGINT or SIGHUP stops in order. A SIGTERM or SIGINT that comes a second after the first of the two, or later,
+ * ends the process at once, with code 1. A SIGHUP is nobody's hurry: where a terminal goes, a shell, sshd and the kernel each send one.
+ */
 export function stopOnSignals(on: StopOnSignals): void {
   const { monotonic = () => performance.now() } = on;
-  let firstMs: number | null = null;
+  let isStopping = false;
+  let toldMs: number | null = null;
+  const stop = (signal: NodeJS.Signals): void => {
+    if (isStopping) return;
+    isStopping = true;
+    on.logger?.info({ signal }, 'stopping');
+    on.stop();
+  };
   const take = (signal: NodeJS.Signals): void => {
-    if (firstMs === null) {
-      firstMs = monotonic();
-      on.logger?.info({ signal }, 'stopping');
-      on.stop();
-    } else if (monotonic() - firstMs >= SAME_MS) {
+    if (toldMs === null) {
+      toldMs = monotonic();
+      stop(signal);
+    } else if (monotonic() - toldMs >= SAME_MS) {
       on.logger?.warn({ signal }, 'not waiting any longer for what is under way');
       process.exit(1);
     }
   };
   process.on('SIGTERM', take);
   process.on('SIGINT', take);
+  process.on('SIGHUP', stop);
 }

@@ -17,7 +17,7 @@ type HeldAt = 'its log is opened' | 'its log is read' | 'its log is closed';
 async function interruptedWhere(held: HeldAt, beforeSignal = () => {}) {
   const others = process.listeners('SIGTERM');
   onTestFinished(() => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const)
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
       for (const listener of process.listeners(name)) if (!others.includes(listener)) process.off(name, listener);
   });
   const data = temporaryFolder();
@@ -94,7 +94,7 @@ describe('a gateway that is sent SIGTERM in its start', () => {
     expect((await ended).exitCode).toBe(0);
   });
 
-  it.each(['SIGTERM', 'SIGINT'])('or %s, while its modules are loaded, leaves with 0', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'])('or %s, while its modules are loaded, leaves with 0', async (signal) => {
     const data = temporaryFolder();
     const preload = fileURLToPath(new URL('signal-at-load-preload.ts', import.meta.url));
     const child = spawn(process.execPath, ['--import', preload, PROGRAM, 'serve', '--port', '0', '--data', data], {

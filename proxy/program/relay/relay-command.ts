@@ -6,7 +6,7 @@ import { assertLedgerThere } from '../ledger-file.ts';
 import { withoutTrustClock } from '../without-trust-clock.ts';
 import { addFillCommand } from './fill-topic-command.ts';
 
-/** `gateway relay`, `gateway relay fill`: publishes the ledger to Kafka until SIGTERM or SIGINT, or into a new topic. */
+/** `gateway relay`, `gateway relay fill`: publishes the ledger to Kafka until SIGTERM, SIGINT or SIGHUP, or into a new topic. */
 export function addRelayCommand(program: Command, context: CommandContext): void {
   const relay = withoutTrustClock(program.command('relay'))
     .description('publish the ledger to Kafka; a second one stands by')

@@ -30,7 +30,7 @@ export interface RelayProgram {
   readonly fills?: boolean;
 }
 
-/** Publishes until SIGTERM or SIGINT, or until a topic is filled. @throws CommandError, EventLogError, LedgerLostError, ListenError */
+/** Publishes until SIGTERM, SIGINT or SIGHUP, or until a topic is filled. @throws CommandError, EventLogError, LedgerLostError, ListenError */
 export async function runRelayCommand(program: RelayProgram): Promise<void> {
   const { configuration, kafka, context, claimMs, fills = false } = program;
   const logger = programLogger(configuration);
@@ -144,7 +144,7 @@ async function serveMetrics(
   return server;
 }
 
-/** A second signal ends the process at once, which costs others the rest of the claim. */
+/** A second SIGTERM or SIGINT ends the process at once, which costs others the rest of the claim. */
 function stopOnSignal(logger: Logger): AbortController {
   const stop = new AbortController();
   stopOnSignals({ logger, stop: () => stop.abort() });

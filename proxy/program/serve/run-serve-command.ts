@@ -36,7 +36,7 @@ interface ServeContext extends CommandContext {
   readonly signals: StopOnSignals;
 }
 
-/** Serves until SIGTERM or SIGINT, then stops in order. @throws CommandError, EventLogError, JournalError, LedgerLostError, ListenError, UnusableError */
+/** Serves until SIGTERM, SIGINT or SIGHUP, then stops in order. @throws CommandError, EventLogError, JournalError, LedgerLostError, ListenError, UnusableError */
 export async function runServeCommand(options: ServeOptions, command: Command, context: ServeContext): Promise<void> {
   const { data, json } = globalOptions(command);
   const file = configurationFile(context, command);
@@ -167,7 +167,7 @@ function withListen(configuration: Configuration, { host, port }: ServeOptions):
   return { ...configuration, listen };
 }
 
-/** A second signal ends the process at once, which loses nothing either. */
+/** A second SIGTERM or SIGINT ends the process at once, which loses nothing either. */
 function interruptedBy(signals: StopOnSignals, logger: Logger): AbortSignal {
   const interrupted = new AbortController();
   signals.logger = logger;

@@ -5,7 +5,7 @@ import { type StopOnSignals, stopOnSignals } from '../stop-on-signals.ts';
 import { withoutTrustClock } from '../without-trust-clock.ts';
 import type { ServeOptions } from './run-serve-command.ts';
 
-/** `gateway serve`: runs until SIGTERM or SIGINT, then stops in order. */
+/** `gateway serve`: runs until SIGTERM, SIGINT or SIGHUP, then stops in order. */
 export function addServeCommand(program: Command, context: CommandContext): void {
   withoutTrustClock(program.command('serve'))
     .description('run the gateway')

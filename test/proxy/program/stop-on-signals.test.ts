@@ -43,3 +43,22 @@ it('one that comes a second later ends it at once', async () => {
   child.kill('SIGTERM');
   expect(await ended).toEqual([1, null]);
 });
+
+it('SIGHUP stops in order, however often it comes, and hurries nothing, nor whoever asks behind it', async () => {
+  const { child, tells, setClock } = await waiting();
+  /** A turn of its loop that has a message has the signals behind it: with two they are taken by this clock. */
+  const takenAt = async (ms: number, ...signals: readonly NodeJS.Signals[]): Promise<void> => {
+    await setClock(ms);
+    for (const signal of signals) child.kill(signal);
+    for (let turns = 0; turns < 2; turns++) await setClock(ms);
+  };
+  const stopping = tells();
+  child.kill('SIGHUP');
+  expect(await stopping).toBe('stopping');
+  await takenAt(1_000, 'SIGHUP', 'SIGTERM');
+  await takenAt(1_999, 'SIGHUP', 'SIGTERM');
+  await takenAt(9_000, 'SIGHUP');
+  const ended = once(child, 'exit');
+  child.kill('SIGINT');
+  expect(await ended).toEqual([1, null]);
+});
