@@ -136,9 +136,12 @@ const GROUPS: readonly Group[] = [
 export async function gatewayProgram(given: CommandContext, args?: readonly string[]): Promise<Command> {
   const program = new Command('gateway');
   const context = withActor(given, () => program);
+  const version = programVersion();
+  // Commander prints it where it meets the option, which may be before it has met the other.
+  const versionWords = args?.includes('--json') ? JSON.stringify({ version }) : version;
   program
     .description('a model gateway that bills to the token and can prove it')
-    .version(programVersion(), '--version', 'print which program this is')
+    .version(versionWords, '--version', 'print which program this is')
     .option('--config <file>', 'configuration file, YAML or JSON (or GATEWAY_CONFIG)', pathArgument)
     .option('--data <folder>', "data folder instead of the configuration's", pathArgument)
     .option('--json', 'answers for machines')

@@ -102,6 +102,11 @@ describe('without a running gateway', () => {
   it('says which version it is, and that alone', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
     expect(await atShell('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+    for (const line of [
+      ['--version', '--json'],
+      ['--json', '--version'],
+    ])
+      expect(await runHere(...line)).toEqual({ exitCode: 0, stdout: `{"version":"${version}"}\n`, stderr: '' });
   });
 
   it('prints the stream as it is stored, one event a line', async () => {
