@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import { instant } from '../../contracts/instant.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { CommandOf } from './commands.ts';
@@ -141,5 +142,3 @@ function waitOfRenewal(attempt: PaymentAttempt, billing: OpenAccount['billing'])
 
 /** The longer, the more there were. */
 const waitAfterAttempts = (attempts: number): number => RENEWAL_AGAIN_MS[attempts - 1] ?? RENEWAL_AGAIN_MS[2];
-
-const instant = (ms: number): string => new Date(ms).toISOString();

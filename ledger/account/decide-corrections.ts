@@ -1,5 +1,6 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import type { GrantId } from '../../contracts/ids.ts';
+import { instant } from '../../contracts/instant.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
 import type { Revocation } from './billing-state.ts';
@@ -264,5 +265,3 @@ interface OfAmount {
 /** @param left what there is to do still: whoever says no amount means all of it, and it is done once nothing is left */
 const isOfAmount = (known: OfAmount, { amount }: OfAmount, left: bigint): boolean =>
   amount === null ? left === 0n : amount === known.amount;
-
-const instant = (ms: number): string => new Date(ms).toISOString();

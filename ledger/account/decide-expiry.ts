@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import { instant } from '../../contracts/instant.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { formatUsd, groupedUsd, microUsd } from '../../contracts/money.ts';
 import { type Grant, NOTHING, type OpenAccount } from './account-state.ts';
@@ -88,5 +89,3 @@ function endOf({ grantId, expiresAtMs }: Grant): number {
   if (expiresAtMs === null) throw new Error(`grant ${grantId} never ends, and has expired`);
   return expiresAtMs;
 }
-
-const instant = (ms: number): string => new Date(ms).toISOString();

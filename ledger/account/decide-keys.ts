@@ -1,5 +1,6 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import type { KeyId } from '../../contracts/ids.ts';
+import { instant } from '../../contracts/instant.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { ApiKey, OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
@@ -9,8 +10,6 @@ import { entryOf, valuesOf } from './keyed-tree.ts';
 import { isSameMember, memberOfKey, ownerOf, roleOf } from './members.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
-
-const instant = (ms: number): string => new Date(ms).toISOString();
 
 export function issueKey(command: CommandOf<'IssueKey'>, state: OpenAccount): Decision {
   const { keyId, name, sha256, last4, issuer, expiresAtMs, models, monthlyLimit, nowMs } = command;

@@ -1,12 +1,11 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import { instant } from '../../contracts/instant.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { ownersOf, roleOf } from './members.ts';
 
 type Decision = AccountEvent[] | CommandRefusal;
-
-const instant = (ms: number): string => new Date(ms).toISOString();
 
 export function addMember({ email, role, by, nowMs }: CommandOf<'AddMember'>, state: OpenAccount): Decision {
   if (state.kind === 'personal')

@@ -1,5 +1,6 @@
 import type { AccountEvent } from '../../contracts/events.ts';
 import type { PaymentId } from '../../contracts/ids.ts';
+import { instant } from '../../contracts/instant.ts';
 import { isOfComingBack, lostAgainId, withdrawnId, wonId } from '../../contracts/lost-again.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
@@ -156,5 +157,3 @@ export function restoreByHand(command: CommandOf<'RestoreGrant'>, state: OpenAcc
 
 const isRestoration = ({ billing: { revocations } }: OpenAccount, id: string): boolean =>
   revocations.some(({ restorations }) => restorations.some(({ restorationId }) => restorationId === id));
-
-const instant = (ms: number): string => new Date(ms).toISOString();

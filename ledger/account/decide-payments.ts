@@ -1,4 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import { instant } from '../../contracts/instant.ts';
 import { groupedUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
@@ -200,5 +201,3 @@ function whileOpen(
 
 const withoutAttempt = (attemptId: string): CommandRefusal =>
   commandRefused('attempt_not_found', `the account has no payment attempt ${attemptId}`);
-
-const instant = (ms: number): string => new Date(ms).toISOString();

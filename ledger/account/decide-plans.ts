@@ -1,5 +1,6 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { type AttemptId, attemptId, grantId } from '../../contracts/ids.ts';
+import { instant } from '../../contracts/instant.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { type CatalogPlan, LEAST_CHARGE, NO_PLAN } from '../../contracts/plan.ts';
 import { type ListedPlan, newestPlan, planIn, plansOnSale } from '../catalog/known-plans.ts';
@@ -264,5 +265,3 @@ function unused({ grants, billing: { payments } }: OpenAccount, id: string): Att
     attemptOf(payments, one) !== undefined || grants.some(({ grantId }) => grantId === one);
   return attemptId(firstFree(id, isTaken));
 }
-
-const instant = (ms: number): string => new Date(ms).toISOString();

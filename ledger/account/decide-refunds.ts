@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../../contracts/events.ts';
+import { instant } from '../../contracts/instant.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
@@ -189,5 +190,3 @@ const revokedByHand = (id: string, revocationId: string): CommandRefusal =>
 
 export const unpaid = (paymentId: string): CommandRefusal =>
   commandRefused('payment_not_found', `the account has no payment ${paymentId}`);
-
-const instant = (ms: number): string => new Date(ms).toISOString();

@@ -1,4 +1,5 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import { instant } from '../../contracts/instant.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { CENT, LEAST_CHARGE } from '../../contracts/plan.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
@@ -107,5 +108,3 @@ export const reloadedIn = ({ reloaded }: PaymentsState, month: string): MicroUsd
 const sumOf = (attempts: readonly PaymentAttempt[]): bigint => attempts.reduce((sum, { price }) => sum + price, 0n);
 
 const roundedUp = (amount: bigint): bigint => ((amount + CENT - 1n) / CENT) * CENT;
-
-const instant = (ms: number): string => new Date(ms).toISOString();

@@ -1,5 +1,6 @@
 import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
+import { instant } from '../../contracts/instant.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { microUsd } from '../../contracts/money.ts';
 import type { AccountState, Grant, OpenAccount } from './account-state.ts';
@@ -153,7 +154,6 @@ function changeSuspension(
     : commandRefused('already_suspended', `the account is already suspended: ${suspended}`);
 }
 
-const instant = (ms: number): string => new Date(ms).toISOString();
 const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 
 function openAccount(command: CommandOf<'OpenAccount'>, state: AccountState): Decision {

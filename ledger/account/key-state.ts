@@ -1,3 +1,4 @@
+import { instant } from '../../contracts/instant.ts';
 import type { ApiKey } from './account-state.ts';
 
 type KeyState = 'in use' | 'expired' | 'revoked';
@@ -25,5 +26,3 @@ export function keyInWords(
     ? state
     : `${state}; its secret before until ${written(previous.untilMs)}`;
 }
-
-const instant = (ms: number): string => new Date(ms).toISOString();

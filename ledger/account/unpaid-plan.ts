@@ -1,3 +1,4 @@
+import { instant } from '../../contracts/instant.ts';
 import type { Grant, OpenAccount } from './account-state.ts';
 import { grantsOfPaid } from './grant-id.ts';
 import { allAttempts } from './payments.ts';
@@ -86,5 +87,3 @@ const isFreePeriodBefore = ({ costBasis, expiresAtMs }: Grant, unpaid: PaidPerio
   unpaid !== null &&
   expiresAtMs <= unpaid.startMs &&
   (unpaid.startMs - expiresAtMs) % DAY_MS === 0;
-
-const instant = (ms: number): string => new Date(ms).toISOString();

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { type AccountId, accountId, grantId, namesPayment } from '../../../contracts/ids.ts';
+import { instant } from '../../../contracts/instant.ts';
 import { groupedExactUsd, groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
 import { authorize } from '../../../ledger/account/authorize.ts';
@@ -176,8 +177,6 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
     });
   });
 }
-
-const instant = (ms: number): string => new Date(ms).toISOString();
 
 /** Why what is left of a grant is not among what is available. */
 function stateOf(grant: Grant, { nowMs, lateMs }: Pick<ShownAt, 'nowMs' | 'lateMs'>): string {

@@ -1,3 +1,4 @@
+import { instant } from '../../../contracts/instant.ts';
 import { groupedUsd } from '../../../contracts/money.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { reloadedIn } from '../../../ledger/account/decide-reload.ts';
@@ -56,5 +57,3 @@ function standing({ consentedAtMs, paused, nextAttemptAtMs, skipped }: ReloadSta
 }
 
 const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
-
-const instant = (ms: number): string => new Date(ms).toISOString();

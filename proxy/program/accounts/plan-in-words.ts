@@ -1,3 +1,4 @@
+import { instant } from '../../../contracts/instant.ts';
 import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
@@ -50,5 +51,3 @@ function endInWords({ plan, reason, at, wasInForce }: PlanEnd, index: number, is
   const why = reason === 'unpaid' ? unpaid : 'was cancelled';
   return `${index > 0 ? 'then ' : ''}${plan} ${how} ${at}: it ${why}`;
 }
-
-const instant = (ms: number): string => new Date(ms).toISOString();

@@ -1,5 +1,6 @@
 import type { ReadableLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
+import { instant } from '../../../contracts/instant.ts';
 import { groupedExactUsd, groupedUsd, picoUsd } from '../../../contracts/money.ts';
 import type { Grant, SpendState } from '../../../ledger/account/account-state.ts';
 import { AccountUnreadableError } from '../../../ledger/account/account-unreadable-error.ts';
@@ -83,7 +84,6 @@ function jsonOf(
   };
 }
 
-const instant = (ms: number): string => new Date(ms).toISOString();
 const instantOrNull = (ms: number | null): string | null => (ms === null ? null : instant(ms));
 const usd = (amount: bigint): string => `${groupedUsd(amount)} USD`;
 const LEFT = (head: string) => ({ head, align: 'left' }) as const;
