@@ -23,10 +23,11 @@ it('of everything that a data folder has it is known whether a backup has it, an
   expect(left.filter(({ why }) => why.startsWith('no file'))).toEqual([]);
   expect(left.map(({ name }) => name)).toEqual([
     ...['operator-answer-2.json', 'operator-request-2.json', 'rebuild', 'seal-frontier.json', 'seal-key'],
-    ...['seal-key.next', 'views.db', 'views.db.damaged', 'views.previous.db'],
+    ...['seal-key.before-2', 'seal-key.next', 'views.db', 'views.db.damaged', 'views.previous.db'],
   ]);
   expect(left.filter(({ why }) => why.startsWith('a secret')).map(({ name }) => name)).toEqual([
     'seal-key',
+    'seal-key.before-2',
     'seal-key.next',
   ]);
   expect(NAMES.filter(isKept)).toEqual(
