@@ -314,7 +314,7 @@ it('a key of seals that is gone, or is another than the ledger knows, is a fault
   writeFileSync(key, own);
   expect((await doctor(config)).of('seals')).toMatchObject({
     state: 'fault',
-    advice: `put that one back, or introduce the next: gateway ledger keys rotate --config ${config}`,
+    advice: `put that one back, or introduce the next: gateway ledger keys rotate --config ${config} --data ${gateway.data}`,
   });
 });
 

@@ -174,6 +174,30 @@ describe('gateway ledger keys rotate --lost', () => {
     expect(await program.json(...lost, '--key-file', third)).toMatchObject({ isNew: true });
   });
 
+  it('refuses where the key cannot be seen: whoever may not read it, or has not the variable, has not lost it', async () => {
+    await sealLog(program.log, data);
+    const [key, next] = [join(data, 'own.pem'), join(data, 'next.pem')];
+    renameSync(own(), key);
+    keyOfFolder(data);
+    renameSync(own(), next);
+    const configuration = JSON.parse(readFileSync(program.file, 'utf8'));
+    const named = (seals: object) => writeFileSync(program.file, JSON.stringify({ ...configuration, seals }));
+    const events = await written();
+    const refused = async (message: RegExp) => {
+      await expect(program.run(...lost, '--key-file', next)).rejects.toMatchObject({ exitCode: EXIT.refused, message });
+      expect(await written()).toBe(events);
+    };
+    named({ keyEnv: 'SEAL_KEY_OF_TESTS' });
+    await refused(/^the variable that seals\.keyEnv names is not set here .*: whether the key is lost is not known$/);
+    // As what another user alone may read, also where whoever runs this may read everything: a folder has no text.
+    named({ keyFile: temporaryFolder() });
+    await refused(/ is a folder: whether the key is lost is not known$/);
+    named({ keyFile: next });
+    writeFileSync(key, 'no key');
+    named({ keyFile: key });
+    expect(await program.json(...lost, '--key-file', next)).toMatchObject({ isNew: true });
+  });
+
   it('says what it costs, and the command that hands the keys out, with which the seals hold', async () => {
     await sealLog(program.log, data);
     rmSync(own());

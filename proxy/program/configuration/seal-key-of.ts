@@ -45,15 +45,16 @@ export function sealKeySource(
   };
 }
 
-/** The command that introduces a key in the place of one that is lost, for this ledger, wherever it is typed. */
-export function replaceLostKey({
-  seals: { key: place },
-  data,
-  file,
-}: Pick<Configuration, 'data' | 'file'> & { readonly seals: Pick<Configuration['seals'], 'key'> }): string {
+type OfLedger = Pick<Configuration, 'data' | 'file'> & { readonly seals: Pick<Configuration['seals'], 'key'> };
+
+/** The command that introduces the next key, for this ledger, wherever it is typed. */
+export function introduceNextKey({ seals: { key: place }, data, file }: OfLedger, ...more: readonly string[]): string {
   const next = place?.type === 'data folder' ? [] : ['--key-file', 'FILE'];
-  return nextCommand({ config: file, data }, 'gateway', 'ledger', 'keys', 'rotate', '--lost', ...next);
+  return nextCommand({ config: file, data }, 'gateway', 'ledger', 'keys', 'rotate', ...more, ...next);
 }
+
+/** The same in the place of one that is lost. */
+export const replaceLostKey = (ledger: OfLedger): string => introduceNextKey(ledger, '--lost');
 
 const placeOf = (
   place: { readonly type: 'file'; readonly file: string } | { readonly type: 'data folder' },

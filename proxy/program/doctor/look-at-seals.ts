@@ -9,7 +9,7 @@ import { readSealKeys } from '../../../ledger/seals/rotate-key.ts';
 import { sealKeyFile } from '../../../ledger/seals/seal-keys.ts';
 import { timeOf } from '../../../ledger/time-of-event.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
-import { replaceLostKey, sealKeySource } from '../configuration/seal-key-of.ts';
+import { introduceNextKey, replaceLostKey, sealKeySource } from '../configuration/seal-key-of.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
 import { NO_KEY } from '../serve/gateway-sealer.ts';
 import { type Examined, type Found, fault, ok, warn } from './finding.ts';
@@ -58,7 +58,7 @@ export async function lookAtSeals(log: EventLog, { context, configuration, isSer
     return fault(
       `the key ${key?.keyId} is not the newest that the ledger knows, ${keys.at(-1)?.keyId}`,
       isKnown
-        ? `put that one back, or introduce the next: ${nextCommand(startedWithOf(context), 'gateway', 'ledger', 'keys', 'rotate')}`
+        ? `put that one back, or introduce the next: ${introduceNextKey(configuration)}`
         : `put that one back, or, where it is lost: ${replaceLostKey(configuration)}`,
     );
   }

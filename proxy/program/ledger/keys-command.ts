@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type Configuration, ConfigurationError } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { NO_FILE_OF_THAT_NAME } from '../../../contracts/secret-like.ts';
-import { isUntold } from '../../../ledger/named-file.ts';
+import { isMissing, isUntold, textOfFile } from '../../../ledger/named-file.ts';
 import { newestSeal } from '../../../ledger/seals/newest-seal.ts';
 import { readSealKeys, rotateSealKey, standingOf, unvouched, withValidity } from '../../../ledger/seals/rotate-key.ts';
 import {
@@ -17,6 +17,7 @@ import {
 import { pathArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog, withReadLog } from '../command-context.ts';
 import { sealKeySource } from '../configuration/seal-key-of.ts';
+import { whyNotRead } from '../configuration/secret-text.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
 import { facts, show, table } from '../show.ts';
 
@@ -140,13 +141,31 @@ function assertLost(
   );
 }
 
-/** Null where there is none that can be used. @throws ToldShortageError: then it is not known */
+/** Null where there is none that can be used. @throws ToldShortageError, CommandError: then it is not known */
 function keyIdThere(configuration: Configuration): string | null {
   try {
     return sealKeySource(configuration)?.(false).keyId ?? null;
   } catch (error) {
-    if (error instanceof ConfigurationError) return null;
-    throw error;
+    if (!(error instanceof ConfigurationError)) throw error;
+    const why = whyNotSeen(configuration);
+    if (why === null) return null;
+    throw new CommandError(`${why}: whether the key is lost is not known`, EXIT.refused);
+  }
+}
+
+/** Who may not read a key, or does not have the variable that a gateway has, has not lost it. Null where it is gone, or what is there is none. */
+function whyNotSeen({ seals: { key: place }, data }: Configuration): string | null {
+  if (place === null) return null;
+  if (place.type === 'text')
+    return place.pem === ''
+      ? 'the variable that seals.keyEnv names is not set here (set it as the gateway has it, or, where that key is lost, to the text of the next)'
+      : null;
+  const file = place.type === 'file' ? place.file : sealKeyFile(data);
+  try {
+    textOfFile(file);
+    return null;
+  } catch (error) {
+    return isMissing(file) ? null : whyNotRead(file, error);
   }
 }
 

@@ -333,6 +333,19 @@ describe('what moves nothing: usage that was reported late, usage without a pric
     }
   });
 
+  it('is of the month that is closed next, though it is written down behind it: before that is closed, and then', async () => {
+    const [own, at] = ['2026-12-09T12:00:00.000Z', '2027-01-02T00:00:00.000Z'];
+    const december = { event: granted('december', 1, { effectiveAt: own }), atMs: ms(own) };
+    const life = [...closed, december, { event: late, atMs: ms(at) }];
+    const all = closedLife(
+      [...born, { event: keyIssued(), atMs: ms(AHEAD) }, december, { event: late, atMs: ms(at) }],
+      [2],
+    );
+    expect(statementsOf(all).map(({ month }) => month)).toEqual(['2026-11', '2026-12']);
+    for (const one of [life, all])
+      expect(await eachMonth(one)).toEqual([none, [[['exceptions: reported late', 1n]], [at]], none]);
+  });
+
   it('goes with its month, where nothing moved in that, to the statement that has it', async () => {
     const [own, later] = ['2026-12-05T12:00:00.000Z', '2027-01-06T12:00:00.000Z'];
     const granting = { event: granted('later', 1, { effectiveAt: later }), atMs: ms(later) };
