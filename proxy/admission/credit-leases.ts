@@ -13,8 +13,8 @@ import {
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { SYSTEM } from '../../contracts/permissions.ts';
 import { type Lease, NOTHING, type OpenAccount } from '../../ledger/account/account-state.ts';
-import type { AccountCommand } from '../../ledger/account/commands.ts';
-import { executeOnRepository } from '../../ledger/account/execute-command.ts';
+import type { AccountCommand, CommandOf } from '../../ledger/account/commands.ts';
+import { executeCommand, executeOnRepository } from '../../ledger/account/execute-command.ts';
 import {
   freeCredit,
   type LeaseTerms,
@@ -190,6 +190,18 @@ export class CreditLeases {
   }
 
   /**
+   * The same of an account that an operator has parked here, whose view stands still: by the account as the log has it.
+   * @returns when it ends then @throws EventLogError; AccountUnreadableError
+   */
+  async renewParked(accountId: AccountId, scope: LeaseScope): Promise<number> {
+    const { log, timing = TIMING } = this.#options;
+    const command = this.#leaseCommand(scope, NOTHING);
+    const result = await executeCommand(log, accountId, command, SYSTEM, this.#recording(), timing);
+    if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
+    return command.expiresAtMs;
+  }
+
+  /**
    * Says what requests of a key from before its limit still hold under a lease, so that the rest counts against the limit
    * no more. What they hold is looked up for the very revision at which it is written. @throws EventLogError
    */
@@ -288,7 +300,7 @@ export class CreditLeases {
     return slackMs / 2 + viewsAgeMsMax;
   }
 
-  #leaseCommand({ leaseId, keyId, requestsBeforeMs }: LeaseScope, upTo: MicroUsd): AccountCommand {
+  #leaseCommand({ leaseId, keyId, requestsBeforeMs }: LeaseScope, upTo: MicroUsd): CommandOf<'LeaseCredits'> {
     const { clock, mayLease, longestRequestMs, slackMs } = this.#options;
     if (!mayLease()) throw new Error('nothing is leased by a clock that is in doubt');
     const { proxy, epoch } = this.#claim;

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
-import { type AccountId, type KeyId, keyId } from '../../contracts/ids.ts';
+import { type AccountId, type KeyId, keyId, type LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { Lease } from '../../ledger/account/account-state.ts';
 import type { Timing } from '../../ledger/timing.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
+import { isOfOperator } from '../../projections/accounts-set-aside.ts';
 import type { Holds } from '../holds.ts';
 import type { CreditLeases } from './credit-leases.ts';
 import type { LeaseQueue } from './lease-queue.ts';
@@ -38,6 +39,8 @@ export class LeaseUpkeep {
   readonly #accounts = new Set<AccountId>();
   readonly #changed = new Set<AccountId>();
   readonly #underWay = new Map<AccountId, Promise<void>>();
+  /** When leases end that were renewed since their account was parked here, from when on its view stands still. */
+  readonly #parkedUntil = new Map<AccountId, Map<LeaseId, number>>();
   readonly #closing = new AbortController();
   #isStarted = false;
   #isGathering = false;
@@ -116,7 +119,9 @@ export class LeaseUpkeep {
 
   #needsKeeping(accountId: AccountId, isRegular: boolean): boolean {
     const { accounts, leases } = this.#options;
-    if (accounts.whyAside(accountId) !== null) return false;
+    const why = accounts.whyAside(accountId);
+    if (why !== null) return isRegular && isOfOperator(why) && this.#toRenewParked(accountId).length > 0;
+    this.#parkedUntil.delete(accountId);
     if (leases.isInDoubt(accountId)) return true;
     return this.#ownLeases(accountId).some(
       (lease) =>
@@ -127,8 +132,12 @@ export class LeaseUpkeep {
   }
 
   async #keep(accountId: AccountId, surplusToKeep: (lease: Lease) => MicroUsd): Promise<void> {
-    const { leases, logger } = this.#options;
+    const { accounts, leases, logger } = this.#options;
     try {
+      if (accounts.whyAside(accountId) !== null) {
+        await this.#keepParked(accountId);
+        return;
+      }
       await leases.repeatReleases(accountId);
       for (const { leaseId } of this.#ownLeases(accountId)) {
         // Looked up again: while one is given back, the others are used and settled under.
@@ -143,6 +152,24 @@ export class LeaseUpkeep {
     } catch (error) {
       logger.debug({ err: error }, 'a lease was not kept up; the next look tries again');
     }
+  }
+
+  /** What has ended by then waits, held, for as long as the account is parked: by the lease alone others know of it. */
+  async #keepParked(accountId: AccountId): Promise<void> {
+    for (const lease of this.#toRenewParked(accountId)) {
+      const untilMs = await this.#options.leases.renewParked(accountId, lease);
+      const untils = this.#parkedUntil.get(accountId) ?? new Map<LeaseId, number>();
+      this.#parkedUntil.set(accountId, untils.set(lease.leaseId, untilMs));
+    }
+  }
+
+  #toRenewParked(accountId: AccountId): Lease[] {
+    const { leases, holds } = this.#options;
+    const untils = this.#parkedUntil.get(accountId);
+    return this.#ownLeases(accountId).filter(
+      ({ leaseId, expiresAtMs }) =>
+        holds.ofLease(accountId, leaseId) > 0n && leases.isAgeing(untils?.get(leaseId) ?? expiresAtMs),
+    );
   }
 
   /** What a lease may have in hand beyond its holds: nothing when idle; else a share of what is free. */

@@ -57,7 +57,9 @@ export function startProxy(name: string, { keepsUp = true, waitMs = WAIT_MS, epo
       for (const recorded of events) {
         const event = decodeEvent(recorded);
         const accountId = accountOfStream(recorded.stream);
-        if (accountId !== null && isAccountEvent(event)) views.fold(accountId, recorded.revision, event);
+        // As projections do: of an account that is set aside nothing is folded.
+        if (accountId === null || views.whyAside(accountId) !== null) continue;
+        if (isAccountEvent(event)) views.fold(accountId, recorded.revision, event);
       }
     },
   });

@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { grantId } from '../../../contracts/ids.ts';
+import { grantId, revision } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
+import { AccountUnreadableError } from '../../../ledger/account/account-unreadable-error.ts';
 import { ACCOUNT, granted, KEY } from '../../fixtures/ledger/example-account.ts';
 import {
   CREDIT,
@@ -182,6 +184,43 @@ describe('a proxy among several', () => {
     await expect
       .poll(() => Object.values(one.account().leases ?? {})[0]?.expiresAtMs)
       .toBeGreaterThan(lease?.expiresAtMs ?? 0);
+  });
+
+  it('renews the lease of what waits for an account that is parked, so that others neither admit nor write off past it', async () => {
+    const [one, two] = await start('proxy_1', 'proxy_2');
+    expect(await one.hold('a', 90n)).toBe('held');
+    const waits = one.fleet.leases.scopeOf(one.account(), KEY, scene.nowMs).leaseId;
+    await converged(two);
+    one.views.setAside.park(ACCOUNT, revision(lastRevision() + 1), 'it looks wrong');
+    const untilMs = () => two.account().leases[waits]?.expiresAtMs ?? 0;
+    const renewals = (): number => scene.log.events.filter(({ type }) => type === 'CreditsLeased').length;
+    for (let hours = 0; hours < 20; hours++) {
+      const [until, before] = [untilMs(), renewals()];
+      scene.nowMs += SLACK_MS / 4 + 1;
+      await expect.poll(untilMs).toBeGreaterThan(until);
+      // Further looks find that it is, though the view of who has parked it stands still.
+      for (let turns = 0; turns < 100; turns++) await nextTurn();
+      expect(renewals()).toBe(before + 1);
+    }
+    expect(await two.hold('b', 20n)).toBe('none_free');
+    // What is settled waits for nobody.
+    one.release('a');
+    const before = renewals();
+    scene.nowMs += SLACK_MS / 4 + 1;
+    for (let turns = 0; turns < 100; turns++) await nextTurn();
+    expect(renewals()).toBe(before);
+    scene.nowMs = untilMs();
+    await held(two, 'c', 20n);
+  });
+
+  it('renews no lease of an account whose events cannot be relied on', async () => {
+    const [one] = await start('proxy_1');
+    expect(await one.hold('a', 90n)).toBe('held');
+    one.views.putAside(ACCOUNT, new AccountUnreadableError(ACCOUNT, revision(lastRevision() + 1), 'it is none'));
+    const events = scene.log.events.length;
+    scene.nowMs += SLACK_MS / 4 + 1;
+    for (let turns = 0; turns < 100; turns++) await nextTurn();
+    expect(scene.log.events.length).toBe(events);
   });
 
   it('holds nothing against what is on its way back, though its view has it still', async () => {
