@@ -35,10 +35,17 @@ export type CommandResult =
     }
   | CommandRefusal;
 
+export interface HowCarriedOut {
+  readonly timing?: Timing;
+  /** Why what was decided is not to be appended, by what the account's events do not tell: asked of each decision before its append. */
+  readonly whyNot?: (decision: readonly AccountEvent[]) => CommandRefusal | null;
+  /** Asked before what has failed is tried again. */
+  readonly isWanted?: () => boolean;
+}
+
 /**
  * Loads an account, looks whether the actor may, decides, appends at the expected revision; on a conflict loads what is new and decides again.
  * After an ambiguous failure the same ids find out whether it was written.
- * @param whyNot refuses what was decided by what else is known
  * @throws EventLogError when the log stays away; ConflictsError when conflicts do not end within the bound;
  *   AccountUnreadableError where an event of the account cannot be read: nothing is appended to what is not known.
  */
@@ -48,10 +55,9 @@ export async function executeCommand(
   command: AccountCommand,
   actor: Actor,
   recording: Recording,
-  timing = TIMING,
-  whyNot?: WhyNot,
+  how: HowCarriedOut = {},
 ): Promise<CommandResult> {
-  return executeFrom(log, await loadAccount(log, accountId), accountId, command, actor, recording, timing, whyNot);
+  return executeFrom(log, await loadAccount(log, accountId), accountId, command, actor, recording, how);
 }
 
 /** The same on an account that was read before: of commands one after another, each on what the one before has left. */
@@ -62,20 +68,18 @@ export async function executeFrom(
   command: AccountCommand,
   actor: Actor,
   recording: Recording,
-  timing = TIMING,
-  whyNot?: WhyNot,
+  how: HowCarriedOut = {},
 ): Promise<CommandResult> {
   let snapshot = from;
   return decideAndAppend(
     log,
     accountId,
-    { command: () => command, actor, recording, ...(whyNot === undefined ? {} : { whyNot }) },
+    { command: () => command, actor, recording, how },
     {
       read: () => snapshot,
       catchUp: async () => {
         snapshot = await loadAccount(log, accountId, snapshot);
       },
-      timing,
     },
   );
 }
@@ -85,7 +89,6 @@ export async function executeFrom(
  * is in the repository when this resolves.
  * @param command where it is a function it is asked in the turn of each decision, so that it says what is so at the very
  *   revision that the decision is appended at.
- * @param isWanted asked before what has failed is tried again
  * @throws as `executeCommand`; AccountAsideError, also where this finds that the account's events cannot be relied on
  */
 export async function executeOnRepository(
@@ -95,20 +98,17 @@ export async function executeOnRepository(
   command: AccountCommand | (() => AccountCommand),
   actor: Actor,
   recording: Recording,
-  timing = TIMING,
-  isWanted?: () => boolean,
+  how: HowCarriedOut = {},
 ): Promise<CommandResult> {
   const commandNow = typeof command === 'function' ? command : () => command;
   return unlessAside(repository, accountId, async () => {
     const result = await decideAndAppend(
       log,
       accountId,
-      { command: commandNow, actor, recording },
+      { command: commandNow, actor, recording, how },
       {
         read: () => repository.read(accountId),
         catchUp: () => catchUpAccount(log, repository, accountId),
-        timing,
-        ...(isWanted === undefined ? {} : { isWanted }),
       },
     );
     if (result.type === 'done' && result.position !== null) {
@@ -125,25 +125,21 @@ interface Given {
   readonly command: () => AccountCommand;
   readonly actor: Actor;
   readonly recording: Recording;
-  readonly whyNot?: WhyNot;
+  readonly how: HowCarriedOut;
 }
-
-/** Why what was decided is not to be appended, by what the account's events do not tell: asked of each decision before its append. */
-type WhyNot = (decision: readonly AccountEvent[]) => CommandRefusal | null;
 
 interface AccountSource {
   readonly read: () => AccountSnapshot;
   readonly catchUp: () => Promise<void>;
-  readonly timing: Timing;
-  readonly isWanted?: () => boolean;
 }
 
 async function decideAndAppend(
   log: EventLog,
   accountId: AccountId,
-  { command, actor, recording, whyNot }: Given,
+  { command, actor, recording, how }: Given,
   source: AccountSource,
 ): Promise<CommandResult> {
+  const { timing = TIMING, whyNot, isWanted } = how;
   for (let attempt = 1, conflicts = 0; ; ) {
     const { state: before, revision } = source.read();
     const decision = decideAs(actor, command(), before);
@@ -156,7 +152,7 @@ async function decideAndAppend(
     for (; ; attempt++) {
       const outcome = await log.append(accountStream(accountId), revision, proposed).catch((error: unknown) => {
         // The same append again is safe after either kind of failure; anything else is the caller's to see.
-        const mayRetry = isLogAway(error) && attempt < ATTEMPTS_MAX && source.isWanted?.() !== false;
+        const mayRetry = isLogAway(error) && attempt < ATTEMPTS_MAX && isWanted?.() !== false;
         if (mayRetry) return { type: 'unknown' } as const;
         throw error;
       });
@@ -165,12 +161,12 @@ async function decideAndAppend(
         return { type: 'done', events: decision, before, after: revision, revision: lastRevision, position };
       }
       if (outcome.type === 'conflict') break;
-      await backOff(attempt, source.timing);
+      await backOff(attempt, timing);
     }
     conflicts++;
     if (conflicts >= CONFLICTS_MAX) throw new ConflictsError(accountId, conflicts);
     // The first conflict only says that something is new.
-    if (conflicts > 1) await backOff(conflicts, source.timing);
+    if (conflicts > 1) await backOff(conflicts, timing);
     await source.catchUp();
   }
 }

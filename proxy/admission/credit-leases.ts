@@ -196,7 +196,7 @@ export class CreditLeases {
   async renewParked(accountId: AccountId, scope: LeaseScope): Promise<number> {
     const { log, timing = TIMING } = this.#options;
     const command = this.#leaseCommand(scope, NOTHING);
-    const result = await executeCommand(log, accountId, command, SYSTEM, this.#recording(), timing);
+    const result = await executeCommand(log, accountId, command, SYSTEM, this.#recording(), { timing });
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
     return command.expiresAtMs;
   }
@@ -323,7 +323,10 @@ export class CreditLeases {
     const untilMs = timing.passedMs() + waitMs;
     // What nobody waits for would take the log's places from those who ask whether it is back.
     const isWanted = (): boolean => timing.passedMs() < untilMs;
-    const result = await executeOnRepository(log, accounts, accountId, command, SYSTEM, recording, timing, isWanted);
+    const result = await executeOnRepository(log, accounts, accountId, command, SYSTEM, recording, {
+      timing,
+      isWanted,
+    });
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
   }
 }

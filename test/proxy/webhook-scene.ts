@@ -31,8 +31,9 @@ export const savedCard = (paymentMethodId: string): AccountCommand => ({
 const ledgerOf = async (log: MemoryEventLog) => String((await readLedgerState(log)).identity?.ledgerId);
 
 /** A gateway whose payments Stripe takes, with an account of nothing, and Stripe. */
-export async function scene({ log = new MemoryEventLog() } = {}) {
+export async function scene({ log = new MemoryEventLog(), clock = Date.now } = {}) {
   const server = endedLater(await StripeServer.start());
+  server.nowMs = clock;
   const folder = temporaryFolder();
   const secret = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
@@ -47,7 +48,7 @@ export async function scene({ log = new MemoryEventLog() } = {}) {
   };
   const gateway = endedLater(
     await startTestGateway({
-      ...{ log, logLines, creditsMicroUsd: 0n },
+      ...{ log, logLines, creditsMicroUsd: 0n, clock },
       settings: { metrics: { serve: { port: 0 } }, payments: { provider: 'stripe', stripe }, logLevel: 'trace' },
     }),
   );

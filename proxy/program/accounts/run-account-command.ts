@@ -71,9 +71,9 @@ export async function tryAccountCommand(
 ): Promise<DoneAt | CommandRefusal> {
   const recording = recordingOf(context);
   const result = await hiddenFrom(context, accountId, () =>
-    executeCommand(log, accountId, command, actorOf(context), recording, undefined, (events) =>
-      unsettledBefore(context, accountId, events),
-    ),
+    executeCommand(log, accountId, command, actorOf(context), recording, {
+      whyNot: (events) => unsettledBefore(context, accountId, events),
+    }),
   );
   if (result.type === 'refused') return result;
   return { ...result, recordedAt: result.events.length === 0 ? null : recording.recordedAt };

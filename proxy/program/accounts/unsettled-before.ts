@@ -3,6 +3,7 @@ import type { Configuration } from '../../../contracts/configuration.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { type CommandRefusal, commandRefused } from '../../../ledger/account/commands.ts';
+import { writesOff, writtenOffTooSoon } from '../../../ledger/account/written-off.ts';
 import { readBesideGateway } from '../../../ledger/journal/read-beside-gateway.ts';
 import { journalFolder } from '../../../ledger/journal/segment-folder.ts';
 import { readRecovered } from '../../../ledger/settlement/read-recovered.ts';
@@ -20,12 +21,10 @@ export function unsettledBefore(
   accountId: AccountId,
   events: readonly AccountEvent[],
 ): CommandRefusal | null {
-  const writtenOff = events.flatMap((event) => (event.type === 'CreditsExpired' ? [event.data] : []));
-  const configuration = writtenOff.length === 0 ? null : configurationOfLine(context);
+  const configuration = writesOff(events) ? configurationOfLine(context) : null;
   if (configuration === null) return null;
-  const starts = startsInJournal(configuration, accountId, context.clock());
-  const over = writtenOff.find(({ expiredAt }) => starts.some((startedMs) => startedMs < Date.parse(expiredAt)));
-  if (over === undefined) return null;
+  const over = writtenOffTooSoon(events, startsInJournal(configuration, accountId, context.clock()));
+  if (over === null) return null;
   const isParked = readParked(configuration.data).some((parked) => parked.accountId === accountId);
   const unpark = nextCommand(startedWithOf(context), 'gateway', 'projections', 'unpark', accountId);
   return commandRefused(

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Configuration } from '../../../contracts/configuration.ts';
-import type { RequestId } from '../../../contracts/ids.ts';
+import type { AccountEvent } from '../../../contracts/events.ts';
+import type { AccountId, RequestId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { isTelling } from '../../../ledger/payments/payment-provider.ts';
@@ -17,6 +18,7 @@ import { UntakenAnswers } from '../../connections/untaken-answers.ts';
 import { ExpirySweeper } from '../../expiry-sweeper.ts';
 import { FormsAdoption } from '../../forms-adoption.ts';
 import { Drains } from '../../forwarding/drains.ts';
+import { heldBefore } from '../../held-before.ts';
 import { Holds } from '../../holds.ts';
 import { InFlight } from '../../in-flight.ts';
 import { JournalForgetting } from '../../journal-forgetting.ts';
@@ -340,7 +342,10 @@ function formsAdoptionOf({ options }: OpenedGateway, { availability }: BuiltPart
   return new FormsAdoption({ log, clock, logger, mayWrite, topic, afterMs: eventForms.adoptAfterMs });
 }
 
-function paymentsOf({ options, projections, provider }: OpenedGateway, { availability }: BuiltParts): PaymentsUpkeep {
+function paymentsOf(
+  { options, projections, provider }: OpenedGateway,
+  { availability, holds }: BuiltParts,
+): PaymentsUpkeep {
   const { log, clock, logger } = options;
   const mayWrite = (): boolean => availability.refuse() === null;
   return new PaymentsUpkeep({
@@ -350,6 +355,7 @@ function paymentsOf({ options, projections, provider }: OpenedGateway, { availab
     provider,
     catalog: () => projections.catalog.state,
     clock,
+    whyNot: (accountId, events) => heldBefore(holds, accountId, events),
     mayWrite,
     logger,
   });
@@ -357,14 +363,24 @@ function paymentsOf({ options, projections, provider }: OpenedGateway, { availab
 
 function webhooksOf(
   { options, projections, provider }: OpenedGateway,
-  { availability }: BuiltParts,
+  { availability, holds }: BuiltParts,
 ): PaymentWebhooks | null {
   const { configuration, log, clock, logger } = options;
   const { payments, product } = configuration;
   if (payments.provider === 'manual' || payments.stripe.places.webhookSecrets.length === 0 || !isTelling(provider))
     return null;
   const mayWrite = (): boolean => availability.refuse() === null;
-  return new PaymentWebhooks({ log, accounts: projections.accounts, product, provider, clock, mayWrite, logger });
+  const whyNot = (accountId: AccountId, events: readonly AccountEvent[]) => heldBefore(holds, accountId, events);
+  return new PaymentWebhooks({
+    log,
+    accounts: projections.accounts,
+    product,
+    provider,
+    clock,
+    whyNot,
+    mayWrite,
+    logger,
+  });
 }
 
 function sweeperOf({ options, projections }: OpenedGateway, { holds, availability }: BuiltParts): ExpirySweeper {

@@ -43,7 +43,7 @@ const precededBy = (at: number): AppendFault => ({ type: 'precede', events: fore
 describe('a command', () => {
   test('is decided on the account as it stands, and appended', async () => {
     const log = openedLog();
-    const result = await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME);
+    const result = await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, { timing: TIME });
     expect(result).toEqual({
       type: 'done',
       events: [granted('g1', 7)],
@@ -58,7 +58,7 @@ describe('a command', () => {
   test('that is refused writes nothing', async () => {
     const log = openedLog();
     expect(
-      await executeCommand(log, ACCOUNT, { ...grant, amount: microUsd(0n) }, OPERATOR, RECORDING, TIME),
+      await executeCommand(log, ACCOUNT, { ...grant, amount: microUsd(0n) }, OPERATOR, RECORDING, { timing: TIME }),
     ).toMatchObject({
       type: 'refused',
       code: 'invalid_amount',
@@ -69,7 +69,7 @@ describe('a command', () => {
   test('that changes nothing writes nothing', async () => {
     const log = openedLog();
     const limit: AccountCommand = { type: 'SetSpendLimit', keyId: null, limit: null, nowMs: 0 };
-    expect(await executeCommand(log, ACCOUNT, limit, OPERATOR, RECORDING, TIME)).toMatchObject({
+    expect(await executeCommand(log, ACCOUNT, limit, OPERATOR, RECORDING, { timing: TIME })).toMatchObject({
       type: 'done',
       events: [],
       position: null,
@@ -79,7 +79,7 @@ describe('a command', () => {
 
   test('is decided again where another writer came first', async () => {
     const log = openedLog({ type: 'precede', events: foreignGrant(1) });
-    const result = await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME);
+    const result = await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, { timing: TIME });
     expect(result).toMatchObject({ type: 'done', revision: 2 });
     expect(log.events.map(({ type }) => type)).toEqual(['AccountOpened', 'CreditsGranted', 'CreditsGranted']);
   });
@@ -90,7 +90,7 @@ describe('a command', () => {
       commandId: commandId('019a5b3c-5555-7000-8000-000000000001'),
     });
     const log = openedLog({ type: 'precede', events: other });
-    expect(await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).toMatchObject({
+    expect(await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, { timing: TIME })).toMatchObject({
       type: 'refused',
       code: 'grant_exists',
     });
@@ -100,7 +100,7 @@ describe('a command', () => {
     'takes effect once where the append is to %s',
     async (type) => {
       const log = openedLog({ type }, { type });
-      expect(await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).toMatchObject({
+      expect(await executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, { timing: TIME })).toMatchObject({
         type: 'done',
         revision: 1,
       });
@@ -112,14 +112,14 @@ describe('a command', () => {
   test('gives up after a bounded number of attempts', async () => {
     const away = openedLog();
     away.faults = () => ({ type: 'refuse' });
-    await expect(executeCommand(away, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).rejects.toMatchObject({
+    await expect(executeCommand(away, ACCOUNT, grant, OPERATOR, RECORDING, { timing: TIME })).rejects.toMatchObject({
       kind: 'unavailable',
     });
     expect(away.appends).toBe(10);
     let foreign = 0;
     const busy = openedLog();
     busy.faults = () => ({ type: 'precede', events: foreignGrant(++foreign) });
-    await expect(executeCommand(busy, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).rejects.toThrow(
+    await expect(executeCommand(busy, ACCOUNT, grant, OPERATOR, RECORDING, { timing: TIME })).rejects.toThrow(
       /30 attempts conflicted/,
     );
     expect(busy.appends).toBe(30);
@@ -127,7 +127,7 @@ describe('a command', () => {
 
   test('comes through where other writers come before it 29 times', async () => {
     const busy = openedLog(...Array.from({ length: 29 }, (_, at) => precededBy(at)));
-    expect(await executeCommand(busy, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).toMatchObject({
+    expect(await executeCommand(busy, ACCOUNT, grant, OPERATOR, RECORDING, { timing: TIME })).toMatchObject({
       type: 'done',
       revision: 30,
     });
@@ -136,7 +136,7 @@ describe('a command', () => {
 
   test('that the log will never take is not tried again', async () => {
     const log = openedLog({ type: 'reject' });
-    await expect(executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, TIME)).rejects.toMatchObject({
+    await expect(executeCommand(log, ACCOUNT, grant, OPERATOR, RECORDING, { timing: TIME })).rejects.toMatchObject({
       kind: 'invalid',
     });
     expect(log.appends).toBe(1);

@@ -233,7 +233,7 @@ const timing = { ...TIMING, pause: promptPause };
 
 const execute = (log: EventLog, command: AccountCommand) => {
   const actor = command.type === 'LeaseCredits' ? SYSTEM : OPERATOR;
-  return executeCommand(log, ACCOUNT, command, actor, recordingBy('test', ms('2026-11-20T10:00:00.000Z')), timing);
+  return executeCommand(log, ACCOUNT, command, actor, recordingBy('test', ms('2026-11-20T10:00:00.000Z')), { timing });
 };
 
 /** Each append comes when the scheduler lets it. */

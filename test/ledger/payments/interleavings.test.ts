@@ -57,7 +57,7 @@ async function told(log: EventLog, bank: Bank): Promise<void> {
       ...{ type: 'RecordPayment', attemptId: attemptId(key), provider: 'stripe', paymentId: paid, amount: price },
       ...{ paidAtMs: NOW, nowMs: NOW },
     };
-    const result = await executeCommand(log, ACCOUNT, command, SYSTEM, recordingBy('webhook', NOW), timing);
+    const result = await executeCommand(log, ACCOUNT, command, SYSTEM, recordingBy('webhook', NOW), { timing });
     expect(result).toMatchObject({ type: 'done' });
   }
 }

@@ -88,7 +88,9 @@ async function begun() {
     actor: Actor = OPERATOR,
   ): Promise<void> => {
     const nowMs = ++time.nowMs;
-    const result = await executeCommand(through, ACCOUNT, command(nowMs), actor, recordingBy('test', nowMs), timing);
+    const result = await executeCommand(through, ACCOUNT, command(nowMs), actor, recordingBy('test', nowMs), {
+      timing,
+    });
     if (result.type === 'refused' && !AS_THINGS_ARE.has(result.code)) throw new Error(result.message);
   };
   const ask =

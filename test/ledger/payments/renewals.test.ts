@@ -39,7 +39,7 @@ const PLANS = [
 async function begun() {
   const log = new MemoryEventLog();
   const run = async (command: AccountCommand, nowMs: number): Promise<void> => {
-    const result = await executeCommand(log, ACCOUNT, command, OPERATOR, recordingBy('test', nowMs), timing);
+    const result = await executeCommand(log, ACCOUNT, command, OPERATOR, recordingBy('test', nowMs), { timing });
     if (result.type === 'refused') throw new Error(result.message);
   };
   const file = catalogFileSchema.parse({ models: [catalogEntry('opal')], plans: PLANS });

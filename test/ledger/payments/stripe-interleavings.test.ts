@@ -123,7 +123,7 @@ it('no interleaving of Stripe’s answers, faults, messages in any order, refund
         };
         const run = async (through: EventLog, command: AccountCommand): Promise<void> => {
           const recording = recordingBy('test', time.nowMs);
-          const result = await executeCommand(through, ACCOUNT, command, OPERATOR, recording, timing);
+          const result = await executeCommand(through, ACCOUNT, command, OPERATOR, recording, { timing });
           if (result.type === 'refused') throw new Error(result.message);
         };
         /** The purchase, as whoever says so knows it, at Stripe first. */
