@@ -6,8 +6,8 @@ import type { Deployment } from '../upstream/upstream-directory.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
 import { bodyForUpstream } from './upstream-body.ts';
 
-/** What the forwarder hears of an attempt: as an upstream tells it, but for the control, which the attempt keeps. */
-export interface AttemptReceiver extends Omit<UpstreamReceiver, 'onStart'> {
+/** What the forwarder hears of an attempt: as an upstream tells it, but for the control and the turns, which the attempt keeps. */
+export interface AttemptReceiver extends Omit<UpstreamReceiver, 'onStart' | 'onEncoded'> {
   onStart(): void;
 }
 
@@ -100,12 +100,12 @@ export class UpstreamAttempt implements UpstreamReceiver {
   onData(chunk: Buffer): void {
     if (this.#isLeft) return;
     this.#forwarder.onData(chunk);
-    const { turn } = this.#intake;
-    const bytes = Math.max(chunk.length, TURN_BYTES_OF_PIECE);
-    this.#bytesOfTurn = turn === this.#turn ? this.#bytesOfTurn + bytes : bytes;
-    this.#turn = turn;
-    const most = this.#intake.count(bytes) >= TURN_BYTES_OF_ALL ? TURN_BYTES_OF_MANY : TURN_BYTES;
-    if (this.#bytesOfTurn >= most && !this.#waitsForTurn) this.#waitForTurn();
+    this.#takeTurns(chunk.length);
+  }
+
+  /** Decoding takes its time as well, also of what decodes to nothing. */
+  onEncoded(bytes: number): void {
+    if (!this.#isLeft) this.#takeTurns(bytes);
   }
 
   onEnd(): void {
@@ -119,6 +119,15 @@ export class UpstreamAttempt implements UpstreamReceiver {
     this.#isOver = true;
     this.#clear();
     if (!this.#isLeft) this.#forwarder.onError(error);
+  }
+
+  #takeTurns(length: number): void {
+    const { turn } = this.#intake;
+    const bytes = Math.max(length, TURN_BYTES_OF_PIECE);
+    this.#bytesOfTurn = turn === this.#turn ? this.#bytesOfTurn + bytes : bytes;
+    this.#turn = turn;
+    const most = this.#intake.count(bytes) >= TURN_BYTES_OF_ALL ? TURN_BYTES_OF_MANY : TURN_BYTES;
+    if (this.#bytesOfTurn >= most && !this.#waitsForTurn) this.#waitForTurn();
   }
 
   /** An upstream that sends as fast as it is read would have the whole loop to itself, also where its client has left. */

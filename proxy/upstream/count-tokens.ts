@@ -104,10 +104,13 @@ class CountReceiver implements UpstreamReceiver {
   }
 
   onData(chunk: Buffer): void {
-    this.#bytes += chunk.length;
-    if (this.#bytes > ANSWER_BYTES_MAX) this.abandon({ kind: 'reset', message: 'the count is longer than 1 MiB' });
-    else if (this.#crumbs.add(chunk.length)) this.abandon({ kind: 'reset', message: 'the count comes in crumbs' });
-    else this.#pieces.push(chunk);
+    this.#pieces.push(chunk);
+    this.#bound(chunk.length);
+  }
+
+  /** Bounded as what it decodes to is, and with it. */
+  onEncoded(bytes: number): void {
+    this.#bound(bytes);
   }
 
   onEnd(): void {
@@ -130,6 +133,12 @@ class CountReceiver implements UpstreamReceiver {
     this.#isOver = true;
     clearTimeout(this.#timer);
     this.#resolve({ type: 'failed', error });
+  }
+
+  #bound(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > ANSWER_BYTES_MAX) this.abandon({ kind: 'reset', message: 'the count is longer than 1 MiB' });
+    else if (this.#crumbs.add(bytes)) this.abandon({ kind: 'reset', message: 'the count comes in crumbs' });
   }
 
   /** The first result stands: what the call says after that is not heard, and where it waits it is never sent. */

@@ -42,6 +42,9 @@ export class DecodedAnswer {
   readonly #receiver: UpstreamReceiver;
   readonly #call: EncodedCall;
   #decoding: Decoding | null = null;
+  /** What has come of a read and is not handed on to be decoded yet. */
+  #came: Buffer[] = [];
+  #cameBytes = 0;
   #bytes = 0;
   #isPaused = false;
   #isOver = false;
@@ -58,15 +61,18 @@ export class DecodedAnswer {
     const [first] = chunk;
     if (this.#isOver || first === undefined) return;
     this.#decoding ??= this.#begin(first);
-    const { pieces } = this.#decoding;
-    for (let at = 0; at < chunk.length; at += PIECE_BYTES_MAX) pieces.write(chunk.subarray(at, at + PIECE_BYTES_MAX));
-    if (pieces.writableNeedDrain) this.#call.pause();
+    this.#came.push(chunk);
+    this.#cameBytes += chunk.length;
+    if (this.#cameBytes >= PIECE_BYTES_MAX) this.#handOn();
+    else if (this.#came.length === 1) queueMicrotask(this.#handOn);
+    this.#receiver.onEncoded(chunk.length);
   }
 
   /** The call has ended; the answer does when all of it is decoded. */
   end(): void {
     this.#isCallOver = true;
     if (this.#isOver) return;
+    this.#handOn();
     if (this.#decoding === null) this.#over(() => this.#receiver.onEnd());
     // Where the encoding lacks its end that is an error, by which a decoder loses what it holds.
     else onceRead(this.#decoding, (decoder) => decoder.end());
@@ -75,6 +81,7 @@ export class DecodedAnswer {
   /** The call has failed: what had come until then is told before that. */
   fail(error: UpstreamError): void {
     this.#isCallOver = true;
+    this.#handOn();
     const tell = (): void => this.#over(() => this.#receiver.onError(error));
     if (this.#decoding === null || error.kind === 'aborted') tell();
     else onceRead(this.#decoding, tell);
@@ -93,6 +100,20 @@ export class DecodedAnswer {
     this.#decoding?.behind.resume();
     if (this.#decoding?.pieces.writableNeedDrain !== true) this.#goOn();
   }
+
+  /**
+   * What has come of one read is decoded in one piece, in however many chunks it came: a byte by itself costs as much as
+   * thousands. It is handed on before anything else has its turn, so that no event of a stream waits for the next.
+   */
+  readonly #handOn = (): void => {
+    if (this.#decoding === null || this.#isOver || this.#cameBytes === 0) return;
+    const { pieces } = this.#decoding;
+    const came = Buffer.concat(this.#came, this.#cameBytes);
+    this.#came = [];
+    this.#cameBytes = 0;
+    for (let at = 0; at < came.length; at += PIECE_BYTES_MAX) pieces.write(came.subarray(at, at + PIECE_BYTES_MAX));
+    if (pieces.writableNeedDrain && !this.#isCallOver) this.#call.pause();
+  };
 
   #goOn(): void {
     if (!this.#isCallOver) this.#call.resume();
@@ -180,6 +201,8 @@ function decodingOf(begun: () => Decoder, onFault: () => void): Decoding {
   };
   let tried: Buffer | null = null;
   const pieces = new Writable({
+    objectMode: true,
+    highWaterMark: PIECES_WAITING_MAX,
     write(piece: Buffer, _encoding, done) {
       const keep = (): void => {
         keptBytes += piece.copy(kept, keptBytes);
@@ -236,5 +259,7 @@ function decoderOf(encoding: Encoding, first: number): Decoder {
 const ZLIB_METHOD = 8;
 /** So many bytes are decoded one by one where there is a fault among them. */
 const PIECE_BYTES_MAX = 4_096;
+/** So many wait to be decoded before the call does, of whatever length: of one byte each takes some hundred. */
+const PIECES_WAITING_MAX = 4;
 /** So many bytes, encoded, are decoded no second time where there is no fault. */
 const KEPT_BYTES_MAX = 65_536;

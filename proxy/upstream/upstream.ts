@@ -43,6 +43,8 @@ export interface UpstreamReceiver {
   /** The upstream may have seen the request from here on. */
   onStart(control: UpstreamControl): void;
   onHead(status: number, headers: UpstreamHeaders): void;
+  /** So many bytes have come that are decoded first. What they decode to, if anything, is told as data. */
+  onEncoded(bytes: number): void;
   onData(chunk: Buffer): void;
   onEnd(): void;
   onError(error: UpstreamError): void;

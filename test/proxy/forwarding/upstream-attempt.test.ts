@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { UpstreamAttempt } from '../../../proxy/forwarding/upstream-attempt.ts';
 import { IntakeTurns } from '../../../proxy/request-body/intake-turns.ts';
@@ -14,6 +15,7 @@ import { comment, streamEvents } from '../../upstream/stream-events.ts';
 import { type ForwardingScene, forwardingScene, STREAM_HEAD } from './forwarding-scene.ts';
 
 const KIB = 1024;
+const stored = (bytes: Buffer): Buffer => gzipSync(bytes, { level: 0 });
 /** Of a byte each, as Node reads at once of a connection. */
 const PIECES_OF_READ = (64 * KIB) / '1\r\nx\r\n'.length;
 /** As much as comes of an answer in a turn of the event loop. */
@@ -91,6 +93,21 @@ describe('an answer that comes fast', () => {
     expect(scene.asked).toEqual(['pause', 'resume']);
   });
 
+  it('waits for its turn by what came encoded, too, however little it decodes to', async () => {
+    const scene = begun();
+    scene.upstream.onEncoded(TURN_BYTES - 1);
+    expect(scene.asked).toEqual([]);
+    scene.upstream.onEncoded(1);
+    expect(scene.asked).toEqual(['pause']);
+    await setImmediate();
+    expect(scene.asked).toEqual(['pause', 'resume']);
+    for (let pieces = 1; pieces < TURN_BYTES / TURN_BYTES_OF_PIECE; pieces++) scene.upstream.onEncoded(1);
+    expect(scene.asked).toEqual(['pause', 'resume']);
+    scene.upstream.onEncoded(1);
+    expect(scene.asked).toEqual(['pause', 'resume', 'pause']);
+    await setImmediate();
+  });
+
   it('is not one that comes little by little, however long', async () => {
     const scene = begun();
     for (let turns = 0; turns < 4; turns++) {
@@ -157,27 +174,35 @@ describe('an answer that comes fast', () => {
   });
 });
 
-it('is read in so many pieces a turn of the loop, where a provider sends each byte by itself', async () => {
-  const answer = Buffer.concat(streamEvents({ blocks: [text('x'.repeat(100 * KIB))] }));
-  const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n';
-  const crumbs = answer.toString().replaceAll(/./gs, '1\r\n$&\r\n');
-  const upstream = await startRawUpstream(Buffer.from(`${head}${crumbs}0\r\n\r\n`));
-  const gateway = await startTestGateway({ upstreamUrl: upstream.url });
-  const turns: number[] = [];
-  const onData = vi.spyOn(UpstreamAttempt.prototype, 'onData');
-  const watch = setInterval(() => turns.push(onData.mock.calls.length), 0);
-  onTestFinished(() => {
-    clearInterval(watch);
-    onData.mockRestore();
-  });
-  const posted = await postMessage(gateway, { stream: true });
-  expect((await posted.rest()).equals(answer)).toBe(true);
-  const most = Math.max(...turns.map((pieces, index) => pieces - (turns[index - 1] ?? 0)));
-  expect(onData.mock.calls.length).toBe(answer.length);
-  expect(most).toBeLessThan(PIECES_OF_READ);
-  await gateway.stop();
-  await upstream.close();
-});
+it.each([
+  { as: 'as it is', told: 'onData', header: '', encode: (bytes: Buffer) => bytes },
+  { as: 'encoded', told: 'onEncoded', header: 'content-encoding: gzip\r\n', encode: stored },
+] as const)(
+  'is read in so many pieces a turn of the loop, where a provider sends each byte by itself, $as',
+  async (sent) => {
+    const { told, header, encode } = sent;
+    const answer = Buffer.concat(streamEvents({ blocks: [text('x'.repeat(100 * KIB))] }));
+    const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n${header}transfer-encoding: chunked\r\n\r\n`;
+    const bytes = encode(answer);
+    const crumbs = bytes.toString('latin1').replaceAll(/./gs, '1\r\n$&\r\n');
+    const upstream = await startRawUpstream(Buffer.from(`${head}${crumbs}0\r\n\r\n`, 'latin1'));
+    const gateway = await startTestGateway({ upstreamUrl: upstream.url });
+    const turns: number[] = [];
+    const came = vi.spyOn(UpstreamAttempt.prototype, told);
+    const watch = setInterval(() => turns.push(came.mock.calls.length), 0);
+    onTestFinished(() => {
+      clearInterval(watch);
+      came.mockRestore();
+    });
+    const posted = await postMessage(gateway, { stream: true });
+    expect((await posted.rest()).equals(answer)).toBe(true);
+    const most = Math.max(...turns.map((pieces, index) => pieces - (turns[index - 1] ?? 0)));
+    expect(came.mock.calls.length).toBe(bytes.length);
+    expect(most).toBeLessThan(PIECES_OF_READ);
+    await gateway.stop();
+    await upstream.close();
+  },
+);
 
 it('is read in so many bytes a turn of the loop, of all answers together, also once clients have left', async () => {
   const answer = Buffer.concat(streamEvents({ blocks: [text(...Array<string>(2_000).fill('x'.repeat(KIB)))] }));

@@ -51,6 +51,7 @@ function asked() {
   return { receiver, control, response, results, told };
 }
 
+const MIB = 1024 * 1024;
 const IN_TIME = { type: 'failed', error: { kind: 'timeout', message: 'no count in time' } };
 const HEAD = { contentType: 'application/json', contentLength: null, contentEncoding: null, requestId: null };
 
@@ -72,13 +73,29 @@ describe('a count', () => {
     expect(told).toEqual(['left the queue', ...(hasBegun ? ['aborted'] : [])]);
   });
 
-  it('whose answer comes in crumbs is read no further', async () => {
+  it.each([
+    ['', (receiver: UpstreamReceiver) => receiver.onData(Buffer.from(' '))],
+    [', encoded,', (receiver: UpstreamReceiver) => receiver.onEncoded(1)],
+  ])('whose answer comes%s in crumbs is read no further', async (_how, tell) => {
     const { receiver, control, results, told } = asked();
     receiver.onStart(control);
     receiver.onHead(200, { ...HEAD, retryAfterS: null });
-    for (let pieces = 0; told.length === 0 && pieces < 100_000; pieces++) receiver.onData(Buffer.from(' '));
+    for (let pieces = 0; told.length === 0 && pieces < 100_000; pieces++) tell(receiver);
     await vi.advanceTimersByTimeAsync(0);
     expect(results).toEqual([{ type: 'failed', error: { kind: 'reset', message: 'the count comes in crumbs' } }]);
+    expect(told).toEqual(['left the queue', 'aborted']);
+  });
+
+  it('whose answer is more than 1 MiB, with what of it came encoded, is read no further', async () => {
+    const { receiver, control, results, told } = asked();
+    receiver.onStart(control);
+    receiver.onHead(200, { ...HEAD, retryAfterS: null });
+    receiver.onEncoded(MIB / 2);
+    receiver.onData(Buffer.alloc(MIB / 2));
+    expect(told).toEqual([]);
+    receiver.onEncoded(1);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(results).toEqual([{ type: 'failed', error: { kind: 'reset', message: 'the count is longer than 1 MiB' } }]);
     expect(told).toEqual(['left the queue', 'aborted']);
   });
 

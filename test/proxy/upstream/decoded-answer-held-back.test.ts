@@ -127,6 +127,23 @@ describe('an answer that is decoded for a client that holds it back', () => {
     await expect.poll(() => got.asked, { interval: 1 }).toEqual(['pause', 'resume']);
   });
 
+  it('has its call wait, too, while few pieces wait for the decoder, however short they are', async () => {
+    const { answer, got } = decoded();
+    for (const byte of ENCODED.subarray(0, 3)) {
+      answer.push(Buffer.of(byte));
+      await Promise.resolve();
+    }
+    expect(got.asked).toEqual([]);
+    answer.push(ENCODED.subarray(3, 4));
+    await Promise.resolve();
+    expect(got.asked).toEqual(['pause']);
+    await expect.poll(() => got.asked, { interval: 1 }).toEqual(['pause', 'resume']);
+    answer.push(ENCODED.subarray(4));
+    answer.end();
+    await got.over;
+    expect(got.bytes).toBe(WHOLE.length);
+  });
+
   it('has its call wait also when the decoder has taken what it had', async () => {
     const { answer, got } = decoded();
     answer.push(NOTHING);
@@ -179,6 +196,15 @@ describe('an answer that is decoded, and whose call ends', () => {
       await got.over.catch(({ message }: Error) => expect(message).toBe(failed.message));
       expect([got.bytes, got.asked]).toEqual([WHOLE.length, ['pause']]);
     }
+  });
+
+  it('or fails in the very read that brought the last of it has told that', async () => {
+    const open = gzipSync('few bytes', { finishFlush: constants.Z_SYNC_FLUSH });
+    const { answer, got } = decoded();
+    answer.push(open);
+    answer.fail({ kind: 'reset', message: 'it broke off' });
+    await expect(got.over).rejects.toThrow('it broke off');
+    expect(got.bytes).toBe('few bytes'.length);
   });
 
   it('after its encoding is whole: what comes behind that ends the call, however much it is', async () => {

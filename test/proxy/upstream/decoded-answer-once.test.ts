@@ -1,4 +1,5 @@
 import { createHook } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../contracts/limits.ts';
@@ -45,6 +46,20 @@ describe('an answer that is decoded', () => {
     await pushed(encoding, encode(content));
     expect(timesMade).toBeGreaterThan(TIMES);
     expect(timesMade).toBeLessThan(TIMES + MORE_TIMES);
+  });
+
+  it.each(ENCODERS)('by $as in chunks of a byte is decoded by the read, not by the chunk', async (encoder) => {
+    const { encoding, encode } = encoder;
+    const bytes = encode(randomBytes(20_000));
+    const pieces: Buffer[] = [];
+    const { answer, got } = decoded((_bytes, piece) => pieces.push(piece), encoding);
+    timesMade = 0;
+    for (const byte of bytes) answer.push(Buffer.of(byte));
+    answer.end();
+    await got.over;
+    expect(encode(Buffer.concat(pieces)).equals(bytes)).toBe(true);
+    expect(timesMade).toBeLessThan(2 * MORE_TIMES);
+    expect(got.encoded).toEqual([...bytes].map(() => 1));
   });
 
   it('and is long while it is encoded is so in pieces that are not short', async () => {

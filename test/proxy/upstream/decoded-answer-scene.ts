@@ -7,12 +7,13 @@ type Encoding = ConstructorParameters<typeof DecodedAnswer>[0];
 export function decoded(onData: (bytes: number, piece: Buffer) => void = () => undefined, encoding: Encoding = 'gzip') {
   const asked: string[] = [];
   const over = Promise.withResolvers<void>();
-  const got = { bytes: 0, asked, over: over.promise };
+  const got = { bytes: 0, encoded: [] as number[], asked, over: over.promise };
   const answer = new DecodedAnswer(
     encoding,
     {
       onStart: () => undefined,
       onHead: () => undefined,
+      onEncoded: (bytes) => void got.encoded.push(bytes),
       onData: (piece) => {
         got.bytes += piece.length;
         onData(got.bytes, piece);

@@ -35,6 +35,7 @@ function ask(mock: MockUpstream, account: string) {
     {
       onStart: () => undefined,
       onHead: resolve,
+      onEncoded: () => undefined,
       onData: () => undefined,
       onEnd: () => undefined,
       onError: resolve,
