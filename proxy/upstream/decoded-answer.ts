@@ -9,6 +9,7 @@ import {
   type Gunzip,
 } from 'node:zlib';
 import { LIMITS } from '../../contracts/limits.ts';
+import { isTooMuchFor } from './limits.ts';
 import type { UpstreamError, UpstreamReceiver } from './upstream.ts';
 
 type Decoder = Gunzip | BrotliDecompress;
@@ -34,8 +35,8 @@ interface EncodedCall {
 
 /**
  * Undoes the encoding of an answer that was asked for as it is, so that it can be metered, looked through and passed on.
- * What an upstream has flushed is passed on at once. It decodes to as much as a JSON answer may have, or is broken, like
- * one that is not what it says; what came before that is told in either case.
+ * What an upstream has flushed is passed on at once. It decodes to as much as a JSON answer may have, and to
+ * something, or is broken, like one that is not what it says; what came before that is told in either case.
  */
 export class DecodedAnswer {
   readonly #encoding: Encoding;
@@ -120,8 +121,13 @@ export class DecodedAnswer {
   }
 
   #begin(first: number): Decoding {
+    let taken = 0;
     const decoding = decodingOf(
       () => this.#decoderOf(first),
+      (bytes) => {
+        taken += bytes;
+        if (isTooMuchFor(this.#bytes, taken)) this.#break(`the answer decodes to next to nothing of ${taken} bytes`);
+      },
       () => this.#break(`the answer is not the ${this.#encoding} that it says`),
     );
     decoding.pieces.on('drain', () => {
@@ -190,7 +196,7 @@ interface Decoding {
  * bytes, so that all that is before the fault is made, however the bytes fall into packets. What came before that piece it
  * takes only then, or when that is more than is kept: most answers are decoded once, and none further than it is told.
  */
-function decodingOf(begun: () => Decoder, onFault: () => void): Decoding {
+function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFault: () => void): Decoding {
   const decoder = begun();
   const behind = begun();
   const kept = Buffer.allocUnsafe(KEPT_BYTES_MAX);
@@ -211,6 +217,7 @@ function decodingOf(begun: () => Decoder, onFault: () => void): Decoding {
       tried = piece;
       decoder.write(piece, () => {
         tried = null;
+        onTaken(piece.length);
         if (keptBytes + piece.length > KEPT_BYTES_MAX) catchUp(keep);
         else keep();
       });

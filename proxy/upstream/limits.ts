@@ -5,4 +5,14 @@ import { LIMITS } from '../../contracts/limits.ts';
 export const READ_DEPTH_MAX = LIMITS.requestDepthMax;
 export const READ_VALUES_MAX = 16 * 1024;
 
+/**
+ * So much may come that brings nothing of an answer, and as many times what is brought: what stands around chunks, and what
+ * decodes to nothing.
+ */
+const IDLE_BYTES_MAX = 512 * 1024;
+const IDLE_TIMES_MAX = 8;
+
+export const isTooMuchFor = (brought: number, bytes: number): boolean =>
+  bytes > IDLE_BYTES_MAX + IDLE_TIMES_MAX * brought;
+
 assert(READ_VALUES_MAX <= LIMITS.requestValuesMax, 'an answer holds up others no longer than a request');

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { buildConnector } from 'undici';
+import { isTooMuchFor } from './limits.ts';
 
 const CONTINUE = 100;
 /** Another informational status, of which undici goes on to the answer that it announces. */
@@ -8,9 +9,6 @@ const PROCESSING = 102;
 const HEADER_PART_BYTES = 16;
 /** And a head by itself: announcements are heads without a header. */
 const HEAD_BYTES = 256;
-/** What is no body takes no turns. So much an answer may have, and as many times its body: a chunk of one byte has five around it. */
-const BESIDE_BYTES_MAX = 512 * 1024;
-const BESIDE_TIMES_MAX = 8;
 
 /**
  * Connects as undici does by itself, but for four things of which it has no option. Where its parser is not found under these
@@ -52,13 +50,13 @@ interface AnswerParser {
   onMessageComplete(): unknown;
 }
 
-/** Of the answer under way, or of what comes behind the last one. */
+/** What is no body takes no turns. A chunk of one byte has five around it. Of the answer under way, or of what comes behind the last one. */
 class BytesBeside {
   #all = 0;
   #body = 0;
 
   get isTooMuch(): boolean {
-    return this.#all - this.#body > BESIDE_BYTES_MAX + BESIDE_TIMES_MAX * this.#body;
+    return isTooMuchFor(this.#body, this.#all - this.#body);
   }
 
   add(bytes: number): void {

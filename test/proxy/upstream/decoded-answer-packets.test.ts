@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { text } from '../../upstream/content.ts';
@@ -9,6 +10,13 @@ import { decoded, ENCODERS, type Encoder, faultyEnds, flipped } from './decoded-
 const tokens = { input: 1_000, output: 40, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
 const blocks = [text('one ', 'two ', 'three ', 'four')];
 const stream = Buffer.concat(streamEvents({ tokens, blocks }));
+
+const KIB = 1024;
+/** Empty blocks, each whole: of deflate stored ones, of br those of no metadata. */
+const nothing = (encoding: Encoder['encoding'], bytes: number): Buffer =>
+  encoding === 'br'
+    ? Buffer.alloc(bytes, 0x06)
+    : Buffer.alloc(5 * Math.floor(bytes / 5), Buffer.from('000000ffff', 'hex'));
 
 const RANDOM_CUTS = 4;
 const cutsOf = (bytes: Buffer): Buffer[][] => [
@@ -32,6 +40,21 @@ async function decode(encoding: Encoder['encoding'], packets: readonly Buffer[])
 
 describe.each(ENCODERS)('an answer by $as', (encoder) => {
   const { encoding, encode } = encoder;
+  it('may have half a MiB that decodes to nothing, and eight times what it decodes to, and is broken by more', async () => {
+    const content = randomBytes(20_000);
+    for (const [brought, least] of [
+      [Buffer.alloc(0), 512 * KIB - 100],
+      [content, 512 * KIB + 7 * content.length - 100],
+    ] as const) {
+      const begun = encode(brought, encoder.flushed);
+      const enough = await decode(encoding, [begun, nothing(encoding, least)]);
+      expect(enough.ended).toBe(`the answer is not the ${encoding} that it says`);
+      const more = await decode(encoding, [begun, nothing(encoding, least + 2 * content.length)]);
+      expect(more.ended).toMatch(/^the answer decodes to next to nothing of \d+ bytes$/);
+      for (const got of [enough, more]) expect(got.content).toBe(String(brought));
+    }
+  });
+
   it.each(faultyEnds(stream, encoder))('with %s is told whole', async (_how, bytes) => {
     const [first, ...others] = await Promise.all(cutsOf(bytes).map((cut) => decode(encoding, cut)));
     expect(first?.content).toBe(String(stream));

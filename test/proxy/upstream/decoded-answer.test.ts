@@ -149,6 +149,10 @@ describe('an answer whose encoding is broken', () => {
       'decodes to more than there may be',
       [streamHead('gzip'), write(gzipSync(Buffer.concat([...beginning, Buffer.alloc(65 * MIB, ': \n')]))), silence],
     ],
+    [
+      'decodes to nothing from then on',
+      [streamHead('gzip'), write(part), write(Buffer.alloc(MIB, Buffer.from('000000ffff', 'hex'))), silence],
+    ],
   ])('is a stream that broke off where it %s', async (_how, answer) => {
     upstream.answerWith(answer);
     await isInterrupted(await postMessage(gateway, { stream: true }));
