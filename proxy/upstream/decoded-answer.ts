@@ -90,15 +90,13 @@ export class DecodedAnswer {
 
   pause(): void {
     this.#isPaused = true;
-    this.#decoding?.decoder.pause();
-    this.#decoding?.behind.pause();
+    for (const decoder of this.#decoders) decoder.pause();
     if (!this.#isCallOver) this.#call.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
-    this.#decoding?.decoder.resume();
-    this.#decoding?.behind.resume();
+    for (const decoder of this.#decoders) decoder.resume();
     if (this.#decoding?.pieces.writableNeedDrain !== true) this.#goOn();
   }
 
@@ -115,6 +113,10 @@ export class DecodedAnswer {
     for (let at = 0; at < came.length; at += PIECE_BYTES_MAX) pieces.write(came.subarray(at, at + PIECE_BYTES_MAX));
     if (pieces.writableNeedDrain && !this.#isCallOver) this.#call.pause();
   };
+
+  get #decoders(): readonly Decoder[] {
+    return this.#decoding?.all ?? [];
+  }
 
   #goOn(): void {
     if (!this.#isCallOver) this.#call.resume();
@@ -178,32 +180,42 @@ export class DecodedAnswer {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#decoding?.pieces.destroy();
-    this.#decoding?.decoder.destroy();
-    this.#decoding?.behind.destroy();
+    for (const decoder of this.#decoders) decoder.destroy();
     tell();
   }
 }
 
-/** What comes encoded, in pieces, on its way to what decodes it; and what does that again where there is a fault. */
+/** What comes encoded, in pieces, on its way to what decodes it; and all that decode it, with those that do so again. */
 interface Decoding {
   readonly pieces: Writable;
   readonly decoder: Decoder;
-  readonly behind: Decoder;
+  readonly all: readonly Decoder[];
 }
 
 /**
- * A decoder loses what it has made of a piece that it fails on. Another, that stands behind it, takes such a piece in single
- * bytes, so that all that is before the fault is made, however the bytes fall into packets. What came before that piece it
- * takes only then, or when that is more than is kept: most answers are decoded once, and none further than it is told.
+ * A decoder loses what it has made of a piece that it fails on. Two others stand behind it: one takes such a piece in steps, and
+ * the other what comes before the step that fails, and that in single bytes, so that all that is before the fault is made,
+ * however the bytes fall into packets. What came before that piece they take only then, or when that is more than is kept: most
+ * answers are decoded once, and none further than it is told.
  */
 function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFault: () => void): Decoding {
-  const decoder = begun();
-  const behind = begun();
+  const all: Decoder[] = [];
+  const begin = (): Decoder => {
+    const one = begun();
+    all.push(one);
+    return one;
+  };
+  const decoder = begin();
+  let behind: readonly [Decoder, Decoder] | null = null;
   const kept = Buffer.allocUnsafe(KEPT_BYTES_MAX);
   let keptBytes = 0;
-  const catchUp = (then?: () => void): void => {
-    behind.write(kept.subarray(0, keptBytes), then);
+  const catchUp = (then?: () => void): readonly [Decoder, Decoder] => {
+    behind ??= [begin(), begin()];
+    const [byStep, byByte] = behind;
+    const bytes = kept.subarray(0, keptBytes);
     keptBytes = 0;
+    byStep.write(bytes, () => byByte.write(bytes, then));
+    return behind;
   };
   let tried: Buffer | null = null;
   const pieces = new Writable({
@@ -224,15 +236,24 @@ function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFa
     },
   });
   decoder.on('error', () => {
-    if (tried === null) {
-      onFault();
-      return;
-    }
-    catchUp();
-    for (const byte of tried) behind.write(Buffer.of(byte));
+    if (tried === null) onFault();
+    else decodeToFault(tried, catchUp(), onFault);
   });
-  behind.on('error', onFault);
-  return { pieces, decoder, behind };
+  return { pieces, decoder, all };
+}
+
+/** @param piece one that has a fault */
+function decodeToFault(piece: Buffer, [byStep, byByte]: readonly [Decoder, Decoder], onFault: () => void): void {
+  let before = 0;
+  byStep.on('error', () => {
+    byByte.write(piece.subarray(0, before));
+    for (const byte of piece.subarray(before, before + STEP_BYTES)) byByte.write(Buffer.of(byte));
+  });
+  byByte.on('error', onFault);
+  for (let at = 0; at < piece.length; at += STEP_BYTES)
+    byStep.write(piece.subarray(at, at + STEP_BYTES), (failed) => {
+      if (!failed) before += STEP_BYTES;
+    });
 }
 
 /** Nothing more comes: when all that has is decoded and read, however long that is held back, and nothing is. */
@@ -264,8 +285,9 @@ function decoderOf(encoding: Encoding, first: number): Decoder {
 }
 
 const ZLIB_METHOD = 8;
-/** So many bytes are decoded one by one where there is a fault among them. */
+/** So many bytes are decoded again where there is a fault among them: in steps first, and one by one what is in the step that fails. */
 const PIECE_BYTES_MAX = 4_096;
+const STEP_BYTES = 64;
 /** So many wait to be decoded before the call does, of whatever length: of one byte each takes some hundred. */
 const PIECES_WAITING_MAX = 4;
 /** So many bytes, encoded, are decoded no second time where there is no fault. */

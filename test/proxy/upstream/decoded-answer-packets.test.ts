@@ -70,7 +70,7 @@ describe.each(ENCODERS)('an answer by $as', (encoder) => {
   });
 });
 
-it('of a long packet with a fault few bytes are told one by one', async () => {
+it('of a long packet with a fault those before it are told in few pieces', async () => {
   const pieces: Buffer[] = [];
   const { answer, got } = decoded((_bytes, piece) => pieces.push(piece));
   const content = Buffer.alloc(300_000, stream);
@@ -78,5 +78,5 @@ it('of a long packet with a fault few bytes are told one by one', async () => {
   answer.push(flipped(stored, stored.length - 8));
   await expect(got.over).rejects.toThrow('not the gzip that it says');
   expect(Buffer.concat(pieces).equals(content)).toBe(true);
-  expect(pieces.length).toBeLessThan(4_200);
+  expect(pieces.length).toBeLessThan(300);
 });
