@@ -58,13 +58,15 @@ export type AccountCommand =
       readonly member?: string | null;
       readonly nowMs: number;
     }
-  /** Another secret for a key; the one before goes on for so long. */
+  /** Another secret for a key; the one before goes on for so long, and the one before that one ends at once. */
   | {
       readonly type: 'RotateKey';
       readonly keyId: KeyId;
       readonly sha256: string;
       readonly last4: string;
       readonly overlapMs: number;
+      /** Whoever asks knows that a secret whose end was promised for later may end at once; an overlap of 0 says as much. */
+      readonly endsPrevious: boolean;
       readonly by: string;
       readonly nowMs: number;
     }
@@ -345,6 +347,7 @@ export type CommandRefusalCode =
   | 'too_many_keys'
   | 'last_owner'
   | 'key_ended'
+  | 'previous_secret_works'
   | 'debit_not_found'
   | 'account_changed'
   | 'told_meanwhile'

@@ -5,7 +5,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import type { ApiKey, OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
 import { memberNotFound } from './decide-members.ts';
-import { keyStateAt } from './key-state.ts';
+import { keyStateAt, previousAt } from './key-state.ts';
 import { entryOf, valuesOf } from './keyed-tree.ts';
 import { isSameMember, memberOfKey, ownerOf, roleOf } from './members.ts';
 
@@ -56,15 +56,24 @@ export function revokeKey({ keyId, nowMs }: CommandOf<'RevokeKey'>, state: OpenA
   return 'code' in key ? key : [{ type: 'ApiKeyRevoked', data: { keyId, revokedAt: instant(nowMs) } }];
 }
 
-/** Both secrets authenticate until the overlap is over; of several rotations only the newest old one does. */
+/**
+ * Both secrets authenticate until the overlap is over; of several rotations only the newest old one does. So another rotation
+ * breaks the word that the one before has given, and whoever asks for it says that it may.
+ */
 export function rotateKey(command: CommandOf<'RotateKey'>, state: OpenAccount): Decision {
-  const { keyId, sha256, last4, overlapMs, by, nowMs } = command;
+  const { keyId, sha256, last4, overlapMs, endsPrevious, by, nowMs } = command;
   const key = keyInUse(keyId, state);
   if ('code' in key) return key;
   if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs)
     return commandRefused('key_ended', `key ${keyId} has ended at ${instant(key.expiresAtMs)}: issue a new one`);
   if (overlapMs < 0 || overlapMs > LIMITS.keyOverlapMsMax)
     return commandRefused('invalid_period', `overlap: at most ${LIMITS.keyOverlapMsMax / 86_400_000} days`);
+  const previous = previousAt(key, nowMs);
+  if (previous !== null && overlapMs > 0 && !endsPrevious)
+    return commandRefused(
+      'previous_secret_works',
+      `key ${keyId}: the secret before (ending ${previous.last4}) works until ${instant(previous.untilMs)}, and another rotation would end it at once: wait until then, issue another key (gateway key issue ${state.accountId}), or say --again (it ends now)`,
+    );
   const previousUntil = instant(nowMs + overlapMs);
   return [{ type: 'ApiKeyRotated', data: { keyId, sha256, last4, previousUntil, rotatedAt: instant(nowMs), by } }];
 }

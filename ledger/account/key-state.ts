@@ -12,6 +12,10 @@ export function keyStateAt(
   return expiresAtMs !== null && expiresAtMs <= atMs ? 'expired' : 'in use';
 }
 
+/** The secret before a key's newest, where it still works at an instant; its end is exclusive. */
+export const previousAt = ({ previous }: Pick<ApiKey, 'previous'>, atMs: number): ApiKey['previous'] =>
+  previous !== null && previous.untilMs > atMs ? previous : null;
+
 /** How a key stands at an instant, as all lists of keys say it: with since when it is over, or until when the secret before works. */
 export function keyInWords(
   key: Pick<ApiKey, 'revokedAtMs' | 'expiresAtMs' | 'previous'>,
@@ -19,10 +23,9 @@ export function keyInWords(
   written: (ms: number) => string = instant,
 ): string {
   const state = keyStateAt(key, atMs);
-  const { previous, revokedAtMs, expiresAtMs } = key;
+  const { revokedAtMs, expiresAtMs } = key;
   const endedAtMs = state === 'revoked' ? revokedAtMs : state === 'expired' ? expiresAtMs : null;
   if (endedAtMs !== null) return `${state} ${written(endedAtMs)}`;
-  return previous === null || previous.untilMs <= atMs
-    ? state
-    : `${state}; its secret before until ${written(previous.untilMs)}`;
+  const previous = previousAt(key, atMs);
+  return previous === null ? state : `${state}; its secret before until ${written(previous.untilMs)}`;
 }

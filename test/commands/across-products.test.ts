@@ -51,6 +51,7 @@ const NAMES_NOTHING: readonly string[] = [
     '--models',
     '--key-only',
     '--overlap',
+    '--again',
     '--brand',
     '--last4',
   ],

@@ -72,14 +72,42 @@ it('gateway key rotate shows the new secret and how long the one before works', 
   program.clock = () => Date.parse('2027-01-01T00:00:00.000Z');
   const rotate = ['--trust-clock', 'key', 'rotate', ORG, String(id)];
   const rotated = await program.json(...rotate, '--overlap', '90m');
-  expect(rotated).toMatchObject({ keyId: id, previousUntil: '2027-01-01T01:30:00.000Z' });
+  expect(rotated).toMatchObject({ keyId: id, previousUntil: '2027-01-01T01:30:00.000Z', endedAtOnce: [] });
   expect(rotated.key).toMatch(/^sk-svc-/);
   expect(rotated.key).not.toBe(key);
   expect(await program.run('key', 'list', ORG)).toContain('in use; its secret before until 2027-01-01T01:30:00.000Z');
-  expect(await program.json(...rotate, '--key-only')).toMatch(/^sk-svc-/);
+  expect(await program.json(...rotate, '--key-only', '--again')).toMatch(/^sk-svc-/);
   await expect(program.run(...rotate, '--overlap', '31d')).rejects.toMatchObject(refused(/--overlap: at most 30 days/));
   for (const wrong of ['1', 'h', '-1h', '1w'])
     await expect(program.run(...rotate, `--overlap=${wrong}`)).rejects.toThrow(/expected how long, such as 90m/);
+});
+
+it('gateway key rotate ends no secret early unless that is said, and then says which', async () => {
+  const { keyId: id, key: first } = await program.json('key', 'issue', ORG);
+  program.clock = () => Date.parse('2027-01-01T00:00:00.000Z');
+  const rotate = ['--trust-clock', 'key', 'rotate', ORG, String(id)];
+  const [second, third] = [['--overlap', '7d'], ['--again']] as const;
+  const [{ key: other }, ended] = [await program.json(...rotate, ...second), String(first).slice(-4)];
+  await expect(program.run(...rotate)).rejects.toMatchObject(
+    refused(
+      new RegExp(
+        `^${ORG}: key ${id}: the secret before \\(ending ${ended}\\) works until 2027-01-08T00:00:00\\.000Z, .*, or say --again \\(it ends now\\)$`,
+      ),
+    ),
+  );
+  const last4 = String(other).slice(-4);
+  expect(await program.run(...rotate, ...third)).toContain(
+    `${id} of ${ORG}; its secret before works until 2027-01-02T00:00:00.000Z; an older secret (ending ${ended}) has ended at once. This is`,
+  );
+  const { key: newest, endedAtOnce } = await program.json(...rotate, '--again');
+  expect(endedAtOnce).toEqual([last4]);
+  const [{ last4: before }] = (await program.json('key', 'list', ORG)) as never as [{ last4: string }];
+  expect(before).toBe(String(newest).slice(-4));
+  expect(await program.run(...rotate, '--overlap', '0')).toMatch(
+    new RegExp(`\n${id} of ${ORG}; older secrets \\(ending .{4} and ${before}\\) have ended at once\\. This is`),
+  );
+  expect(await program.run(...rotate, '--overlap', '1h')).not.toContain('at once');
+  expect(await program.run('ledger', 'verify', ORG)).toMatch(/no fault/);
 });
 
 it('a key is expired from its end on, wherever keys are listed, and revoked once it is, whenever it would have ended', async () => {

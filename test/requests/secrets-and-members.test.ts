@@ -18,7 +18,7 @@ interface Scene {
   /** Why `/me` refuses it; null where it does not. */
   refusal(key: string): Promise<string | null>;
   /** The key's new secret. */
-  rotate(id: string, overlapMs: number): Promise<string>;
+  rotate(id: string, overlapMs: number, endsPrevious?: boolean): Promise<string>;
 }
 
 async function scene<T>(work: (scene: Scene) => Promise<T>, data?: string): Promise<T> {
@@ -36,10 +36,10 @@ async function scene<T>(work: (scene: Scene) => Promise<T>, data?: string): Prom
       const answered = await call(gateway.url, '/me', { headers: { 'x-api-key': key } });
       return answered.status === 200 ? null : refusalOf(answered, 401);
     },
-    rotate: async (id, overlapMs) => {
+    rotate: async (id, overlapMs, endsPrevious = false) => {
       const { secret, sha256, last4 } = newKey();
-      const rotating = { type: 'RotateKey', keyId: keyId(id), sha256, last4, overlapMs, by: 'ada' } as const;
-      await gateway.command({ ...rotating, nowMs: clock.nowMs });
+      const rotating = { type: 'RotateKey', keyId: keyId(id), sha256, last4, overlapMs, endsPrevious } as const;
+      await gateway.command({ ...rotating, by: 'ada', nowMs: clock.nowMs });
       return secret;
     },
   };
@@ -90,7 +90,7 @@ describe('a key that was rotated', () => {
     const { data, ...secrets } = await scene(async (made) => {
       const { key: oldest, keyId: id } = await made.gateway.issueKey();
       const old = await made.rotate(id, HOUR_MS);
-      const newest = await made.rotate(id, HOUR_MS);
+      const newest = await made.rotate(id, HOUR_MS, true);
       return { data: made.gateway.data, oldest, old, newest };
     });
     await scene(async ({ refusal }) => {

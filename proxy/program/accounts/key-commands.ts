@@ -1,7 +1,6 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { type AccountId, type KeyId, keyId } from '../../../contracts/ids.ts';
-import { LIMITS } from '../../../contracts/limits.ts';
 import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { nearName } from '../../../contracts/near-name.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
@@ -12,7 +11,6 @@ import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import {
   accountArgument,
-  durationArgument,
   emailArgument,
   instantArgument,
   listArgument,
@@ -28,10 +26,11 @@ import {
   withEventLog,
   withReadLog,
 } from '../command-context.ts';
-import { nextCommand, startedWithOf } from '../next-command.ts';
 import { show, showWritten, table } from '../show.ts';
 import { accountInViews } from './account-in-views.ts';
+import { addRotateCommand } from './rotate-command.ts';
 import { readAccountFrom, runAccountCommand } from './run-account-command.ts';
+import { shownOnce } from './shown-once.ts';
 
 interface IssueOptions {
   readonly name: string;
@@ -41,13 +40,6 @@ interface IssueOptions {
   readonly member?: string;
   readonly keyOnly?: boolean;
 }
-
-interface RotateOptions {
-  readonly overlap: number;
-  readonly keyOnly?: boolean;
-}
-
-const HOUR_MS = 3_600_000;
 
 export function addKeyCommands(key: Command, context: CommandContext): void {
   key
@@ -70,24 +62,7 @@ export function addKeyCommands(key: Command, context: CommandContext): void {
     )
     .action(async (id: AccountId, options: IssueOptions, command: Command) => issue(id, options, command, context));
 
-  key
-    .command('rotate')
-    .description('give a key another secret, which is shown once; the one before works for a while longer')
-    .argument('<account>', 'account id', accountArgument)
-    .argument('<key>', 'key id, as `key list` shows it')
-    .addOption(
-      new Option('--overlap <time>', 'how long both secrets work, such as 90m, 24h or 7d; 0 for not at all')
-        .argParser(durationArgument)
-        .default(LIMITS.keyOverlapMs, `${LIMITS.keyOverlapMs / HOUR_MS}h`),
-    )
-    .option('--key-only', 'print the key and nothing else (with --json as one JSON string), for scripts')
-    .addHelpText(
-      'after',
-      '\nThe key stays one key: its limit, models, end and usage go on. Of several rotations only the newest old secret works.\n\nExamples:\n  gateway key rotate acct_demo key_1a2b3c4d5e6f7081\n  gateway key rotate acct_demo key_1a2b3c4d5e6f7081 --overlap 0',
-    )
-    .action(async (id: AccountId, rotated: string, options: RotateOptions, command: Command) =>
-      rotate(id, keyId(rotated), options, command, context),
-    );
+  addRotateCommand(key, context);
 
   key
     .command('revoke')
@@ -141,42 +116,6 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
       text: `${secret}\n\n${issued} of ${id}. This is the only time that the key is shown.`,
     });
   });
-}
-
-async function rotate(
-  id: AccountId,
-  rotated: KeyId,
-  { overlap, keyOnly = false }: RotateOptions,
-  command: Command,
-  context: CommandContext,
-): Promise<void> {
-  await withEventLog(context, command, async (log) => {
-    const { secret, sha256, last4 } = newKey();
-    const by = recordingOf(context).actor;
-    const nowMs = context.clock();
-    const rotating = { type: 'RotateKey', keyId: rotated, sha256, last4, overlapMs: overlap, by, nowMs } as const;
-    const { recordedAt } = await runAccountCommand(context, log, id, rotating);
-    shownOnce(context, id, rotated);
-    if (keyOnly) {
-      show(context, command, { json: secret, text: secret });
-      return;
-    }
-    const previousUntil = new Date(nowMs + overlap).toISOString();
-    showWritten(context, command, recordedAt, {
-      json: { accountId: id, keyId: rotated, key: secret, previousUntil },
-      text: `${secret}\n\n${rotated} of ${id}; its secret before works until ${previousUntil}. This is the only time that the key is shown.`,
-    });
-  });
-}
-
-/** A secret that nobody has read is known to nobody: another takes its place. */
-function shownOnce(context: CommandContext, id: AccountId, made: KeyId): void {
-  const next = (...words: readonly string[]): string =>
-    nextCommand(startedWithOf(context), 'gateway', 'key', ...words, id, made);
-  context.whenUnread?.(
-    EXIT.unavailable,
-    `the secret of ${made} was made, and nobody has seen it; another: ${next('rotate')}, or end the key: ${next('revoke')}`,
-  );
 }
 
 /** Null where it is none. */

@@ -120,6 +120,7 @@ describe('the keys of a member', () => {
 describe('a key that is rotated', () => {
   const rotate: CommandOf<'RotateKey'> = {
     ...{ type: 'RotateKey', keyId: KEY, sha256: 'b7'.repeat(32), last4: 'new1', overlapMs: 24 * 3_600_000, ...BY },
+    endsPrevious: false,
   };
 
   it('has its new secret, and the one before until the overlap is over', () => {
@@ -136,6 +137,25 @@ describe('a key that is rotated', () => {
     expect(entryOf(openAccount([organization, keyIssued(), keyRotated(), again]).keys, KEY)).toMatchObject({
       ...{ sha256: 'c'.repeat(64), previous: { sha256: 'b7'.repeat(32), last4: 'new1' } },
     });
+  });
+
+  it('ends the secret before early where that is said alone, by the clock of whoever asks', () => {
+    const life = [organization, keyIssued(), keyRotated()];
+    const until = NOW + 24 * 3_600_000;
+    const again = { ...rotate, sha256: 'c'.repeat(64), last4: 'new2', nowMs: until - 1 };
+    given(...life).refuses(
+      again,
+      'previous_secret_works',
+      /^key key_a: the secret before \(ending wxyz\) works until 2026-11-21T10:00:00\.000Z, and another rotation would end it at once: wait until then, issue another key \(gateway key issue acme\), or say --again \(it ends now\)$/,
+    );
+    const rotated = (nowMs: number, overlapMs = again.overlapMs) =>
+      keyRotated({
+        ...{ sha256: again.sha256, last4: again.last4, rotatedAt: new Date(nowMs).toISOString() },
+        previousUntil: new Date(nowMs + overlapMs).toISOString(),
+      });
+    given(...life).decides({ ...again, endsPrevious: true }, rotated(until - 1));
+    given(...life).decides({ ...again, overlapMs: 0 }, rotated(until - 1, 0));
+    given(...life).decides({ ...again, nowMs: until }, rotated(until));
   });
 
   it('is one that may be used', () => {

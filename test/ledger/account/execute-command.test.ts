@@ -8,7 +8,15 @@ import { loadAccount, UNOPENED } from '../../../ledger/account/load-account.ts';
 import { TIMING } from '../../../ledger/timing.ts';
 import { OPERATOR } from '../../fixtures/ledger/actors.ts';
 import { fold } from '../../fixtures/ledger/decider-specification.ts';
-import { ACCOUNT, grant as grantCommand, granted, OPENED_AT, opened } from '../../fixtures/ledger/example-account.ts';
+import {
+  ACCOUNT,
+  grant as grantCommand,
+  granted,
+  KEY,
+  keyIssued,
+  OPENED_AT,
+  opened,
+} from '../../fixtures/ledger/example-account.ts';
 import { type AppendFault, MemoryEventLog } from '../../fixtures/ledger/memory-event-log.ts';
 import { promptPause, waitedMs } from '../../fixtures/ledger/prompt-pauses.ts';
 import { foreignGrant } from '../../fixtures/ledger/settlement-scene.ts';
@@ -94,6 +102,25 @@ describe('a command', () => {
       type: 'refused',
       code: 'grant_exists',
     });
+  });
+
+  test('that is a rotation at once with another of the same key is refused where it comes second', async () => {
+    const log = openedLog();
+    const issued = { ...RECORDING, commandId: commandId('019a5b3c-6666-7000-8000-000000000001') };
+    log.write(STREAM, encodeEvents([keyIssued()], issued));
+    const rotate = (last4: string, overlapMs: number) => {
+      const recording = { ...RECORDING, commandId: commandId(`019a5b3c-7777-7000-8000-00000000${last4}`) };
+      const secret = { keyId: KEY, sha256: last4.repeat(16), last4 };
+      const rotating = { type: 'RotateKey', ...secret, overlapMs, endsPrevious: false, by: 'ada', nowMs: 1 } as const;
+      return executeCommand(log, ACCOUNT, rotating, OPERATOR, recording, { timing: TIME });
+    };
+    expect(await Promise.all([rotate('0001', 3_600_000), rotate('0002', 3_600_000)])).toMatchObject([
+      { type: 'done' },
+      { type: 'refused', code: 'previous_secret_works' },
+    ]);
+    // It was decided as though there were no other one.
+    expect(log.appends).toBe(2);
+    expect(log.events.map(({ type }) => type)).toEqual(['AccountOpened', 'ApiKeyIssued', 'ApiKeyRotated']);
   });
 
   test.each<AppendFault['type'] & ('lose' | 'drop' | 'refuse')>(['lose', 'drop', 'refuse'])(

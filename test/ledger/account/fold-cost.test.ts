@@ -70,6 +70,7 @@ test.each<[string, AccountEvent[]]>([
     'a rotation',
     eventsOf(withKeys, {
       ...{ type: 'RotateKey', keyId: NEWEST, sha256: 'b7'.repeat(32), last4: 'new1', overlapMs: 0, by: 'x', nowMs: 1 },
+      endsPrevious: false,
     }),
   ],
   ['a revocation', eventsOf(withKeys, { type: 'RevokeKey', keyId: NEWEST, nowMs: 1 })],

@@ -349,9 +349,9 @@ it('has a case for every place in which the decider refuses', () => {
   );
   expect(inSources.length).toBeGreaterThan(20);
   // Who may is asked before anything is decided, and stands in no event; accounts of before may have more keys than are issued now,
-  // what was taken by hand for a refund of what was paid here, attempts with a method that was declined for good, and grants by
+  // rotations that ended a secret early, what was taken by hand for a refund of what was paid here, attempts with a method that was declined for good, and grants by
   // hand under the id of a payment's, or given back as with its money. Nor does when a provider was asked.
-  const ofBefore = ['too_many_keys', 'paid_here', 'payment_method_declined'];
+  const ofBefore = ['too_many_keys', 'previous_secret_works', 'paid_here', 'payment_method_declined'];
   const reserved = ['grant_id_reserved', 'restoration_id_reserved'];
   const untold = new Set(['not_permitted', 'told_meanwhile', ...ofBefore, ...reserved]);
   const decided = inSources.filter((code) => code !== undefined && !untold.has(code));

@@ -24,7 +24,15 @@ const role = (email: string, to: CommandOf<'ChangeMemberRole'>['role']): Account
   ...{ type: 'ChangeMemberRole', email, role: to, by: 'operator' },
 });
 const rotate = (change: Partial<CommandOf<'RotateKey'>> = {}): AccountCommand => ({
-  ...{ type: 'RotateKey', keyId: KEY, sha256: 'b7'.repeat(32), last4: 'new1', overlapMs: 86_400_000, ...BY },
+  ...{
+    type: 'RotateKey',
+    keyId: KEY,
+    sha256: 'b7'.repeat(32),
+    last4: 'new1',
+    overlapMs: 86_400_000,
+    endsPrevious: false,
+    ...BY,
+  },
   ...change,
 });
 const full = [

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import type { AccountState } from '../../../ledger/account/account-state.ts';
+import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
+import { previousAt } from '../../../ledger/account/key-state.ts';
+import { entryOf } from '../../../ledger/account/keyed-tree.ts';
 import {
   type Commands,
   fleetHistories,
@@ -25,9 +28,11 @@ it.each([
   ['two proxies', fleetHistories, 38],
 ])('an account is, command by command, what the plain account says: %s', (_name, all, types) => {
   const [done, refused] = [new Set<AccountCommand['type']>(), new Set<AccountCommand['type']>()];
+  const rotations = new Set<string>();
   fc.assert(
     fc.property(all, (commands: Commands) => {
-      for (const { command, decision } of lived(commands, { plain: plainAccount() }).tried) {
+      for (const { command, before, decision } of lived(commands, { plain: plainAccount() }).tried) {
+        if (command.type === 'RotateKey') rotations.add(`${isWithinOverlap(command, before)} ${'type' in decision}`);
         if ('type' in decision) refused.add(command.type);
         else if (decision.length > 0) done.add(command.type);
       }
@@ -35,8 +40,15 @@ it.each([
     { numRuns: 500 },
   );
   expect(done.size).toBe(types);
+  // A key whose secret before still works is rotated, where that is said, and is not.
+  expect([...rotations].toSorted()).toEqual(['false false', 'false true', 'true false', 'true true']);
   expect([...done].filter((type) => !refused.has(type) && !NEVER_REFUSED.has(type))).toEqual([]);
 });
+
+function isWithinOverlap({ keyId, nowMs }: CommandOf<'RotateKey'>, before: AccountState): boolean {
+  const key = before.type === 'open' ? entryOf(before.keys, keyId) : undefined;
+  return key !== undefined && previousAt(key, nowMs) !== null;
+}
 
 it.each([
   ['over many months', monthlyHistories],

@@ -14,6 +14,7 @@ const isNew = fc.constantFrom(true, true, true, false);
 const role = fc.constantFrom('owner', 'admin', 'member' as const);
 const email = fc.constantFrom('owner@example.com', 'Ada@example.com', 'ada@example.com', 'bob@example.com');
 const amount = fc.nat({ max: 900 });
+const overlapMs = fc.constantFrom(0, DAY_MS, DAY_MS, 31 * DAY_MS);
 
 /** Who may spend, and how much of it. */
 export const peopleMoves = [
@@ -59,10 +60,13 @@ export const peopleMoves = [
       ];
     },
   ),
-  move(1, 'rotate a key', { which, overlapMs: fc.constantFrom(0, DAY_MS, 31 * DAY_MS) }, (of, account) => {
+  move(1, 'rotate a key', { which, overlapMs, again: fc.array(fc.boolean(), { maxLength: 1 }) }, (of, account) => {
     const id = oneOf([...valuesOf(account.open.keys)], of.which)?.keyId ?? keyId('unknown');
-    const secret = { sha256: sha256Of(account.open.accountId, `${id}${account.next()}`), last4: 'abcd' };
-    return [{ type: 'RotateKey', keyId: id, ...secret, overlapMs: of.overlapMs, by: 'operator', nowMs: account.nowMs }];
+    return [false, ...of.again].map((endsPrevious) => {
+      const secret = { sha256: sha256Of(account.open.accountId, `${id}${account.next()}`), last4: 'abcd' };
+      const rotating = { type: 'RotateKey', keyId: id, ...secret, overlapMs: of.overlapMs, endsPrevious } as const;
+      return { ...rotating, by: 'operator', nowMs: account.nowMs };
+    });
   }),
   move(1, 'revoke a key', { which }, (of, account) => {
     const id = oneOf([...valuesOf(account.open.keys)], of.which)?.keyId ?? keyId('unknown');

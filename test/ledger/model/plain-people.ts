@@ -18,6 +18,7 @@ interface PlainKey {
   secret: string;
   /** The secret before, and until when it is one. */
   before: string | null;
+  beforeMs: number;
   /** Revoked. */
   overMs: number | null;
 }
@@ -138,18 +139,20 @@ export class PlainPeople {
     const whose = (member ?? this.#owner()).toLowerCase();
     if (this.#keys[keyId] !== undefined || untilMs <= nowMs || this.#members[whose] === undefined) return 'refused';
     const secret = `${sha256} ${last4}`;
-    this.#keys[keyId] = { member: whose, untilMs, models, secret, before: null, overMs: null };
+    this.#keys[keyId] = { member: whose, untilMs, models, secret, before: null, beforeMs: 0, overMs: null };
     this.#limits.owns(whose, keyId);
     if (monthlyLimit !== null) this.#limits.set(keyId, { mode: 'hard', most: monthlyLimit, percents: USUAL });
     return 'done';
   }
 
-  /** Of several secrets of before the last one works. */
-  #rotate({ keyId, sha256, last4, overlapMs, nowMs }: Of<'RotateKey'>): Verdict {
+  /** Of several secrets of before the last one works, and none ends early unasked. */
+  #rotate({ keyId, sha256, last4, overlapMs, endsPrevious, nowMs }: Of<'RotateKey'>): Verdict {
     const key = this.#keys[keyId];
     if (key === undefined || key.overMs !== null || key.untilMs <= nowMs) return 'refused';
     if (overlapMs < 0 || overlapMs > 30 * DAY_MS) return 'refused';
-    key.before = `${key.secret} until ${nowMs + overlapMs}`;
+    if (key.beforeMs > nowMs && !endsPrevious && overlapMs !== 0) return 'refused';
+    key.beforeMs = nowMs + overlapMs;
+    key.before = `${key.secret} until ${key.beforeMs}`;
     key.secret = `${sha256} ${last4}`;
     return 'done';
   }
