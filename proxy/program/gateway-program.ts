@@ -189,7 +189,8 @@ export const withActor = (given: CommandContext, program: () => Command | undefi
   line: program,
   startedWith: () => {
     const command = program();
-    return { config: command === undefined ? null : configurationFile(given, command), data: command?.opts().data };
+    const { data, as }: ActorOptions & { readonly data?: string } = command?.opts() ?? {};
+    return { config: command === undefined ? null : configurationFile(given, command), data, as };
   },
 });
 

@@ -110,6 +110,17 @@ it('gateway key rotate ends no secret early unless that is said, and then says w
   expect(await program.run('ledger', 'verify', ORG)).toMatch(/no fault/);
 });
 
+it('where nobody has read the new secret of a member’s key, another key is said to be issued to the member', async () => {
+  let said = '';
+  Object.assign(program.context, { whenUnread: (_code: number, lost: string) => (said = lost) });
+  await program.run('member', 'add', ORG, 'ben@example.com');
+  const { keyId: id } = await program.json('key', 'issue', ORG, '--member', 'ben@example.com');
+  await program.run('key', 'rotate', ORG, String(id));
+  expect(said).toContain(
+    `; another key: gateway key issue ${ORG} --member ben@example.com --config ${program.file}, or`,
+  );
+});
+
 it('a key is expired from its end on, wherever keys are listed, and revoked once it is, whenever it would have ended', async () => {
   const at = (time: string) => {
     program.clock = () => Date.parse(time);

@@ -42,21 +42,31 @@ it('the secret of a key that nobody could read is said to be lost, with how anot
   expect(await ended('ignore', 'account', 'open', '--email', 'a@example.com', '--id', 'acct_a', ...on)).toMatchObject({
     code: 0,
   });
-  const issue = await ended('pipe', 'key', 'issue', 'acct_a', ...on);
+  const as = ['--as', 'a@example.com'];
+  const ofIt = `--as a@example.com --data ${data}`;
+  const issue = await ended('pipe', 'key', 'issue', 'acct_a', ...on, ...as);
   const [, id = ''] = /the secret of (key_\w+) was made/.exec(issue.said) ?? [];
-  const words = (why: string) => ({
+  const words = (why: string, lost: string) => ({
     said: expect.stringMatching(
       new RegExp(
-        `^gateway: the answer could not be written \\(.*${why}.*\\); the secret of ${id} was made, and nobody has seen it; ` +
-          `another: gateway key rotate acct_a ${id} --data ${data}, or end the key: gateway key revoke acct_a ${id} --data ${data}\n$`,
+        `^gateway: the answer could not be written \\(.*${why}.*\\); the secret of ${id} was made, and nobody has seen it${lost}\n$`,
       ),
     ),
     code: 4,
   });
-  expect(issue).toEqual(words('EPIPE'));
-  expect(await ended('pipe', 'key', 'rotate', 'acct_a', id, '--key-only', ...on)).toEqual(words('EPIPE'));
+  const [rotate, revoke] = [`gateway key rotate acct_a ${id}`, `gateway key revoke acct_a ${id}`];
+  expect(issue).toEqual(words('EPIPE', `; another: ${rotate} ${ofIt}, or end the key: ${revoke} ${ofIt}`));
+  const goesOn = (of: string) =>
+    `; the one before \\(ending .{4}\\) works until \\S+Z, so that nothing is cut off yet; another key: gateway key issue acct_a ${of}, ` +
+    `or, where the one before may end at once, another secret: ${rotate} --again ${of}`;
+  const rotated = await ended('pipe', 'key', 'rotate', 'acct_a', id, '--key-only', ...on, ...as);
+  expect(rotated).toEqual(words('EPIPE', goesOn(ofIt)));
   const full = openSync('/dev/full', 'w');
-  expect(await ended(full, 'key', 'rotate', 'acct_a', id, ...on)).toEqual(words('ENOSPC'));
+  const again = await ended(full, 'key', 'rotate', 'acct_a', id, '--again', ...on);
+  expect(again).toEqual(words('ENOSPC', goesOn(`--data ${data}`)));
+  expect(await ended(full, 'key', 'rotate', 'acct_a', id, '--overlap', '0', ...on)).toEqual(
+    words('ENOSPC', `, and those before have ended; another: ${rotate} --overlap 0 --data ${data}`),
+  );
   closeSync(full);
   expect(await ended('pipe', 'key', 'list', 'acct_a', ...on)).toEqual({ said: '', code: 0 });
 });

@@ -30,7 +30,7 @@ import { show, showWritten, table } from '../show.ts';
 import { accountInViews } from './account-in-views.ts';
 import { addRotateCommand } from './rotate-command.ts';
 import { readAccountFrom, runAccountCommand } from './run-account-command.ts';
-import { shownOnce } from './shown-once.ts';
+import { issuedOnce } from './shown-once.ts';
 
 interface IssueOptions {
   readonly name: string;
@@ -106,7 +106,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
       monthlyLimit: monthlyLimitUsd,
       nowMs: context.clock(),
     });
-    shownOnce(context, id, keyId(issued));
+    issuedOnce(context, id, keyId(issued));
     if (options.keyOnly === true) {
       show(context, command, { json: secret, text: secret });
       return;

@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import { type Command, Option } from 'commander';
 import { type AccountId, type KeyId, keyId } from '../../../contracts/ids.ts';
+import { instant } from '../../../contracts/instant.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { previousAt } from '../../../ledger/account/key-state.ts';
 import { entryOf } from '../../../ledger/account/keyed-tree.ts';
@@ -8,7 +10,7 @@ import { accountArgument, durationArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
 import { show, showWritten } from '../show.ts';
 import { type Done, runAccountCommand } from './run-account-command.ts';
-import { shownOnce } from './shown-once.ts';
+import { rotatedOnce } from './shown-once.ts';
 
 interface RotateOptions {
   readonly overlap: number;
@@ -54,13 +56,16 @@ async function rotate(
     const nowMs = context.clock();
     const rotating = { type: 'RotateKey', keyId: rotated, sha256, last4, overlapMs: overlap, by, nowMs } as const;
     const { recordedAt, before } = await runAccountCommand(context, log, id, { ...rotating, endsPrevious });
-    shownOnce(context, id, rotated);
+    const untilMs = nowMs + overlap;
+    const { last4: current, member, older } = keyOf(before, rotated, nowMs);
+    const previous = overlap === 0 ? null : { last4: current, untilMs };
+    rotatedOnce(context, id, { keyId: rotated, member, previous });
     if (keyOnly) {
       show(context, command, { json: secret, text: secret });
       return;
     }
-    const previousUntil = new Date(nowMs + overlap).toISOString();
-    const endedAtOnce = endedBy(before, rotated, { overlap, nowMs });
+    const previousUntil = instant(untilMs);
+    const endedAtOnce = overlap === 0 ? [...older, current] : older;
     const works = overlap === 0 ? [] : [`its secret before works until ${previousUntil}`];
     showWritten(context, command, recordedAt, {
       json: { accountId: id, keyId: rotated, key: secret, previousUntil, endedAtOnce },
@@ -69,16 +74,12 @@ async function rotate(
   });
 }
 
-/** Which of a key's secrets a rotation has ended at once, oldest first, by their last characters. */
-function endedBy(
-  before: Done['before'],
-  rotated: KeyId,
-  { overlap, nowMs }: { readonly overlap: number; readonly nowMs: number },
-): string[] {
+/** What was rotated, as it was; `older` is the secret before, where it still worked, by its last characters. */
+function keyOf(before: Done['before'], rotated: KeyId, nowMs: number) {
   const key = before.type === 'open' ? entryOf(before.keys, rotated) : undefined;
-  if (key === undefined) return [];
+  assert(key !== undefined, 'what was rotated is there');
   const previous = previousAt(key, nowMs);
-  return [...(previous === null ? [] : [previous]), ...(overlap === 0 ? [key] : [])].map(({ last4 }) => last4);
+  return { ...key, older: previous === null ? [] : [previous.last4] };
 }
 
 function inWords(ended: readonly string[]): string[] {
