@@ -195,11 +195,13 @@ it('when a key was last used is told from the account’s events, whatever the o
 
 it('accounts of two products have an owner in common and nothing else', async () => {
   const open = ['account', 'open', '--email', 'ada@example.com', '--product', 'images', '--id', 'acct_images'];
-  const before = program.warned;
+  const told = program.warned;
+  const warning =
+    'warning: acct_images is of the product images, for good: gateways whose configuration has product gateway do not serve it\n';
   expect(await program.json(...open)).toMatchObject({ product: 'images' });
-  expect(program.warned.slice(before.length)).toBe(
-    'warning: acct_images is of the product images, for good: gateways whose configuration has product gateway do not serve it\n',
-  );
+  expect(program.warned).toBe(told + warning);
+  expect(await program.run('key', 'issue', 'acct_images')).toMatch(/^sk-svc-/);
+  expect(program.warned).toBe(told + warning + warning);
   await program.run('credits', 'grant', 'acct_images', '--usd', '7');
   await program.run('credits', 'grant', 'acct_images', '--usd', '7', '--cost-usd', '6');
   await program.run('credits', 'grant', 'acct_images', '--usd', '7', '--source', 'purchase');
@@ -209,9 +211,10 @@ it('accounts of two products have an owner in common and nothing else', async ()
     { source: 'purchase', costBasis: '6000000' },
     { source: 'purchase', costBasis: '7000000' },
   ]);
-  const told = program.warned;
+  const warned = program.warned;
   await program.run('account', 'open', '--email', 'ada@example.com', '--product', 'gateway', '--id', 'acct_own');
-  expect(program.warned).toBe(told);
+  await program.run('key', 'issue', 'acct_own');
+  expect(program.warned).toBe(warned);
   const listed = async (...more: string[]) =>
     ((await program.json('account', 'list', ...more)) as unknown as { accountId: string }[]).map(
       (one) => one.accountId,

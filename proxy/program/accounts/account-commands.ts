@@ -18,6 +18,7 @@ import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-i
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
+import { warnOfOtherProduct } from '../product-words.ts';
 import { facts, show, showWritten, type Terminal, table } from '../show.ts';
 import { accountJson } from './account-json.ts';
 import { paymentFacts } from './payments-shown.ts';
@@ -133,10 +134,7 @@ async function openAccount(options: OpenOptions, command: Command, context: Comm
       product,
       nowMs: context.clock(),
     });
-    if (product !== configuration.product)
-      context.warn(
-        `warning: ${opened} is of the product ${product}, for good: gateways whose configuration has product ${configuration.product} do not serve it\n`,
-      );
+    warnOfOtherProduct(context, { id: opened, product, served: configuration.product });
     showWritten(context, command, recordedAt, {
       json: { accountId: opened, kind, email, product, trialMicroUsd: trial },
       text: `opened ${opened} (${kind}, ${email}) ${trialInWords(context, opened, trial)}\n\nnext: ${nextCommand(startedWithOf(context), 'gateway', 'key', 'issue', opened)}`,

@@ -26,6 +26,7 @@ import {
   withEventLog,
   withReadLog,
 } from '../command-context.ts';
+import { warnOfOtherProduct } from '../product-words.ts';
 import { show, showWritten, table } from '../show.ts';
 import { accountInViews } from './account-in-views.ts';
 import { addRotateCommand } from './rotate-command.ts';
@@ -89,11 +90,11 @@ export function addKeyCommands(key: Command, context: CommandContext): void {
 }
 
 async function issue(id: AccountId, options: IssueOptions, command: Command, context: CommandContext): Promise<void> {
-  await withEventLog(context, command, async (log) => {
+  await withEventLog(context, command, async (log, { product: served }) => {
     const { secret, keyId: issued, sha256, last4 } = newKey();
     const { name, member, models = null, monthlyLimitUsd = null, expires = null } = options;
     if (models !== null) await assertModelsKnown(log, models);
-    const { recordedAt } = await runAccountCommand(context, log, id, {
+    const { recordedAt, before } = await runAccountCommand(context, log, id, {
       type: 'IssueKey',
       keyId: keyId(issued),
       name,
@@ -106,6 +107,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
       monthlyLimit: monthlyLimitUsd,
       nowMs: context.clock(),
     });
+    if (before.type === 'open') warnOfOtherProduct(context, { id, product: before.organization.product, served });
     issuedOnce(context, id, keyId(issued));
     if (options.keyOnly === true) {
       show(context, command, { json: secret, text: secret });
