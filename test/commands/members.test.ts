@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { accountId, accountStream, commandOfRequest, keyId } from '../../contracts/ids.ts';
@@ -221,7 +222,14 @@ it('accounts of two products have an owner in common and nothing else', async ()
     );
   expect(await listed()).toEqual([ORG, 'acct_own']);
   expect(await listed('--product', 'images')).toEqual(['acct_images']);
-  expect(await listed('--product', 'none')).toEqual([]);
+  await expect(listed('--product', 'none')).rejects.toMatchObject({
+    ...{
+      exitCode: EXIT.refused,
+      message: '--product: the ledger has no accounts of "none"; it has those of gateway, images',
+    },
+  });
+  writeFileSync(program.file, JSON.stringify({ ...JSON.parse(readFileSync(program.file, 'utf8')), product: 'chat' }));
+  expect(await listed()).toEqual([]);
   expect(await program.json('account', 'show', ORG)).toMatchObject({
     organization: { product: 'gateway' },
     grants: [{ grantId: 'grant_trial' }],

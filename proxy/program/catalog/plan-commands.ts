@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { CatalogPlan } from '../../../contracts/plan.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
 import { plansOnSale } from '../../../ledger/catalog/known-plans.ts';
 import { productArgument } from '../command-arguments.ts';
-import { type CommandContext, CommandError, EXIT, withReadLog } from '../command-context.ts';
+import { type CommandContext, withReadLog } from '../command-context.ts';
+import { refuseProduct } from '../product-words.ts';
 import { show } from '../show.ts';
 import { plansText } from './catalog-text.ts';
 
@@ -19,7 +19,12 @@ export function addPlanCommands(plan: Command, context: CommandContext): void {
         const catalog = await loadCatalog(log);
         const all = plansOnSale(catalog);
         const plans = all.filter((one) => product === undefined || one.product === product);
-        if (product !== undefined && plans.length === 0) throw new CommandError(noneOf(product, all), EXIT.refused);
+        if (product !== undefined && plans.length === 0)
+          refuseProduct(
+            product,
+            'the catalog has no plans',
+            all.map((one) => one.product),
+          );
         const { version } = catalog;
         show(context, command, {
           json: { version, plans },
@@ -30,9 +35,4 @@ export function addPlanCommands(plan: Command, context: CommandContext): void {
         });
       });
     });
-}
-
-function noneOf(product: string, plans: readonly CatalogPlan[]): string {
-  const others = [...new Set(plans.map((one) => one.product))].toSorted();
-  return `--product: the catalog has no plans of ${JSON.stringify(product)}; it has ${others.length === 0 ? 'none' : `those of ${others.join(', ')}`}`;
 }

@@ -9,6 +9,7 @@ import { correctedBy, givenIn, soldIn, spentBy } from '../../../ledger/report/mo
 import { receivedIn } from '../../../ledger/report/payments-book.ts';
 import { assertBegun, monthArgument, pathArgument, productArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, globalOptions } from '../command-context.ts';
+import { NO_ACCOUNTS, refuseProduct } from '../product-words.ts';
 import { assertNotJson, facts, show, type Terminal, table, wrapped, writeData } from '../show.ts';
 import { logWithProgress, warnOfHidden } from './log-with-progress.ts';
 import { outInWords } from './out-in-words.ts';
@@ -93,8 +94,8 @@ async function makeBooks(
   for await (const recorded of log.readStream(SEALS_STREAM)) seals.add(recorded);
   const reading = new MonthBooks(month, seals, product);
   for await (const recorded of log.readAll()) reading.take(recorded);
-  if (product !== undefined && !reading.products.has(product))
-    throw new CommandError(`--product: ${noneOf(product, reading.products)}`, EXIT.refused);
+  // Books of nothing would say that nothing was sold.
+  if (product !== undefined && !reading.products.has(product)) refuseProduct(product, NO_ACCOUNTS, reading.products);
   const books = reading.result(nowMs);
   // By a clock that is behind the ledger's a month has begun all the same.
   if (books.eventsOfMonth === 0) assertBegun(month, nowMs);
@@ -106,12 +107,6 @@ async function makeBooks(
 async function pageOf({ books, madeAt }: Made): Promise<string> {
   const { bookPage } = await import('../../../ledger/report/page.ts');
   return bookPage(books, madeAt);
-}
-
-/** Books of nothing would say that nothing was sold. */
-function noneOf(product: string, products: ReadonlySet<string>): string {
-  const others = products.size === 0 ? 'none' : `those of ${[...products].toSorted().join(', ')}`;
-  return `the ledger has no accounts of ${JSON.stringify(product)}; it has ${others}`;
 }
 
 async function written(out: string, make: () => Promise<Made>): Promise<Made> {
