@@ -41,7 +41,10 @@ it('payments that are open for more than a day, and accounts that have nothing t
         `^1 payment open for more than a day: ${other} old \\(manual, .*\\); 1 account with auto-reload and nothing to charge: ${other}$`,
       ),
     ),
-    advice: expect.stringMatching(/payment ask ACCOUNT ATTEMPT.*save-method ACCOUNT --id/),
+    advice:
+      `gateway payment ask ACCOUNT ATTEMPT --config ${config}, or of manual ones gateway payment confirm ACCOUNT ATTEMPT --config ${config}, ` +
+      `or gateway payment decline ACCOUNT ATTEMPT --reason "…" --config ${config}; ` +
+      `gateway payment save-method ACCOUNT --id "…" --brand "…" --last4 "…" --config ${config}`,
   });
   await gateway.stop();
   writeFileSync(join(gateway.data, 'views.db'), 'no database');
@@ -88,7 +91,7 @@ it('a payment by itself that its provider refuses is told until another is decid
         `^1 payment given up, with nothing charged, to be begun again later: ${accountId} reload_\\w+ \\(stripe\\)$`,
       ),
     ),
-    advice: expect.stringMatching(/ledger replay ACCOUNT says why/),
+    advice: expect.stringMatching(/^gateway ledger replay ACCOUNT --config \S+gateway\.json says why/),
   });
   await gateway.command(configured(null), accountId);
   expect(await found()).toMatchObject({ state: 'ok' });

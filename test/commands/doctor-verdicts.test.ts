@@ -93,7 +93,7 @@ it('a journal that is half full, or damaged, is told before it is the end of it'
     ...{
       state: 'warn',
       says: expect.stringContaining('is damaged at byte'),
-      advice: expect.stringContaining('reconcile'),
+      advice: expect.stringContaining(`(gateway ledger reconcile FILE --provider NAME --config ${other.config})`),
     },
   });
 });
@@ -214,6 +214,7 @@ it('of many accounts that are set aside five are named, and the others counted',
   expect((await doctor(config)).of('accounts')).toMatchObject({
     state: 'warn',
     says: expect.stringMatching(/^7 set aside.*acct_5 \(parked: odd\) and 2 more$/),
+    advice: `\`gateway projections unpark ACCOUNT --config ${config}\` serves one again`,
   });
 });
 

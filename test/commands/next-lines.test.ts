@@ -15,6 +15,14 @@ it('a command that is said to be next has the --config and the --data of the one
 
   const opened = await run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada');
   expect(opened.stdout).toContain(`\nnext: gateway key issue acct_ada ${on}\n`);
+  const publish = `gateway catalog publish FILE ${on}`;
+  expect((await run('catalog', 'show')).stdout).toBe(`no catalog is published yet: ${publish}\n`);
+  expect((await run('key', 'issue', 'acct_ada', '--models', 'opal-medium')).stderr).toContain(`: ${publish} first\n`);
+  const decline = ['payment', 'decline', 'acct_ada', '--reason', 'x'];
+  const noneOpen = 'acct_ada: no payment is open (gateway payment list acct_ada';
+  expect((await run(...decline)).stderr).toContain(`${noneOpen} ${on})\n`);
+  const as = ['--as', 'ada@example.com'];
+  expect((await run(...decline, ...as)).stderr).toContain(`${noneOpen} ${as.join(' ')})\n`);
   expect((await run(...bought)).stdout).toContain(
     `\nnext, when it is: gateway payment confirm acct_ada invoice-1 ${on}\n`,
   );

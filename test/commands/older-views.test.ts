@@ -90,6 +90,9 @@ describe('a gateway whose views were written in an earlier version', () => {
       expect(await viewsFound()).toMatchObject({
         state: 'warn',
         says: expect.stringMatching(/\(balance 6\), and not rebuilt$/),
+        advice: expect.stringContaining(
+          `; \`gateway projections rebuild --all --config ${join(data, 'gateway.json')}\` does it by hand`,
+        ),
       });
       expect(await runHere('projections', 'rebuild', 'monthly', ...config)).toMatchObject({ exitCode: 3 });
       begin.resolve();

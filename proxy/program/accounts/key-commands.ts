@@ -26,6 +26,7 @@ import {
   withEventLog,
   withReadLog,
 } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { warnOfOtherProduct } from '../product-words.ts';
 import { show, showWritten, table } from '../show.ts';
 import { accountInViews } from './account-in-views.ts';
@@ -93,7 +94,7 @@ async function issue(id: AccountId, options: IssueOptions, command: Command, con
   await withEventLog(context, command, async (log, { product: served }) => {
     const { secret, keyId: issued, sha256, last4 } = newKey();
     const { name, member, models = null, monthlyLimitUsd = null, expires = null } = options;
-    if (models !== null) await assertModelsKnown(log, models);
+    if (models !== null) await assertModelsKnown(context, log, models);
     const { recordedAt, before } = await runAccountCommand(context, log, id, {
       type: 'IssueKey',
       keyId: keyId(issued),
@@ -127,11 +128,11 @@ function memberActing(context: CommandContext): string | null {
 }
 
 /** A key for a model that there is not would refuse each of its requests. @throws CommandError */
-async function assertModelsKnown(log: EventLog, models: readonly string[]): Promise<void> {
+async function assertModelsKnown(context: CommandContext, log: EventLog, models: readonly string[]): Promise<void> {
   const catalog = await loadCatalog(log);
   if (catalog.version === 0)
     throw new CommandError(
-      '--models: no catalog is published yet, so that there is no model to name: gateway catalog publish FILE first',
+      `--models: no catalog is published yet, so that there is no model to name: ${nextCommand(startedWithOf(context), 'gateway', 'catalog', 'publish', 'FILE')} first`,
       EXIT.refused,
     );
   const known = [...catalog.models.keys()];

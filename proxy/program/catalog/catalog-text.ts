@@ -4,6 +4,8 @@ import { groupedUsd, PICO_PER_MICRO } from '../../../contracts/money.ts';
 import type { CatalogPlan } from '../../../contracts/plan.ts';
 import { FAST_MULTIPLIER, type RateCard } from '../../../contracts/rate-card.ts';
 import { TOKEN_CLASSES } from '../../../contracts/usage.ts';
+import type { CommandContext } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { type Terminal, table } from '../show.ts';
 
 interface ShownCatalog {
@@ -14,8 +16,9 @@ interface ShownCatalog {
 }
 
 /** A catalog as people read it: a row a model, and one a plan. */
-export function catalogText({ version, hash, models, plans }: ShownCatalog, terminal: Terminal): string {
-  if (version === 0) return 'no catalog is published yet: gateway catalog publish FILE';
+export function catalogText({ version, hash, models, plans }: ShownCatalog, context: CommandContext): string {
+  if (version === 0)
+    return `no catalog is published yet: ${nextCommand(startedWithOf(context), 'gateway', 'catalog', 'publish', 'FILE')}`;
   const rows = models.map((model) => [
     model.id,
     model.family,
@@ -42,7 +45,7 @@ export function catalogText({ version, hash, models, plans }: ShownCatalog, term
     'card',
     'upstreams',
   ];
-  return `catalog version ${version} (${hash.slice(0, 12)})\n${table(head, rows, terminal)}${plans.length === 0 ? '' : `\n\n${plansText(plans, terminal)}`}`;
+  return `catalog version ${version} (${hash.slice(0, 12)})\n${table(head, rows, context)}${plans.length === 0 ? '' : `\n\n${plansText(plans, context)}`}`;
 }
 
 /** Plans as people read them, a row each. */

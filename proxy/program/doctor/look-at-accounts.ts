@@ -1,16 +1,19 @@
 import { brief } from '../../../contracts/printable.ts';
 import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-in.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
 
 /** So many are named; `gateway projections status` names all. */
 const NAMED_MAX = 5;
 
 /** Which accounts the gateway of this folder refuses: parked ones are an operator's will, any other has lost its service. */
-export const lookAtAccounts = ({ configuration, timeMs }: Examined): Promise<Finding> =>
+export const lookAtAccounts = ({ configuration, context, timeMs }: Examined): Promise<Finding> =>
   looked(timeMs, {
     check: 'accounts',
     advice: null,
     look: () => {
+      const next = (...words: readonly string[]): string =>
+        nextCommand(startedWithOf(context), 'gateway', 'projections', ...words);
       const aside = accountsAsideIn(configuration.data);
       if (aside.length === 0) return ok('none is set aside');
       const named = aside
@@ -24,10 +27,7 @@ export const lookAtAccounts = ({ configuration, timeMs }: Examined): Promise<Fin
           'the gateway reads what has waited once its log answers; where none runs, its next start does',
         );
       if (aside.every(({ cause }) => cause === 'parked' || cause === UNPARKED))
-        return warn(says, '`gateway projections unpark ACCOUNT` serves one again');
-      return fault(
-        says,
-        '`gateway projections status` names each with its event; a program that can read that serves it',
-      );
+        return warn(says, `\`${next('unpark', 'ACCOUNT')}\` serves one again`);
+      return fault(says, `\`${next('status')}\` names each with its event; a program that can read that serves it`);
     },
   });

@@ -49,20 +49,28 @@ function verdictOf(
     graceUntilMs === null ? [] : [`${accountId} (until ${new Date(graceUntilMs).toISOString()})`],
   );
   const unable = found.flatMap(({ accountId, lacksMethod }) => (lacksMethod ? [accountId] : []));
+  const next = (...words: readonly string[]): string => nextCommand(startedWithOf(context), 'gateway', ...words);
+  const ofAttempt = (word: string, ...more: readonly string[]): string =>
+    next('payment', word, 'ACCOUNT', 'ATTEMPT', ...more);
   const all = [
     ...told(
       'payment',
       'open for more than a day',
       long,
-      'gateway payment ask ACCOUNT ATTEMPT, or of manual ones gateway payment confirm ACCOUNT ATTEMPT, or gateway payment decline ACCOUNT ATTEMPT --reason "…"',
+      `${ofAttempt('ask')}, or of manual ones ${ofAttempt('confirm')}, or ${ofAttempt('decline', '--reason', '"…"')}`,
     ),
     ...told(
       'payment',
       'given up, with nothing charged, to be begun again later',
       givenUp,
-      'gateway ledger replay ACCOUNT says why: where the provider has refused, its key, its rights and its account are to be looked at',
+      `${next('ledger', 'replay', 'ACCOUNT')} says why: where the provider has refused, its key, its rights and its account are to be looked at`,
     ),
-    ...told('plan', 'in grace, with a period that is not paid', inGrace, 'gateway account show ACCOUNT says why'),
+    ...told(
+      'plan',
+      'in grace, with a period that is not paid',
+      inGrace,
+      `${next('account', 'show', 'ACCOUNT')} says why`,
+    ),
     ...told(
       'account',
       'with auto-reload and nothing to charge',

@@ -10,6 +10,7 @@ import { freeBytesToUpcast } from '../../../projections/rebuild/room-to-rebuild.
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { describeDamage } from '../ledger/proven-ledger.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
 import { howFar, lagInEvents } from '../projections/views-lag.ts';
 import { type Examined, type Found, fault, ok, warn } from './finding.ts';
 
@@ -29,7 +30,7 @@ export async function lookAtViews(log: EventLog, examined: Examined): Promise<Fo
   if (isFolderLocked(rebuildFolder)) return ok(`${says}, and being rebuilt`);
   return warn(
     `${says}, and not rebuilt`,
-    'the log of the gateway says why; `gateway projections rebuild --all` does it by hand',
+    `the log of the gateway says why; \`${nextCommand(startedWithOf(examined.context), 'gateway', 'projections', 'rebuild', '--all')}\` does it by hand`,
   );
 }
 

@@ -41,10 +41,14 @@ export async function findAttempt(
   reading: Parameters<typeof readPayer>[3],
 ): Promise<PaymentAttempt> {
   const state = await readPayer(context, provided, accountId, reading);
-  return attemptNamed(state.billing.payments, { accountId, attemptId });
+  return attemptNamed(context, state.billing.payments, { accountId, attemptId });
 }
 
-export function attemptNamed(payments: PaymentsState, { accountId, attemptId }: NamedAttempt): PaymentAttempt {
+export function attemptNamed(
+  context: CommandContext,
+  payments: PaymentsState,
+  { accountId, attemptId }: NamedAttempt,
+): PaymentAttempt {
   if (attemptId !== undefined) {
     const attempt = attemptOf(payments, attemptId);
     if (attempt !== undefined) return attempt;
@@ -53,7 +57,11 @@ export function attemptNamed(payments: PaymentsState, { accountId, attemptId }: 
   const [open, ...others] = openAttempts(payments);
   if (open !== undefined && others.length === 0) return open;
   const why = open === undefined ? 'no payment is open' : 'several payments are open: say which one';
-  throw new CommandError(`${accountId}: ${why} (gateway payment list ${accountId})`, EXIT.refused);
+  const startedWith = startedWithOf(context);
+  // Where its files are is no member's matter.
+  const on = readerOf(context) === 'operator' ? startedWith : { ...startedWith, config: null, data: undefined };
+  const list = nextCommand(on, 'gateway', 'payment', 'list', accountId);
+  throw new CommandError(`${accountId}: ${why} (${list})`, EXIT.refused);
 }
 
 interface Asked extends Written {
@@ -101,7 +109,7 @@ export async function askProvider(
   const { log } = provided;
   const { accountId } = named;
   const state = await readPayer(context, provided, accountId, 'ListPayments');
-  const attempt = attemptNamed(state.billing.payments, named);
+  const attempt = attemptNamed(context, state.billing.payments, named);
   const ended = endedByHand(attempt);
   if (ended !== null) return { attempt, outcome: ended, recordedAt: null, moved: [] };
   const { attemptId, provider: name } = attempt;

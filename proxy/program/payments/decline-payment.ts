@@ -40,7 +40,7 @@ export async function declinePayment(
     const { accountId } = named;
     const provided = { log, configuration };
     const state = await readPayer(context, provided, accountId, 'EndPurchase');
-    const attempt = attemptNamed(state.billing.payments, named);
+    const attempt = attemptNamed(context, state.billing.payments, named);
     const { attemptId, credits } = attempt;
     // Before its provider ends it.
     const configured = await providerFor(context, provided, attempt);
@@ -94,7 +94,7 @@ async function assertDeclined(
 ): Promise<void> {
   const { accountId: id } = named;
   const { billing } = await readPayer(context, provided, id, 'EndPurchase');
-  const attempt = attemptNamed(billing.payments, named);
+  const attempt = attemptNamed(context, billing.payments, named);
   const { attemptId, kind, state, paymentId: paid } = attempt;
   if (state === 'paid')
     throw new CommandError(
