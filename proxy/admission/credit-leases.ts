@@ -191,14 +191,19 @@ export class CreditLeases {
 
   /**
    * The same of an account that an operator has parked here, whose view stands still: by the account as the log has it.
-   * @returns when it ends then @throws EventLogError; AccountUnreadableError
+   * @throws EventLogError; AsideReason
    */
-  async renewParked(accountId: AccountId, scope: LeaseScope): Promise<number> {
+  async renewParked(accountId: AccountId, scope: LeaseScope): Promise<void> {
     const { log, timing = TIMING } = this.#options;
     const command = this.#leaseCommand(scope, NOTHING);
     const result = await executeCommand(log, accountId, command, SYSTEM, this.#recording(), { timing });
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
-    return command.expiresAtMs;
+  }
+
+  /** When a lease ends that is made or renewed now. */
+  endOfNew(): number {
+    const { clock, longestRequestMs, slackMs } = this.#options;
+    return clock() + longestRequestMs + slackMs;
   }
 
   /**
@@ -301,11 +306,11 @@ export class CreditLeases {
   }
 
   #leaseCommand({ leaseId, keyId, requestsBeforeMs }: LeaseScope, upTo: MicroUsd): CommandOf<'LeaseCredits'> {
-    const { clock, mayLease, longestRequestMs, slackMs } = this.#options;
+    const { clock, mayLease } = this.#options;
     if (!mayLease()) throw new Error('nothing is leased by a clock that is in doubt');
     const { proxy, epoch } = this.#claim;
     const nowMs = clock();
-    const expiresAtMs = nowMs + longestRequestMs + slackMs;
+    const expiresAtMs = this.endOfNew();
     const terms = { proxy, leaseId, epoch, keyId, requestsBeforeMs, othersAheadMs: this.#othersAheadMs };
     return { type: 'LeaseCredits', ...terms, upTo, expiresAtMs, nowMs };
   }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type AccountId, type KeyId, keyId, type LeaseId } from '../../contracts/ids.ts';
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
+import { isAsideReason } from '../../ledger/account/account-repository.ts';
 import type { Lease } from '../../ledger/account/account-state.ts';
 import type { Timing } from '../../ledger/timing.ts';
 import type { AccountViews } from '../../projections/account-views.ts';
@@ -156,10 +157,18 @@ export class LeaseUpkeep {
 
   /** What has ended by then waits, held, for as long as the account is parked: by the lease alone others know of it. */
   async #keepParked(accountId: AccountId): Promise<void> {
+    const { leases } = this.#options;
     for (const lease of this.#toRenewParked(accountId)) {
-      const untilMs = await this.#options.leases.renewParked(accountId, lease);
       const untils = this.#parkedUntil.get(accountId) ?? new Map<LeaseId, number>();
-      this.#parkedUntil.set(accountId, untils.set(lease.leaseId, untilMs));
+      this.#parkedUntil.set(accountId, untils);
+      const endMs = leases.endOfNew();
+      try {
+        await leases.renewParked(accountId, lease);
+      } catch (error) {
+        // Nothing is appended behind what cannot be read: tried again as late as though it were renewed.
+        if (!isAsideReason(error)) throw error;
+      }
+      untils.set(lease.leaseId, endMs);
     }
   }
 

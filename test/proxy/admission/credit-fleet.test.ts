@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { grantId, revision } from '../../../contracts/ids.ts';
 import { microUsd } from '../../../contracts/money.ts';
 import { AccountUnreadableError } from '../../../ledger/account/account-unreadable-error.ts';
-import { ACCOUNT, granted, KEY } from '../../fixtures/ledger/example-account.ts';
+import { ACCOUNT, granted, KEY, opened } from '../../fixtures/ledger/example-account.ts';
 import {
   CREDIT,
   clearScene,
@@ -211,6 +211,24 @@ describe('a proxy among several', () => {
     expect(renewals()).toBe(before);
     scene.nowMs = untilMs();
     await held(two, 'c', 20n);
+  });
+
+  it('does not read an account that is parked, and cannot be read either, again and again', async () => {
+    const [one] = await start('proxy_1');
+    expect(await one.hold('a', 90n)).toBe('held');
+    one.views.setAside.park(ACCOUNT, revision(lastRevision() + 1), 'it looks wrong');
+    // No account is opened twice.
+    write(opened);
+    const { readStream } = scene.log;
+    let reads = 0;
+    scene.log.readStream = (...asked) => {
+      reads++;
+      return readStream.apply(scene.log, asked);
+    };
+    scene.nowMs += SLACK_MS / 4 + 1;
+    await expect.poll(() => reads).toBeGreaterThan(0);
+    for (let turns = 0; turns < 200; turns++) await nextTurn();
+    expect(reads).toBe(1);
   });
 
   it('renews no lease of an account whose events cannot be relied on', async () => {
