@@ -120,6 +120,13 @@ export class PaymentWebhooks {
       });
       if (refusals.length === 0) return { status: 200, says: says.join('\n') };
       const reasons = refusals.map(({ message }) => message);
+      if (refusals.every(isForNow)) {
+        logger.warn(
+          { accountId, notice, reasons },
+          'what the payment provider tells cannot be written yet; it is told again',
+        );
+        return LATER;
+      }
       logger.error({ accountId, notice, reasons }, 'what the payment provider tells of an account is refused');
       return { status: 409, says: 'refused; the log of the gateway says why' };
     } catch (error) {
@@ -175,6 +182,9 @@ export class PaymentWebhooks {
     return unlessAside(accounts, accountId, () => catchUpAccount(log, accounts, accountId));
   }
 }
+
+/** A request is under way that burns of what it would give back. */
+const isForNow = ({ code }: CommandRefusal): boolean => code === 'not_written_off';
 
 const NOTHING: WebhookAnswer = { status: 200, says: 'nothing of this ledger and product' };
 const LATER: WebhookAnswer = { status: 503, says: 'not now; tell it again' };

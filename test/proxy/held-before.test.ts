@@ -57,7 +57,7 @@ it('a dispute that is won gives nothing back to such a grant, and does once that
   const told = [await server.deliver(place, won), account().balance];
   // A gateway that is stopped waits for it.
   holds.release(requestId('req_waits'));
-  expect(told).toEqual([409, before]);
+  expect(told).toEqual([503, before]);
   expect(await server.deliver(place, won)).toBe(200);
   expect(account().balance).toBeGreaterThan(before);
 });
