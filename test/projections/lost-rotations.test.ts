@@ -39,7 +39,7 @@ async function rotatedTwice() {
   const { keyId: issued } = await program.json('key', 'issue', ADA, '--name', 'laptop');
   await program.run('key', 'issue', ADA);
   const shared = Number(await program.log.headPosition());
-  const rotate = (): Promise<string> => program.run('key', 'rotate', ADA, String(issued));
+  const rotate = (): Promise<string> => program.run('key', 'rotate', ADA, String(issued), '--again');
   await rotate();
   await rotate();
   const views = await serve(program.log, folder, 1);
