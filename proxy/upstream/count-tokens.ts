@@ -69,7 +69,8 @@ const LEFT = {
 class CountReceiver implements UpstreamReceiver {
   readonly #resolve: (result: CountResult) => void;
   readonly #timer: NodeJS.Timeout;
-  readonly #pieces: Buffer[] = [];
+  /** None once the result stands. */
+  #pieces: Buffer[] = [];
   readonly #crumbs = new Crumbs(SHORT_CHUNKS_MAX);
   #bytes = 0;
   #status = 0;
@@ -104,8 +105,8 @@ class CountReceiver implements UpstreamReceiver {
   }
 
   onData(chunk: Buffer): void {
-    this.#pieces.push(chunk);
     this.#bound(chunk.length);
+    if (!this.#isOver) this.#pieces.push(chunk);
   }
 
   /** Bounded as what it decodes to is, and with it. */
@@ -114,9 +115,9 @@ class CountReceiver implements UpstreamReceiver {
   }
 
   onEnd(): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
+    if (this.#isOver) return;
     const body = Buffer.concat(this.#pieces);
+    this.#over();
     const inputTokens = this.#status === 200 ? readCount(body) : null;
     if (inputTokens !== null) this.#resolve({ type: 'counted', inputTokens });
     else if (this.#headers !== null && this.#status !== 200 && !isEncoded(this.#headers))
@@ -130,15 +131,22 @@ class CountReceiver implements UpstreamReceiver {
   }
 
   onError(error: UpstreamError): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
+    if (this.#isOver) return;
+    this.#over();
     this.#resolve({ type: 'failed', error });
   }
 
   #bound(bytes: number): void {
+    if (this.#isOver) return;
     this.#bytes += bytes;
     if (this.#bytes > ANSWER_BYTES_MAX) this.abandon({ kind: 'reset', message: 'the count is longer than 1 MiB' });
     else if (this.#crumbs.add(bytes)) this.abandon({ kind: 'reset', message: 'the count comes in crumbs' });
+  }
+
+  #over(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#pieces = [];
   }
 
   /** The first result stands: what the call says after that is not heard, and where it waits it is never sent. */

@@ -1,13 +1,18 @@
-import { describe, expect, it, vi } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { accountId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { CallingClient } from '../../../proxy/calling-client.ts';
 import { RequestBytes } from '../../../proxy/request-body/request-bytes.ts';
 import { factsOf } from '../../../proxy/request-body/request-facts.ts';
 import { type CountResult, countUpstream } from '../../../proxy/upstream/count-tokens.ts';
+import { DecodedAnswer } from '../../../proxy/upstream/decoded-answer.ts';
 import type { Upstream, UpstreamReceiver } from '../../../proxy/upstream/upstream.ts';
 import { NO_SECRETS } from '../../../proxy/upstream/upstream-words.ts';
-import { inTurns } from '../../fixtures/ledger/turns.ts';
+import { inTurns, until } from '../../fixtures/ledger/turns.ts';
 import { ClientConnection } from '../forwarding/forwarding-scene.ts';
 
 inTurns();
@@ -95,6 +100,49 @@ describe('a count', () => {
     expect(told).toEqual([]);
     receiver.onEncoded(1);
     await vi.advanceTimersByTimeAsync(0);
+    expect(results).toEqual([{ type: 'failed', error: { kind: 'reset', message: 'the count is longer than 1 MiB' } }]);
+    expect(told).toEqual(['left the queue', 'aborted']);
+  });
+
+  it('that decodes to far more than 1 MiB is kept to that, and not at all once its result stands', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    const { receiver, control, results, told } = asked();
+    receiver.onStart(control);
+    receiver.onHead(200, { ...HEAD, retryAfterS: null });
+    const pieces: WeakRef<Buffer>[] = [];
+    const kept = (): number => pieces.reduce((bytes, piece) => bytes + (piece.deref()?.length ?? 0), 0);
+    let [toldBytes, isEnded] = [0, false];
+    const counted: UpstreamReceiver = {
+      onStart: () => undefined,
+      onHead: () => undefined,
+      onEncoded: () => undefined,
+      onData: (piece) => {
+        pieces.push(new WeakRef(piece));
+        toldBytes += piece.length;
+        receiver.onData(piece);
+      },
+      onEnd: () => {
+        isEnded = true;
+        receiver.onEnd();
+      },
+      onError: (error) => receiver.onError(error),
+    };
+    // It does not hear that it is to end: what it has told by then may be more.
+    const answer = new DecodedAnswer('gzip', counted, control);
+    answer.push(gzipSync(`{"input_tokens":7}${' '.repeat(60 * MIB)}`));
+    answer.end();
+    await until(() => results.length > 0);
+    await nextTurn();
+    collect();
+    expect([toldBytes > MIB, kept() < MIB]).toEqual([true, true]);
+    const joined = vi.spyOn(Buffer, 'concat');
+    onTestFinished(() => joined.mockRestore());
+    await until(() => isEnded);
+    expect(joined).not.toHaveBeenCalled();
+    await nextTurn();
+    collect();
+    expect([toldBytes > 60 * MIB, kept()]).toEqual([true, 0]);
     expect(results).toEqual([{ type: 'failed', error: { kind: 'reset', message: 'the count is longer than 1 MiB' } }]);
     expect(told).toEqual(['left the queue', 'aborted']);
   });
