@@ -10,7 +10,7 @@ import {
 } from 'node:zlib';
 import { LIMITS } from '../../contracts/limits.ts';
 import { isTooMuchFor } from './limits.ts';
-import type { UpstreamError, UpstreamReceiver } from './upstream.ts';
+import { ABORTED, type UpstreamControl, type UpstreamError, type UpstreamReceiver } from './upstream.ts';
 
 type Decoder = Gunzip | BrotliDecompress;
 type Encoding = 'gzip' | 'deflate' | 'br';
@@ -26,22 +26,16 @@ const ENCODINGS: ReadonlyMap<string, Encoding> = new Map([
 export const decodable = (contentEncoding: string | null): Encoding | null =>
   contentEncoding === null ? null : (ENCODINGS.get(contentEncoding) ?? null);
 
-/** The call that the bytes come from. */
-interface EncodedCall {
-  pause(): void;
-  resume(): void;
-  abort(): void;
-}
-
 /**
  * Undoes the encoding of an answer that was asked for as it is, so that it can be metered, looked through and passed on.
  * What an upstream has flushed is passed on at once. It decodes to as much as a JSON answer may have, and to
  * something, or is broken, like one that is not what it says; what came before that is told in either case.
  */
-export class DecodedAnswer {
+export class DecodedAnswer implements UpstreamControl {
   readonly #encoding: Encoding;
   readonly #receiver: UpstreamReceiver;
-  readonly #call: EncodedCall;
+  /** That the bytes come from. */
+  readonly #call: UpstreamControl;
   #decoding: Decoding | null = null;
   /** What has come of a read and is not handed on to be decoded yet. */
   #came: Buffer[] = [];
@@ -52,7 +46,7 @@ export class DecodedAnswer {
   /** Its connection is another call's. */
   #isCallOver = false;
 
-  constructor(encoding: Encoding, receiver: UpstreamReceiver, call: EncodedCall) {
+  constructor(encoding: Encoding, receiver: UpstreamReceiver, call: UpstreamControl) {
     this.#encoding = encoding;
     this.#receiver = receiver;
     this.#call = call;
@@ -84,7 +78,7 @@ export class DecodedAnswer {
     this.#isCallOver = true;
     this.#handOn();
     const tell = (): void => this.#over(() => this.#receiver.onError(error));
-    if (this.#decoding === null || error.kind === 'aborted') tell();
+    if (this.#decoding === null) tell();
     else onceRead(this.#decoding, tell);
   }
 
@@ -98,6 +92,11 @@ export class DecodedAnswer {
     this.#isPaused = false;
     for (const decoder of this.#decoders) decoder.resume();
     if (this.#decoding?.pieces.writableNeedDrain !== true) this.#goOn();
+  }
+
+  /** Also where all that is encoded has come, and is still being decoded, or waits for that. */
+  abort(): void {
+    this.#endBy(ABORTED);
   }
 
   /**
@@ -167,8 +166,12 @@ export class DecodedAnswer {
   }
 
   #break(message: string): void {
+    this.#endBy({ kind: 'unreadable', message });
+  }
+
+  #endBy(error: UpstreamError): void {
     if (this.#isOver) return;
-    this.#over(() => this.#receiver.onError({ kind: 'unreadable', message }));
+    this.#over(() => this.#receiver.onError(error));
     this.#leaveCall();
   }
 
@@ -220,6 +223,8 @@ function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFa
   let tried: Buffer | null = null;
   const pieces = new Writable({
     objectMode: true,
+    // Destroyed once the answer is over alone, not once nothing more comes: what has come may still be at fault.
+    autoDestroy: false,
     highWaterMark: PIECES_WAITING_MAX,
     write(piece: Buffer, _encoding, done) {
       const keep = (): void => {
@@ -228,6 +233,7 @@ function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFa
       };
       tried = piece;
       decoder.write(piece, () => {
+        if (pieces.destroyed) return;
         tried = null;
         onTaken(piece.length);
         if (keptBytes + piece.length > KEPT_BYTES_MAX) catchUp(keep);
@@ -236,6 +242,8 @@ function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFa
     },
   });
   decoder.on('error', () => {
+    // By what it had made of that piece, which has just been told.
+    if (pieces.destroyed) return;
     if (tried === null) onFault();
     else decodeToFault(tried, catchUp(), onFault);
   });

@@ -7,6 +7,7 @@ import { shortageOf } from '../../contracts/shortage.ts';
 import { ConnectionTurns } from './connection-turns.ts';
 import { DecodedAnswer, decodable } from './decoded-answer.ts';
 import {
+  ABORTED,
   HEADER_CHARS_MAX,
   REQUEST_ID_CHARS_MAX,
   type Upstream,
@@ -132,7 +133,14 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#started = true;
     this.#startedMs = performance.now();
-    this.#receiver.onStart(controlOf(controller, () => this.#decoded ?? controller));
+    const call = controlOf(controller);
+    // What decodes an answer goes on when all of it has come, and is held back or ended by itself.
+    const asked = (): UpstreamControl => this.#decoded ?? call;
+    this.#receiver.onStart({
+      pause: () => asked().pause(),
+      resume: () => asked().resume(),
+      abort: () => asked().abort(),
+    });
   }
 
   onResponseStart(
@@ -204,14 +212,10 @@ class Aborted extends Error {
   override readonly name = 'Aborted';
 }
 
-/** @param paused what is held back: the call, or what decodes it */
-const controlOf = (
-  controller: Dispatcher.DispatchController,
-  paused: () => Pick<UpstreamControl, 'pause' | 'resume'> = () => controller,
-): UpstreamControl => ({
-  pause: () => paused().pause(),
-  resume: () => paused().resume(),
-  abort: () => controller.abort(new Aborted('the gateway ended the call')),
+const controlOf = (controller: Dispatcher.DispatchController): UpstreamControl => ({
+  pause: () => controller.pause(),
+  resume: () => controller.resume(),
+  abort: () => controller.abort(new Aborted(ABORTED.message)),
 });
 
 function readHeaders(headers: Record<string, string | string[] | undefined>, words: UpstreamWords): UpstreamHeaders {

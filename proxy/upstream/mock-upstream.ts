@@ -5,7 +5,7 @@ import type { Message } from '../../contracts/messages.ts';
 import type { BodyAsker, BodyThreads } from '../request-body/body-threads.ts';
 import { type MockAnswer, mockMessage, mockTokens } from '../request-body/mock-reply.ts';
 import type { RequestBytes } from '../request-body/request-bytes.ts';
-import type { Upstream, UpstreamCall, UpstreamHeaders, UpstreamReceiver } from './upstream.ts';
+import { ABORTED, type Upstream, type UpstreamCall, type UpstreamHeaders, type UpstreamReceiver } from './upstream.ts';
 import { NO_SECRETS } from './upstream-words.ts';
 
 /** The built-in upstream: `svc-mock`, and every model of the example catalog. No network, no money. */
@@ -110,7 +110,7 @@ function play(pieces: readonly Buffer[], contentType: string, id: string | null,
   const abort = (): void => {
     if (isEnded) return;
     isEnded = true;
-    setImmediate(() => receiver.onError({ kind: 'aborted', message: 'the gateway ended the call' }));
+    setImmediate(() => receiver.onError(ABORTED));
   };
   setImmediate(() => {
     receiver.onStart({ pause, resume, abort });

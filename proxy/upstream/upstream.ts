@@ -98,3 +98,6 @@ export interface UpstreamError {
   readonly kind: UpstreamErrorKind;
   readonly message: string;
 }
+
+/** What `abort` of a control has told. */
+export const ABORTED: UpstreamError = { kind: 'aborted', message: 'the gateway ended the call' };

@@ -7,7 +7,7 @@ type Encoding = ConstructorParameters<typeof DecodedAnswer>[0];
 export function decoded(onData: (bytes: number, piece: Buffer) => void = () => undefined, encoding: Encoding = 'gzip') {
   const asked: string[] = [];
   const over = Promise.withResolvers<void>();
-  const got = { bytes: 0, encoded: [] as number[], asked, over: over.promise };
+  const got = { bytes: 0, encoded: [] as number[], ends: [] as string[], asked, over: over.promise };
   const answer = new DecodedAnswer(
     encoding,
     {
@@ -18,8 +18,14 @@ export function decoded(onData: (bytes: number, piece: Buffer) => void = () => u
         got.bytes += piece.length;
         onData(got.bytes, piece);
       },
-      onEnd: () => over.resolve(),
-      onError: ({ message }) => over.reject(new Error(message)),
+      onEnd: () => {
+        got.ends.push('end');
+        over.resolve();
+      },
+      onError: ({ message }) => {
+        got.ends.push(message);
+        over.reject(new Error(message));
+      },
     },
     {
       pause: () => asked.push('pause'),
