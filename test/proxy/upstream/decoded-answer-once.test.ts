@@ -1,6 +1,6 @@
 import { createHook } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { constants, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../../contracts/limits.ts';
 import { decoded, ENCODERS, type Encoder } from './decoded-answer-scene.ts';
@@ -35,11 +35,11 @@ function pushed(encoding: Encoder['encoding'], bytes: Buffer): Promise<void> {
 describe('an answer that is decoded', () => {
   it('is so as far as may be told of it, by whatever decodes it, of however few bytes it is', async () => {
     const far = Buffer.alloc(2 * LIMITS.answerBytesMax);
-    const bytes = brotliCompressSync(far, { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } });
-    expect(bytes.length).toBeLessThan(1_000);
-    await expect(pushed('br', bytes)).rejects.toThrow('decodes to more than');
+    const bytes = gzipSync(far);
+    expect(bytes.length).toBeLessThan(far.length / 1_000);
+    await expect(pushed('gzip', bytes)).rejects.toThrow('decodes to more than');
     expect(timesMade).toBeGreaterThan(LIMITS.answerBytesMax / MADE_BYTES_MAX);
-    expect(timesMade).toBeLessThan(LIMITS.answerBytesMax / MADE_BYTES_MAX + MORE_TIMES);
+    expect(timesMade).toBeLessThan(LIMITS.answerBytesMax / MADE_BYTES_MAX + 2 * MORE_TIMES);
   });
 
   it.each(ENCODERS)('by $as is so once', async ({ encoding, encode }) => {

@@ -1,4 +1,4 @@
-import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { DecodedAnswer } from '../../../proxy/upstream/decoded-answer.ts';
 
 type Encoding = ConstructorParameters<typeof DecodedAnswer>[0];
@@ -41,13 +41,6 @@ export const ENCODERS = [
   { as: 'gzip', encoding: 'gzip', encode: gzipSync, flushed: FLUSHED, checkBytes: 8 },
   { as: 'deflate', encoding: 'deflate', encode: deflateSync, flushed: FLUSHED, checkBytes: 4 },
   { as: 'deflate without its frame', encoding: 'deflate', encode: deflateRawSync, flushed: FLUSHED, checkBytes: 0 },
-  {
-    as: 'br',
-    encoding: 'br',
-    encode: brotliCompressSync,
-    flushed: { finishFlush: constants.BROTLI_OPERATION_FLUSH },
-    checkBytes: 0,
-  },
 ] as const;
 export type Encoder = (typeof ENCODERS)[number];
 

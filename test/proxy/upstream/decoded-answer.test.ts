@@ -1,4 +1,4 @@
-import { brotliCompressSync, constants, createGzip, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { constants, createGzip, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type PostedMessage, postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
@@ -34,7 +34,6 @@ const encodings: readonly (readonly [string, (text: string) => Buffer])[] = [
   ['x-gzip', gzipSync],
   ['deflate', deflateSync],
   ['deflate', deflateRawSync],
-  ['br', brotliCompressSync],
 ];
 
 describe('an answer that came encoded', () => {
@@ -119,7 +118,7 @@ describe('an answer whose encoding is broken', () => {
   it.each<[string, Answer]>([
     ['is none', encodedJson(Buffer.from(whole), 'gzip')],
     ['ends early', encodedJson(gzipped.subarray(0, -20), 'gzip')],
-    ['ends early, as br', encodedJson(brotliCompressSync(whole).subarray(0, -5), 'br')],
+    ['ends early, as deflate', encodedJson(deflateSync(whole).subarray(0, -20), 'deflate')],
     ['is damaged', encodedJson(Buffer.concat([gzipped.subarray(0, 60), Buffer.alloc(99, 1)]), 'gzip')],
     ['is of nothing', encodedJson(Buffer.alloc(0), 'gzip')],
     ['breaks off', [headOf('gzip'), write(gzipped.subarray(0, 60)), reset]],
