@@ -104,9 +104,15 @@ export const paysTheSame = (id: string, { attemptId, kind, period }: PaymentAtte
 /** The newest of them. */
 export const newestRenewal = (payments: PaymentsState, startMs: number): PaymentAttempt | undefined =>
   renewalsOf(payments, startMs).reduce<PaymentAttempt | undefined>(
-    (newest, one) => (newest !== undefined && newest.startedAtMs > one.startedAtMs ? newest : one),
+    (newest, one) => (newest !== undefined && comesBehind(newest, one) ? newest : one),
     undefined,
   );
+
+/** They are in the order of their ids, in which the tenth stands before the second: of one millisecond the longer id is the later one's. */
+const comesBehind = (one: PaymentAttempt, other: PaymentAttempt): boolean =>
+  one.startedAtMs === other.startedAtMs
+    ? one.attemptId.length > other.attemptId.length
+    : one.startedAtMs > other.startedAtMs;
 
 type Terms = NonNullable<EventData<'PlanChanged'>['terms']>;
 
