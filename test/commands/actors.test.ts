@@ -117,7 +117,7 @@ it('account show has payments for who may list them alone, and the hash of a sec
   const show = ['account', 'show', 'acct_paid'];
   const shownTo = async (...as: readonly string[]) =>
     (await program.run(...show, ...as)) + JSON.stringify(await program.json(...show, ...as));
-  const words = ['4242', 'pm_mandate7', 'invoice-7', 'invoice-8', '"reload"', 'auto-reload'];
+  const words = ['visa', 'pm_mandate7', 'invoice-7', 'invoice-8', '"reload"', 'auto-reload'];
   words.push('transfer-42', 'refund-7', 'refund-9', '"refund"', 'costBasis');
   const seen = async (...as: readonly string[]) => {
     const shown = await shownTo(...as);
