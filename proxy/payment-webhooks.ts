@@ -1,12 +1,11 @@
 import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
-import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { SYSTEM } from '../contracts/permissions.ts';
 import { catchUpAccount, unlessAside } from '../ledger/account/account-repository.ts';
 import type { AccountCommand, CommandRefusal } from '../ledger/account/commands.ts';
 import { type CreditsMoved, sayMoved } from '../ledger/account/credits-moved.ts';
-import { type CommandResult, executeOnRepository } from '../ledger/account/execute-command.ts';
+import { type CommandResult, executeOnRepository, type WhyNot } from '../ledger/account/execute-command.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import {
   type TellingProvider,
@@ -26,8 +25,8 @@ interface WebhooksOptions {
   readonly product: string;
   readonly provider: TellingProvider;
   readonly clock: () => number;
-  /** Why what was decided may not be written, by what the account's events do not tell. Absent: nothing else tells. */
-  readonly whyNot?: (accountId: AccountId, events: readonly AccountEvent[]) => CommandRefusal | null;
+  /** Absent: nothing stands against what is decided. */
+  readonly whyNot?: WhyNot;
   /** Whether anything final may be written now. */
   readonly mayWrite: () => boolean;
   readonly logger: Logger;
@@ -169,8 +168,8 @@ export class PaymentWebhooks {
   /** What another gateway has written is not yet in the views of this one: refused is only what is so by the log. */
   async #run(accountId: AccountId, command: AccountCommand): Promise<CommandResult> {
     const { log, accounts, clock, whyNot } = this.#options;
-    const how = { whyNot: (events: readonly AccountEvent[]) => whyNot?.(accountId, events) ?? null };
-    const run = () => executeOnRepository(log, accounts, accountId, command, SYSTEM, recordingBy(ACTOR, clock()), how);
+    const run = () =>
+      executeOnRepository(log, accounts, accountId, command, SYSTEM, recordingBy(ACTOR, clock()), { whyNot });
     const result = await run();
     if (result.type === 'done') return result;
     await this.#catchUp(accountId);

@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { EventLog } from '../contracts/event-log.ts';
-import type { AccountEvent } from '../contracts/events.ts';
 import type { AccountId, AttemptId } from '../contracts/ids.ts';
 import { LIMITS } from '../contracts/limits.ts';
-import type { CommandRefusal } from '../ledger/account/commands.ts';
 import type { CreditsMoved } from '../ledger/account/credits-moved.ts';
+import type { WhyNot } from '../ledger/account/execute-command.ts';
 import type { PaymentAttempt } from '../ledger/account/payments-state.ts';
 import type { KnownPlans } from '../ledger/catalog/known-plans.ts';
 import { NowAndThen } from '../ledger/now-and-then.ts';
@@ -25,8 +24,8 @@ interface UpkeepOptions {
   readonly provider: PaymentProvider;
   readonly catalog: () => KnownPlans;
   readonly clock: () => number;
-  /** Why what was decided may not be written, by what the account's events do not tell. Absent: nothing else tells. */
-  readonly whyNot?: (accountId: AccountId, events: readonly AccountEvent[]) => CommandRefusal | null;
+  /** Absent: nothing stands against what is decided. */
+  readonly whyNot?: WhyNot;
   /** Whether anything final may be written now: not while the clock is in doubt, or the views are old. */
   readonly mayWrite: () => boolean;
   readonly logger: Logger;

@@ -35,10 +35,13 @@ export type CommandResult =
     }
   | CommandRefusal;
 
+/** Why what was decided on an account is not to be appended, by what its events do not tell; null where nothing stands against it. */
+export type WhyNot = (accountId: AccountId, decision: readonly AccountEvent[]) => CommandRefusal | null;
+
 export interface HowCarriedOut {
   readonly timing?: Timing;
-  /** Why what was decided is not to be appended, by what the account's events do not tell: asked of each decision before its append. */
-  readonly whyNot?: (decision: readonly AccountEvent[]) => CommandRefusal | null;
+  /** Asked of each decision before its append. */
+  readonly whyNot?: WhyNot | undefined;
   /** Asked before what has failed is tried again. */
   readonly isWanted?: () => boolean;
 }
@@ -145,7 +148,7 @@ async function decideAndAppend(
     const decision = decideAs(actor, command(), before);
     if ('type' in decision) return decision;
     if (decision.length === 0) return { type: 'done', events: [], before, after: revision, revision, position: null };
-    const refusal = whyNot?.(decision) ?? null;
+    const refusal = whyNot?.(accountId, decision) ?? null;
     if (refusal !== null) return refusal;
     const proposed = encodeEvents(decision, recording);
     // An append that may have been written is repeated as it was, whatever has been learned of the account since.

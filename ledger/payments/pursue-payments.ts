@@ -5,9 +5,9 @@ import { type AccountId, type AttemptId, attemptId } from '../../contracts/ids.t
 import { SYSTEM } from '../../contracts/permissions.ts';
 import type { AccountRepository } from '../account/account-repository.ts';
 import type { OpenAccount } from '../account/account-state.ts';
-import type { AccountCommand, CommandRefusal } from '../account/commands.ts';
+import type { AccountCommand } from '../account/commands.ts';
 import type { CreditsMoved } from '../account/credits-moved.ts';
-import { type CommandResult, executeOnRepository } from '../account/execute-command.ts';
+import { type CommandResult, executeOnRepository, type WhyNot } from '../account/execute-command.ts';
 import { claimsIn, openAttempts } from '../account/payments.ts';
 import type { PaymentAttempt } from '../account/payments-state.ts';
 import type { KnownPlans } from '../catalog/known-plans.ts';
@@ -24,8 +24,8 @@ interface PursuedPayments {
   /** What plans cost and give. */
   readonly catalog: () => KnownPlans;
   readonly clock: () => number;
-  /** Why what was decided may not be written, by what the account's events do not tell. Absent: nothing else tells. */
-  readonly whyNot?: (accountId: AccountId, events: readonly AccountEvent[]) => CommandRefusal | null;
+  /** Absent: nothing stands against what is decided. */
+  readonly whyNot?: WhyNot;
   /** False is after an event: then the provider is asked of what is begun here alone. */
   readonly asksOpen: boolean;
   /** What could not all be told, or written, is asked of again; of what was refused (RefusedFactsError) the rest is written, and it is asked of again while it is open alone. */
@@ -139,5 +139,5 @@ const execute = (
 ): Promise<CommandResult> =>
   executeOnRepository(log, accounts, accountId, command, SYSTEM, recordingBy(ACTOR, clock()), {
     timing,
-    whyNot: (events) => whyNot?.(accountId, events) ?? null,
+    whyNot,
   });

@@ -200,10 +200,10 @@ export class CreditLeases {
     if (result.type === 'refused') throw new Error(`${accountId}: ${result.message}`);
   }
 
-  /** When a lease ends that is made or renewed now. */
-  endOfNew(): number {
-    const { clock, longestRequestMs, slackMs } = this.#options;
-    return clock() + longestRequestMs + slackMs;
+  /** When a lease ends that is made or renewed at an instant. */
+  endOfLease(nowMs: number): number {
+    const { longestRequestMs, slackMs } = this.#options;
+    return nowMs + longestRequestMs + slackMs;
   }
 
   /**
@@ -310,7 +310,7 @@ export class CreditLeases {
     if (!mayLease()) throw new Error('nothing is leased by a clock that is in doubt');
     const { proxy, epoch } = this.#claim;
     const nowMs = clock();
-    const expiresAtMs = this.endOfNew();
+    const expiresAtMs = this.endOfLease(nowMs);
     const terms = { proxy, leaseId, epoch, keyId, requestsBeforeMs, othersAheadMs: this.#othersAheadMs };
     return { type: 'LeaseCredits', ...terms, upTo, expiresAtMs, nowMs };
   }

@@ -157,11 +157,11 @@ export class LeaseUpkeep {
 
   /** What has ended by then waits, held, for as long as the account is parked: by the lease alone others know of it. */
   async #keepParked(accountId: AccountId): Promise<void> {
-    const { leases } = this.#options;
+    const { leases, clock } = this.#options;
     for (const lease of this.#toRenewParked(accountId)) {
       const untils = this.#parkedUntil.get(accountId) ?? new Map<LeaseId, number>();
       this.#parkedUntil.set(accountId, untils);
-      const endMs = leases.endOfNew();
+      const endMs = leases.endOfLease(clock());
       try {
         await leases.renewParked(accountId, lease);
       } catch (error) {

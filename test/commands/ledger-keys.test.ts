@@ -150,38 +150,38 @@ describe('gateway ledger keys rotate --lost', () => {
     expect(program.warned).toBe('');
   });
 
-  it('refuses the same of a key that the configuration names', async () => {
-    await sealLog(program.log, data);
-    const [key, next] = [join(data, 'own.pem'), join(data, 'next.pem')];
-    renameSync(own(), key);
-    keyOfFolder(data);
-    renameSync(own(), next);
-    const configuration = JSON.parse(readFileSync(program.file, 'utf8'));
-    const named = (keyFile: string) =>
-      writeFileSync(program.file, JSON.stringify({ ...configuration, seals: { keyFile } }));
-    named(key);
-    await expect(program.run(...lost, '--key-file', next)).rejects.toMatchObject({
-      exitCode: EXIT.refused,
-      message: expect.stringContaining('rotate --key-file FILE --config'),
-    });
-    // Where it is lost, the next one is named already, or the one before is none any more.
-    named(next);
-    expect(await program.json(...lost, '--key-file', next)).toMatchObject({ isNew: true });
-    const third = join(data, 'third.pem');
-    keyOfFolder(data);
-    renameSync(own(), third);
-    named(join(data, 'gone.pem'));
-    expect(await program.json(...lost, '--key-file', third)).toMatchObject({ isNew: true });
-  });
-
-  it('refuses where the key cannot be seen: whoever may not read it, or has not the variable, has not lost it', async () => {
-    await sealLog(program.log, data);
+  /** The ledger's key and another, in files of their own, and where the configuration says that the key is. */
+  function keysInFiles() {
     const [key, next] = [join(data, 'own.pem'), join(data, 'next.pem')];
     renameSync(own(), key);
     keyOfFolder(data);
     renameSync(own(), next);
     const configuration = JSON.parse(readFileSync(program.file, 'utf8'));
     const named = (seals: object) => writeFileSync(program.file, JSON.stringify({ ...configuration, seals }));
+    return { key, next, named };
+  }
+
+  it('refuses the same of a key that the configuration names', async () => {
+    await sealLog(program.log, data);
+    const { key, next, named } = keysInFiles();
+    named({ keyFile: key });
+    await expect(program.run(...lost, '--key-file', next)).rejects.toMatchObject({
+      exitCode: EXIT.refused,
+      message: expect.stringContaining('rotate --key-file FILE --config'),
+    });
+    // Where it is lost, the next one is named already, or the one before is none any more.
+    named({ keyFile: next });
+    expect(await program.json(...lost, '--key-file', next)).toMatchObject({ isNew: true });
+    const third = join(data, 'third.pem');
+    keyOfFolder(data);
+    renameSync(own(), third);
+    named({ keyFile: join(data, 'gone.pem') });
+    expect(await program.json(...lost, '--key-file', third)).toMatchObject({ isNew: true });
+  });
+
+  it('refuses where the key cannot be seen: whoever may not read it, or has not the variable, has not lost it', async () => {
+    await sealLog(program.log, data);
+    const { key, next, named } = keysInFiles();
     const events = await written();
     const refused = async (message: RegExp) => {
       await expect(program.run(...lost, '--key-file', next)).rejects.toMatchObject({ exitCode: EXIT.refused, message });

@@ -198,13 +198,19 @@ describe('of several data folders', () => {
     expect(await commandOn(data)).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('ledger-id knows') });
   });
 
-  it('one of an earlier generation says nothing against what another knows', async () => {
+  /** A folder whose ledger has given up a loss and goes on, backed up behind that, and another one to put it back into. */
+  async function backedUpBehindLoss() {
     const [data, again, to] = [fresh(), fresh(), join(temporaryFolder(), 'backup')];
     await restoring(data, '--from-journal', noteOf(life.data));
     const on = (folder: string, ...args: readonly string[]) =>
       runHere('--config', life.config, '--data', folder, 'ledger', ...args);
     expect(await on(data, 'accept-loss', '--reason', 'test')).toMatchObject({ exitCode: 0 });
     expect(await on(data, 'backup', to)).toMatchObject({ exitCode: 0 });
+    return { data, again, to, on };
+  }
+
+  it('one of an earlier generation says nothing against what another knows', async () => {
+    const { data, again, to, on } = await backedUpBehindLoss();
     expect(await commandOn(data)).toMatchObject({ exitCode: 0 });
     const [{ stream, revision, id } = expect.fail('no events')] = (await eventsIn(join(data, 'ledger.db'))).slice(-1);
     const note = JSON.parse(readFileSync(join(data, 'ledger-id'), 'utf8'));
@@ -218,12 +224,7 @@ describe('of several data folders', () => {
   it.each([true, false])(
     'the newest is of the latest generation, however far others go: named first %s',
     async (isFirst) => {
-      const [data, again, to] = [fresh(), fresh(), join(temporaryFolder(), 'backup')];
-      await restoring(data, '--from-journal', noteOf(life.data));
-      const on = (folder: string, ...args: readonly string[]) =>
-        runHere('--config', life.config, '--data', folder, 'ledger', ...args);
-      expect(await on(data, 'accept-loss', '--reason', 'test')).toMatchObject({ exitCode: 0 });
-      expect(await on(data, 'backup', to)).toMatchObject({ exitCode: 0 });
+      const { data, again, to, on } = await backedUpBehindLoss();
       const gateway = await startTestGateway({ data, upstreamUrl });
       await gateway.issueKey();
       await gateway.stop();

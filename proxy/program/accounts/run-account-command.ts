@@ -72,7 +72,7 @@ export async function tryAccountCommand(
   const recording = recordingOf(context);
   const result = await hiddenFrom(context, accountId, () =>
     executeCommand(log, accountId, command, actorOf(context), recording, {
-      whyNot: (events) => unsettledBefore(context, accountId, events),
+      whyNot: (_, events) => unsettledBefore(context, accountId, events),
     }),
   );
   if (result.type === 'refused') return result;

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Configuration } from '../../../contracts/configuration.ts';
-import type { AccountEvent } from '../../../contracts/events.ts';
-import type { AccountId, RequestId } from '../../../contracts/ids.ts';
+import type { RequestId } from '../../../contracts/ids.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
+import type { WhyNot } from '../../../ledger/account/execute-command.ts';
 import { isFolderLocked } from '../../../ledger/journal/folder-lock.ts';
 import { isTelling } from '../../../ledger/payments/payment-provider.ts';
 import type { Sealer } from '../../../ledger/seals/sealer.ts';
@@ -370,7 +370,7 @@ function webhooksOf(
   if (payments.provider === 'manual' || payments.stripe.places.webhookSecrets.length === 0 || !isTelling(provider))
     return null;
   const mayWrite = (): boolean => availability.refuse() === null;
-  const whyNot = (accountId: AccountId, events: readonly AccountEvent[]) => heldBefore(holds, accountId, events);
+  const whyNot: WhyNot = (accountId, events) => heldBefore(holds, accountId, events);
   return new PaymentWebhooks({
     log,
     accounts: projections.accounts,

@@ -11,7 +11,7 @@ import { HttpUpstream } from '../../../proxy/upstream/http-upstream.ts';
 import { ABORTED, type UpstreamControl } from '../../../proxy/upstream/upstream.ts';
 import { inTurns } from '../../fixtures/ledger/turns.ts';
 import { forwardingScene, JSON_HEAD, STREAM_HEAD } from '../forwarding/forwarding-scene.ts';
-import { decoded } from './decoded-answer-scene.ts';
+import { decoded, longEnough } from './decoded-answer-scene.ts';
 
 inTurns();
 
@@ -42,15 +42,6 @@ beforeEach(() => {
 function expectDecodersEnded(): void {
   expect(begun.length).toBeGreaterThan(0);
   expect(new Set(ended.mock.contexts).size).toBe(begun.length);
-}
-
-/** Another is decoded from its beginning to its end meanwhile, by the same threads: time enough for what goes on. */
-async function longEnough(): Promise<void> {
-  const { answer, got } = decoded();
-  answer.push(ENCODED);
-  answer.end();
-  await got.over;
-  expect(got.bytes).toBe(WHOLE.length);
 }
 
 /** No call: all of its answer has come. */

@@ -1,6 +1,6 @@
 import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { decoded } from './decoded-answer-scene.ts';
+import { decoded, longEnough } from './decoded-answer-scene.ts';
 
 const MIB = 1024 * 1024;
 const WHOLE = Buffer.alloc(8 * MIB, 'x');
@@ -15,15 +15,6 @@ const NOTHING = Buffer.concat([
 const ODD = Buffer.alloc(40_001, 'x');
 /** As long as what it encodes. */
 const STORED = gzipSync(ODD, { level: 0 });
-
-/** Another is decoded from its beginning to its end meanwhile, by the same threads: time enough for what goes on. */
-async function longEnough(): Promise<void> {
-  const { answer, got } = decoded();
-  answer.push(ENCODED);
-  answer.end();
-  await got.over;
-  expect(got.bytes).toBe(WHOLE.length);
-}
 
 describe('an answer that is decoded for a client that holds it back', () => {
   it('and breaks off tells all that had come before, also where it is held back again meanwhile', async () => {

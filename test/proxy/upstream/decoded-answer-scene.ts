@@ -1,4 +1,5 @@
 import { constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { expect } from 'vitest';
 import { DecodedAnswer } from '../../../proxy/upstream/decoded-answer.ts';
 
 type Encoding = ConstructorParameters<typeof DecodedAnswer>[0];
@@ -34,6 +35,18 @@ export function decoded(onData: (bytes: number, piece: Buffer) => void = () => u
     },
   );
   return { answer, got };
+}
+
+const LONG = Buffer.alloc(8 * 1024 * 1024, 'x');
+const LONG_ENCODED = gzipSync(LONG);
+
+/** Another is decoded from its beginning to its end meanwhile, by the same threads: time enough for what goes on. */
+export async function longEnough(): Promise<void> {
+  const { answer, got } = decoded();
+  answer.push(LONG_ENCODED);
+  answer.end();
+  await got.over;
+  expect(got.bytes).toBe(LONG.length);
 }
 
 const FLUSHED = { finishFlush: constants.Z_SYNC_FLUSH };
