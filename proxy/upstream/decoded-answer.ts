@@ -196,10 +196,9 @@ interface Decoding {
 }
 
 /**
- * A decoder loses what it has made of a piece that it fails on. Two others stand behind it: one takes such a piece in steps, and
- * the other what comes before the step that fails, and that in single bytes, so that all that is before the fault is made,
- * however the bytes fall into packets. What came before that piece they take only then, or when that is more than is kept: most
- * answers are decoded once, and none further than it is told.
+ * A decoder loses what it has made of a piece that it fails on. Another, that stands behind it, takes such a piece in single
+ * bytes, so that all that is before the fault is made, however the bytes fall into packets. What came before that piece it
+ * takes only then, or when that is more than is kept: most answers are decoded once, and none further than it is told.
  */
 function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFault: () => void): Decoding {
   const all: Decoder[] = [];
@@ -209,15 +208,13 @@ function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFa
     return one;
   };
   const decoder = begin();
-  let behind: readonly [Decoder, Decoder] | null = null;
+  let behind: Decoder | null = null;
   const kept = Buffer.allocUnsafe(KEPT_BYTES_MAX);
   let keptBytes = 0;
-  const catchUp = (then?: () => void): readonly [Decoder, Decoder] => {
-    behind ??= [begin(), begin()];
-    const [byStep, byByte] = behind;
-    const bytes = kept.subarray(0, keptBytes);
+  const catchUp = (then?: () => void): Decoder => {
+    behind ??= begin().on('error', onFault);
+    behind.write(kept.subarray(0, keptBytes), then);
     keptBytes = 0;
-    byStep.write(bytes, () => byByte.write(bytes, then));
     return behind;
   };
   let tried: Buffer | null = null;
@@ -244,24 +241,14 @@ function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFa
   decoder.on('error', () => {
     // By what it had made of that piece, which has just been told.
     if (pieces.destroyed) return;
-    if (tried === null) onFault();
-    else decodeToFault(tried, catchUp(), onFault);
+    if (tried === null) {
+      onFault();
+      return;
+    }
+    const bytewise = catchUp();
+    for (const byte of tried) bytewise.write(Buffer.of(byte));
   });
   return { pieces, decoder, all };
-}
-
-/** @param piece one that has a fault */
-function decodeToFault(piece: Buffer, [byStep, byByte]: readonly [Decoder, Decoder], onFault: () => void): void {
-  let before = 0;
-  byStep.on('error', () => {
-    byByte.write(piece.subarray(0, before));
-    for (const byte of piece.subarray(before, before + STEP_BYTES)) byByte.write(Buffer.of(byte));
-  });
-  byByte.on('error', onFault);
-  for (let at = 0; at < piece.length; at += STEP_BYTES)
-    byStep.write(piece.subarray(at, at + STEP_BYTES), (failed) => {
-      if (!failed) before += STEP_BYTES;
-    });
 }
 
 /** Nothing more comes: when all that has is decoded and read, however long that is held back, and nothing is. */
@@ -291,9 +278,8 @@ function decoderOf(encoding: Encoding, first: number): Decoder {
 }
 
 const ZLIB_METHOD = 8;
-/** So many bytes are decoded again where there is a fault among them: in steps first, and one by one what is in the step that fails. */
+/** So many bytes are decoded one by one where there is a fault among them. */
 const PIECE_BYTES_MAX = 4_096;
-const STEP_BYTES = 64;
 /** So many wait to be decoded before the call does, of whatever length: of one byte each takes some hundred. */
 const PIECES_WAITING_MAX = 4;
 /** So many bytes, encoded, are decoded no second time where there is no fault. */
