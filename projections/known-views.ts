@@ -241,21 +241,26 @@ function reading<T>(path: string, read: (database: DatabaseSync, tables: Readonl
 }
 
 /** Says in a views' file which ledger its rows are of. The file's other tables are made by the view store. */
-export function writeLedgerOfViews(path: string, { ledgerId, generation }: LedgerIdentity): void {
+export function writeLedgerOfViews(path: string, identity: LedgerIdentity): void {
   makeForFolderOwner(path);
   const database = new DatabaseSync(path, { timeout: 5_000 });
   try {
-    database.exec(`PRAGMA journal_mode = WAL;
-      CREATE TABLE IF NOT EXISTS of_ledger (
-        one INTEGER PRIMARY KEY CHECK (one = 1), ledger_id TEXT NOT NULL, generation INTEGER NOT NULL
-      ) STRICT`);
-    // Asked and not read: what no identity can be is written over.
-    const known = database.prepare('SELECT 1 FROM of_ledger WHERE ledger_id = ? AND generation = ?');
-    if (known.get(ledgerId, generation) !== undefined) return;
-    database.prepare('INSERT OR REPLACE INTO of_ledger VALUES (1, ?, ?)').run(ledgerId, generation);
+    database.exec('PRAGMA journal_mode = WAL');
+    putLedgerOfViews(database, identity);
   } finally {
     database.close();
   }
+}
+
+/** The same, in one that is open. */
+export function putLedgerOfViews(database: DatabaseSync, { ledgerId, generation }: LedgerIdentity): void {
+  database.exec(`CREATE TABLE IF NOT EXISTS of_ledger (
+    one INTEGER PRIMARY KEY CHECK (one = 1), ledger_id TEXT NOT NULL, generation INTEGER NOT NULL
+  ) STRICT`);
+  // Asked and not read: what no identity can be is written over.
+  const known = database.prepare('SELECT 1 FROM of_ledger WHERE ledger_id = ? AND generation = ?');
+  if (known.get(ledgerId, generation) !== undefined) return;
+  database.prepare('INSERT OR REPLACE INTO of_ledger VALUES (1, ?, ?)').run(ledgerId, generation);
 }
 
 const tablesOf = (database: DatabaseSync): ReadonlySet<string> =>

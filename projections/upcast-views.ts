@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { makeFolders } from '../ledger/folder-owner.ts';
+import { makeFolders, makeForFolderOwner } from '../ledger/folder-owner.ts';
 import { markClosed } from './closed-mark.ts';
-import { readLedgerOfViews, readUpcastFrom, writeLedgerOfViews } from './known-views.ts';
+import { putLedgerOfViews, readLedgerOfViews, readUpcastFrom } from './known-views.ts';
 import { removeViews } from './remove-views.ts';
 import { RoomToKeep } from './room-to-keep.ts';
 import type { ColumnValue, OlderTable, StoredView, ViewTable } from './view.ts';
@@ -30,14 +30,15 @@ export function upcastViews(
   if (plan === null) return null;
   removeViews(to);
   makeFolders(dirname(to));
+  makeForFolderOwner(to);
   const identity = readLedgerOfViews(from);
-  if (identity !== null) writeLedgerOfViews(to, identity);
   // A command that looks at it meanwhile is waited for.
   const database = new DatabaseSync(to, { timeout: 5_000 });
   try {
-    prepareFile(database, views);
-    // A log of all rows beside them would take their room twice; what is not made whole is removed.
+    // A log of all rows beside them would take their room twice; what is not made whole is removed. Once there is a log, SQLite waits for nobody who reads.
     database.exec('PRAGMA journal_mode = MEMORY');
+    if (identity !== null) putLedgerOfViews(database, identity);
+    prepareFile(database, views);
     database.prepare('ATTACH ? AS older').run(from);
     const room = new RoomToKeep(database, { path: to, keepFreeBytes });
     database.function(HAS_ROOM, () => {

@@ -31,7 +31,6 @@ export interface StoredCheckpoint {
  * back beside a `-wal`, is one like that, and SQLite sees nothing wrong with it.
  * `known_current` stands apart, because it alone differs between two files that hold the same views. */
 const TABLES = `
-  PRAGMA journal_mode = WAL;
   PRAGMA synchronous = NORMAL;
   PRAGMA user_version = ${LAYOUT};
   CREATE TABLE IF NOT EXISTS stored_view (name TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT;

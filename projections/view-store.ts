@@ -184,6 +184,7 @@ function begin({ path, views, keep }: Pick<ViewStoreOptions, 'path' | 'views' | 
   const database = new DatabaseSync(path, { timeout: 5_000 });
   try {
     markOpen(database);
+    database.exec('PRAGMA journal_mode = WAL');
     prepareFile(database, views);
     if (!keep) for (const sql of clearing(views)) database.exec(sql);
   } finally {

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import { freeBytesAt } from '../../ledger/room-on-disk.ts';
 import { VIEW_LIMITS } from '../../projections/limits.ts';
@@ -9,6 +11,18 @@ import { upcastViews } from '../../projections/upcast-views.ts';
 import type { StoredView, ViewTable } from '../../projections/view.ts';
 import { canMount, smallDisk } from '../fixtures/ledger/small-disk.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+
+/** As commands do, but without a pause between two. */
+const LOOKS_ON_AND_ON = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const { DatabaseSync } = require('node:sqlite');
+  parentPort.postMessage('looks');
+  for (;;) {
+    try {
+      const database = new DatabaseSync(workerData, { readOnly: true, timeout: 5000 });
+      try { database.prepare('SELECT count(*) FROM sqlite_schema').get(); } finally { database.close(); }
+    } catch {} // Not there yet.
+  }`;
 
 describe('a view that was upcast once', () => {
   const tableOf = (version: number): ViewTable => ({
@@ -67,6 +81,20 @@ describe('a view that was upcast once', () => {
     writeSmall(small);
     const tooMuch = { from: small, to: two, keepFreeBytes: freeBytesAt(dirname(two)) };
     expect(() => upcastViews(tooMuch, [viewOf(2)])).toThrow(KeptRoomError);
+  });
+
+  it('waits for whoever looks at what is made, at each of its steps', async () => {
+    const folder = temporaryFolder();
+    const [one, two] = [join(folder, 'one'), join(folder, 'two')];
+    writeSmall(one);
+    const looks = new Worker(LOOKS_ON_AND_ON, { eval: true, workerData: two });
+    try {
+      await once(looks, 'message');
+      for (let time = 0; time < 100; time++)
+        expect(upcastViews({ from: one, to: two, keepFreeBytes: 0 }, [viewOf(2)])).toEqual(new Map([['small', 1]]));
+    } finally {
+      await looks.terminate();
+    }
   });
 
   it('is upcast again, and still says of which version its rows were', () => {
