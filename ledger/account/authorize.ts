@@ -1,7 +1,6 @@
-import type { AccountEvent } from '../../contracts/events.ts';
 import { type Action, type Actor, PERMISSIONS, reachOf } from '../../contracts/permissions.ts';
 import type { AccountState, ApiKey, OpenAccount } from './account-state.ts';
-import { type AccountCommand, accountNotFound, type CommandRefusal } from './commands.ts';
+import { type AccountCommand, accountNotFound, type CommandRefusal, type Decision } from './commands.ts';
 import { decide } from './decide.ts';
 import { keyNotFound } from './decide-keys.ts';
 import { entryOf } from './keyed-tree.ts';
@@ -40,7 +39,7 @@ export function authorizeAction(actor: Actor, action: Action, state: AccountStat
 }
 
 /** `authorize`, then `decide`. */
-export const decideAs = (actor: Actor, command: AccountCommand, state: AccountState): AccountEvent[] | CommandRefusal =>
+export const decideAs = (actor: Actor, command: AccountCommand, state: AccountState): Decision =>
   authorize(actor, command, state) ?? decide(command, state, toldTo(actor));
 
 /** The keys that an actor may see, of an account that it may list the keys of; in the order in which they were issued. */

@@ -361,6 +361,9 @@ export interface CommandRefusal {
   readonly message: string;
 }
 
+/** What is to be appended, nothing where all of it is so already; or why it is refused. */
+export type Decision = AccountEvent[] | CommandRefusal;
+
 export const commandRefused = (code: CommandRefusalCode, message: string): CommandRefusal => ({
   type: 'refused',
   code,

@@ -1,11 +1,11 @@
-import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import type { EventData } from '../../contracts/events.ts';
 import type { GrantId } from '../../contracts/ids.ts';
 import { instant } from '../../contracts/instant.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
 import type { Revocation } from './billing-state.ts';
 import { comingBack } from './coming-back.ts';
-import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
+import { type CommandOf, commandRefused, type Decision, unreasoned } from './commands.ts';
 import { unrestored } from './corrections.ts';
 import { endOfException } from './exceptions.ts';
 import { isOfPayment, refuseGrantId } from './grant-id.ts';
@@ -14,8 +14,6 @@ import { valuesOf } from './keyed-tree.ts';
 import { creditsGone, isOfReturn } from './payments.ts';
 import { haveRoom, sumOf } from './shares-room.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
-
-type Decision = AccountEvent[] | CommandRefusal;
 
 /** What was paid goes back to whoever paid, spent or not: for the others only what is left can be taken. */
 const MAY_OWE: ReadonlySet<EventData<'GrantRevoked'>['cause']> = new Set(['refund', 'dispute']);

@@ -3,7 +3,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { debitWithCarry, microUsd, picoUsd } from '../../contracts/money.ts';
 import { rateUsage } from '../rating.ts';
 import type { OpenAccount } from './account-state.ts';
-import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, type Decision, unreasoned } from './commands.ts';
 import { evolve } from './evolve.ts';
 import { amountOfException, costOfException, endOfException, openException } from './exceptions.ts';
 import type { BillingException } from './exceptions-state.ts';
@@ -11,8 +11,6 @@ import { burnFor } from './grants.ts';
 import { monthOf } from './month.ts';
 import { monthOfSpend, spentByKey } from './spend.ts';
 import { thresholdsCrossed } from './thresholds.ts';
-
-type Decision = AccountEvent[] | CommandRefusal;
 
 /**
  * Usage of a request that the ledger has as `recovered` already: whoever asks has seen that. It is never dropped, and a

@@ -4,7 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { formatUsd, groupedUsd, microUsd } from '../../contracts/money.ts';
 import { type Grant, NOTHING, type OpenAccount } from './account-state.ts';
 import { writeOff } from './coming-back.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, type Decision } from './commands.ts';
 import { isExpired } from './grants.ts';
 
 /**
@@ -32,10 +32,7 @@ export function expireCredits({ nowMs, lateMs }: CommandOf<'ExpireCredits'>, sta
  * still to come; where it has passed, a later one must be named, or what is given back could not be spent. What has come back
  * to it before, and is over again, is written down first: nothing else comes back by a later end.
  */
-export function reinstateCredits(
-  command: CommandOf<'ReinstateCredits'>,
-  state: OpenAccount,
-): AccountEvent[] | CommandRefusal {
+export function reinstateCredits(command: CommandOf<'ReinstateCredits'>, state: OpenAccount): Decision {
   const { grantId, reason, actor, nowMs } = command;
   const grant = state.grants.find((one) => one.grantId === grantId);
   if (grant === undefined) return commandRefused('grant_not_found', `the account has no grant ${grantId}`);

@@ -1,15 +1,12 @@
-import type { AccountEvent } from '../../contracts/events.ts';
 import type { KeyId } from '../../contracts/ids.ts';
 import { instant } from '../../contracts/instant.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { ApiKey, OpenAccount } from './account-state.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, type Decision } from './commands.ts';
 import { memberNotFound } from './decide-members.ts';
 import { keyStateAt, previousAt } from './key-state.ts';
 import { entryOf, valuesOf } from './keyed-tree.ts';
 import { isSameMember, memberOfKey, ownerOf, roleOf } from './members.ts';
-
-type Decision = AccountEvent[] | CommandRefusal;
 
 export function issueKey(command: CommandOf<'IssueKey'>, state: OpenAccount): Decision {
   const { keyId, name, sha256, last4, issuer, expiresAtMs, models, monthlyLimit, nowMs } = command;

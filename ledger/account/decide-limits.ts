@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AccountEvent } from '../../contracts/events.ts';
 import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { OpenAccount } from './account-state.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, commandRefused, type Decision } from './commands.ts';
 import { keyNotFound } from './decide-keys.ts';
 import { memberNotFound } from './decide-members.ts';
 import { entryOf } from './keyed-tree.ts';
@@ -12,10 +11,7 @@ import { kindOf, limitOf, type SpendLimit } from './spend-limits.ts';
 import { thresholdsReached } from './thresholds.ts';
 
 /** A limit, and behind it what the month has reached of it already: a hard one may admit nothing any more that would tell it. */
-export function setSpendLimit(
-  command: CommandOf<'SetSpendLimit'>,
-  state: OpenAccount,
-): AccountEvent[] | CommandRefusal {
+export function setSpendLimit(command: CommandOf<'SetSpendLimit'>, state: OpenAccount): Decision {
   const { keyId, member: asked = null, limit, nowMs } = command;
   if (keyId !== null && asked !== null)
     return commandRefused('ambiguous_scope', 'a limit is of a key or of a member, not of both');

@@ -1,11 +1,8 @@
-import type { AccountEvent } from '../../contracts/events.ts';
 import { instant } from '../../contracts/instant.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import type { OpenAccount } from './account-state.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, type Decision } from './commands.ts';
 import { ownersOf, roleOf } from './members.ts';
-
-type Decision = AccountEvent[] | CommandRefusal;
 
 export function addMember({ email, role, by, nowMs }: CommandOf<'AddMember'>, state: OpenAccount): Decision {
   if (state.kind === 'personal')

@@ -5,7 +5,7 @@ import { isOfComingBack, lostAgainId, withdrawnId, wonId } from '../../contracts
 import { type MicroUsd, microUsd } from '../../contracts/money.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { Revocation } from './billing-state.ts';
-import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
+import { type CommandOf, commandRefused, type Decision, unreasoned } from './commands.ts';
 import { restoreGrant } from './decide-corrections.ts';
 import {
   because,
@@ -23,8 +23,6 @@ import { grantOfPayment } from './grant-id.ts';
 import { creditsGone, paidBy, takenBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { disputeNamed, isTaken, refundNamed } from './told-returns.ts';
-
-type Decision = AccountEvent[] | CommandRefusal;
 
 /**
  * All of a refund that was written down by mistake, or has failed at its provider: its money never went back, and its credits come back as

@@ -4,15 +4,13 @@ import { groupedUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import { afterDecline, afterGivenUp, isAfterOthers } from './after-decline.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, type Decision } from './commands.ts';
 import { freeGrantOfPayment, LONGEST_GRANT_OF_PAYMENT } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { attemptOf, declineByEnd, openAttempts, paidBy } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { isOpen } from './payments-state.ts';
 import { isAwaited, paysTheSame } from './plans.ts';
-
-type Decision = AccountEvent[] | CommandRefusal;
 
 /** What was paid for burns after what was given. */
 export const PAID_PRIORITY = 100;

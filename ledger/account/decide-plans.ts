@@ -6,7 +6,7 @@ import { type CatalogPlan, LEAST_CHARGE, NO_PLAN } from '../../contracts/plan.ts
 import { type ListedPlan, newestPlan, planIn, plansOnSale } from '../catalog/known-plans.ts';
 import type { OpenAccount } from './account-state.ts';
 import { isDeclined, unansweredUntil } from './after-decline.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, type Decision } from './commands.ts';
 import { PAID_PRIORITY } from './decide-payments.ts';
 import { refuseDeclined } from './declined-method.ts';
 import { evolve } from './evolve.ts';
@@ -29,11 +29,7 @@ import type { ToldTo } from './words-for-accounts.ts';
  * down yet, ends in the same append, before what is asked for; alone, where that is refused, as it is
  * to who asks for it again.
  */
-export function changePlan(
-  command: CommandOf<'ChangePlan'>,
-  state: OpenAccount,
-  to: ToldTo,
-): AccountEvent[] | CommandRefusal {
+export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount, to: ToldTo): Decision {
   const { plan } = state.billing;
   const over = whyOver(state.billing, command.nowMs);
   if (plan !== null && over !== null) {
@@ -54,7 +50,7 @@ export function changePlan(
  * A dearer plan that gives more begins once what it costs more for the rest of the period is paid; any other change, and the end, as
  * the period that is paid is over. A first plan begins with its first payment, and the day of the month on which it was asked for.
  */
-function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount, to: ToldTo): AccountEvent[] | CommandRefusal {
+function planChange(command: CommandOf<'ChangePlan'>, state: OpenAccount, to: ToldTo): Decision {
   const { plan: id, catalog, nowMs } = command;
   const current = state.billing.plan;
   if (id === NO_PLAN) return current === null ? withoutPlan() : ending(command, current);
@@ -132,10 +128,7 @@ function withoutWait(state: OpenAccount): OpenAccount {
 }
 
 /** At once, whatever is paid; the credits of the period stay until its end. */
-export function endPlan(
-  command: CommandOf<'EndPlan'>,
-  { billing: { plan } }: OpenAccount,
-): AccountEvent[] | CommandRefusal {
+export function endPlan(command: CommandOf<'EndPlan'>, { billing: { plan } }: OpenAccount): Decision {
   return plan === null ? withoutPlan() : endedNow(command, plan);
 }
 

@@ -3,15 +3,13 @@ import { instant } from '../../contracts/instant.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
-import { type CommandOf, type CommandRefusal, commandRefused, unreasoned } from './commands.ts';
+import { type CommandOf, type CommandRefusal, commandRefused, type Decision, unreasoned } from './commands.ts';
 import { revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment, isOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
 import { creditsOf, disputedOf, mayGoBack, paidBy, refundedOf, wentBack } from './payments.ts';
 import type { PaymentAttempt } from './payments-state.ts';
 import { disputeNamed, idFor, isTaken, refundNamed, revokedByHandFor } from './told-returns.ts';
-
-type Decision = AccountEvent[] | CommandRefusal;
 
 /** Money that went back takes its credits with it, in the same append: what is left of that payment's, the rest is owed. */
 export function recordRefund(command: CommandOf<'RecordRefund'>, state: OpenAccount): Decision {

@@ -3,7 +3,7 @@ import { instant } from '../../contracts/instant.ts';
 import { groupedUsd, type MicroUsd, microUsd } from '../../contracts/money.ts';
 import { CENT, LEAST_CHARGE } from '../../contracts/plan.ts';
 import { NOTHING, type OpenAccount } from './account-state.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, commandRefused, type Decision } from './commands.ts';
 import { refuseDeclined } from './declined-method.ts';
 import { usableCredits } from './grants.ts';
 import { entryOf } from './keyed-tree.ts';
@@ -15,7 +15,7 @@ import { isPlanPaying } from './plans.ts';
 export function configureAutoReload(
   { type: _type, consentedAtMs, ...said }: CommandOf<'ConfigureAutoReload'>,
   state: OpenAccount,
-): AccountEvent[] | CommandRefusal {
+): Decision {
   const { threshold, target, monthlyCap } = said;
   if (target < threshold + LEAST_CHARGE)
     return commandRefused(

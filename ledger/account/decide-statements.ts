@@ -1,8 +1,8 @@
-import type { AccountEvent, EventData } from '../../contracts/events.ts';
+import type { EventData } from '../../contracts/events.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { DECREASES, INCREASES } from '../../contracts/statement-events.ts';
 import type { OpenAccount } from './account-state.ts';
-import { type CommandOf, type CommandRefusal, commandRefused } from './commands.ts';
+import { type CommandOf, commandRefused, type Decision } from './commands.ts';
 import { isExpired } from './grants.ts';
 import { endOfMonthMs } from './month.ts';
 
@@ -13,7 +13,7 @@ import { endOfMonthMs } from './month.ts';
 export function closeStatement(
   { month, sums, later, firstRevision, lastRevision, graceMs, nowMs }: CommandOf<'CloseStatement'>,
   state: OpenAccount,
-): AccountEvent[] | CommandRefusal {
+): Decision {
   const last = state.billing.statement;
   if (last !== null && month === last.month) return [];
   if (last !== null && month < last.month)

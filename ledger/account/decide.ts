@@ -8,8 +8,8 @@ import {
   type AccountCommand,
   accountNotFound,
   type CommandOf,
-  type CommandRefusal,
   commandRefused,
+  type Decision,
   unreasoned,
 } from './commands.ts';
 import { adjustBalance, reverseDebit } from './decide-corrections.ts';
@@ -38,8 +38,6 @@ import { refuseGrantId } from './grant-id.ts';
 import { refuseWithoutRoom } from './grant-room.ts';
 import { recordUsage } from './record-usage.ts';
 import type { ToldTo } from './words-for-accounts.ts';
-
-type Decision = AccountEvent[] | CommandRefusal;
 
 /** Trial credits burn before all others. */
 const TRIAL_PRIORITY = 0;

@@ -1,3 +1,4 @@
+import { instant } from '../../contracts/instant.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { nameOfMember, whoseOf } from './audit-members.ts';
 import { type AccountBooks, compare, type OwnLimitSet, tell } from './own-account.ts';
@@ -91,14 +92,12 @@ function reachedOf(books: AccountBooks, of: OwnScope, month: string, spent: bigi
  */
 function reachedAsSet(books: AccountBooks, { keyId, member, recordedAt }: OwnLimitSet, month: string): CrossedData[] {
   const ms = recordedAt === null ? null : Date.parse(recordedAt);
-  if (ms !== null && ![ms - CLOCKS_MS, ms, ms + CLOCKS_MS].some((one) => isoOf(one).startsWith(month))) return [];
+  if (ms !== null && ![ms - CLOCKS_MS, ms, ms + CLOCKS_MS].some((one) => instant(one).startsWith(month))) return [];
   const ofMonth = books.months.get(month);
   const ofMember = (): bigint => (member === null ? 0n : spentBy(books, nameOfMember(member), ofMonth));
   const spent = keyId !== null ? ofMonth?.keys.get(keyId) : member === null ? ofMonth?.account : ofMember();
   return spent === undefined || spent === 0n ? [] : reachedOf(books, { keyId, member }, month, spent);
 }
-
-const isoOf = (ms: number): string => new Date(ms).toISOString();
 
 /** It stands right behind the debit that crosses it, or the limit that is below what was spent, in the order of the thresholds. */
 export function takeCrossed(books: AccountBooks, crossed: CrossedData): void {

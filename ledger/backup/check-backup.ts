@@ -61,5 +61,4 @@ async function checkContents(folder: string, { requests }: Pick<BackupManifest, 
 export const ledgerIn = (folder: string) => withLogFile(join(folder, LEDGER_FILE), lookAtLedger);
 
 /** How many requests the journal in a folder has. @throws as `readBesideGateway` */
-export const requestsIn = (folder: string): number =>
-  existsSync(journalFolder(folder)) ? readBesideGateway(journalFolder(folder)).length : 0;
+export const requestsIn = (folder: string): number => readBesideGateway(journalFolder(folder)).length;

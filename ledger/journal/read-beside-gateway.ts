@@ -13,9 +13,9 @@ interface FoundJournal {
   readonly damaged: readonly DamagedStretch[];
 }
 
-/** The requests that a journal holds, read by a command while its gateway may be running. @throws as `readJournal` */
+/** The requests that a journal holds, read by a command while its gateway may be running: none where there is no journal. @throws as `readJournal` */
 export const readBesideGateway = (directory: string): readonly RecoveredRequest[] =>
-  lookBesideGateway(directory).recovered;
+  existsSync(directory) ? lookBesideGateway(directory).recovered : [];
 
 /** The same with what they take. */
 export function lookBesideGateway(directory: string): FoundJournal {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
@@ -35,9 +34,7 @@ export function unsettledBefore(
 }
 
 function startsInJournal({ data }: Configuration, accountId: AccountId, nowMs: number): number[] {
-  const folder = journalFolder(data);
-  if (!existsSync(folder)) return [];
-  return readBesideGateway(folder)
+  return readBesideGateway(journalFolder(data))
     .map((request) => readRecovered(request, nowMs).started)
     .filter((started) => started.accountId === accountId)
     .map(({ startedAt }) => Date.parse(startedAt));

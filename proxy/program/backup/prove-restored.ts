@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
 import { eventId } from '../../../contracts/ids.ts';
@@ -30,8 +29,7 @@ export async function proveRestored(
     readonly context: CommandContext;
   },
 ): Promise<LedgerComparison> {
-  const journal = journalFolder(data);
-  const own = readFolder(data, existsSync(journal) ? readBesideGateway(journal) : [], context.clock());
+  const own = readFolder(data, readBesideGateway(journalFolder(data)), context.clock());
   const folder = await allOf(
     log,
     [own, ...survivors.map((one) => readFolder(one, [], context.clock()))],

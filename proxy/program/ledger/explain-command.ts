@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import { decodeEvent } from '../../../contracts/event-codec.ts';
@@ -93,8 +92,7 @@ async function unknownRequest(
   { log, configuration }: Pick<Lookup, 'log' | 'configuration'>,
 ): Promise<CommandError> {
   const journal = configuration === null ? null : journalFolder(configuration.data);
-  const isWaiting =
-    journal !== null && existsSync(journal) && readBesideGateway(journal).some(({ requestId }) => requestId === id);
+  const isWaiting = journal !== null && readBesideGateway(journal).some(({ requestId }) => requestId === id);
   const why = isWaiting
     ? 'it is under way, or waits in the journal of this data folder to be settled'
     : ((await whyGivenUp(log, id)) ??

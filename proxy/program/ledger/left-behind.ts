@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog } from '../../../contracts/event-log.ts';
@@ -65,8 +64,7 @@ export function assertNothingLeft(leaving: Leaving): void {
 const isSameFolder = (one: string, other: string): boolean => isWithin(one, other) && isWithin(other, one);
 
 function heldIn(data: string, identity: LedgerIdentity | null): string[] {
-  const journal = journalFolder(data);
-  const requests = existsSync(journal) ? readBesideGateway(journal).length : 0;
+  const requests = readBesideGateway(journalFolder(data)).length;
   const parked = readParked(data).map(({ accountId }) => accountId);
   const generation = readNote(data)?.generation ?? 0;
   const isEarlier = generation > 0 && generation < (identity?.generation ?? 0);

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Configuration } from '../../../contracts/configuration.ts';
 import type { EventLog, EventLogError } from '../../../contracts/event-log.ts';
@@ -57,8 +56,7 @@ async function whileBriefly<T>(work: () => Promise<T>): Promise<T> {
 
 function knownIn(dataFolder: string, nowMs: number): FolderKnowledge {
   try {
-    const journal = journalFolder(dataFolder);
-    return readFolder(dataFolder, existsSync(journal) ? readBesideGateway(journal) : [], nowMs);
+    return readFolder(dataFolder, readBesideGateway(journalFolder(dataFolder)), nowMs);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new UnreadableFileError(`what ${dataFolder} knows of its ledger cannot be read: ${reason}`);
