@@ -1,9 +1,11 @@
-import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isBusy } from '../../ledger/event-log/sqlite/database-fault.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { wantOfRights } from '../../ledger/want-of-rights.ts';
 import { VIEWS_FILE } from '../known-views.ts';
+import { renameViews } from '../remove-views.ts';
 
 /** A views' file that a folder has left behind when it went over to a generation. */
 export interface ViewsSetAside {
@@ -36,14 +38,27 @@ export function viewsBefore(dataFolder: string, generation: number): string | nu
 export function setViewsAside(dataFolder: string, generation: number): string | null {
   const path = join(dataFolder, VIEWS_FILE);
   if (!existsSync(path)) return null;
-  const database = new DatabaseSync(path, { timeout: 5_000 });
-  database.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE');
-  database.close();
+  makeOneFile(path);
   for (let count = 1; ; count++) {
     const aside = asideName(path, generation) + (count === 1 ? '' : `.${count}`);
     if (existsSync(aside)) continue;
-    renameSync(path, aside);
+    renameViews(path, aside);
     return aside;
+  }
+}
+
+/** Whoever reads it is waited for so long. */
+const READERS_MS = 1_000;
+
+/** Whoever only reads it then makes nothing beside it. Where somebody has it open it stays as it is, for what stands beside it goes with it. @throws Error of SQLite */
+function makeOneFile(path: string): void {
+  const database = new DatabaseSync(path, { timeout: READERS_MS });
+  try {
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE');
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+  } finally {
+    database.close();
   }
 }
 

@@ -9,7 +9,7 @@ import { UnreadFormsError } from '../../contracts/unread-forms-error.ts';
 import { UnreadableEventError } from '../../contracts/unreadable-event-error.ts';
 import { AccountUnreadableError } from '../../ledger/account/account-unreadable-error.ts';
 import { ConflictsError } from '../../ledger/account/conflicts-error.ts';
-import { mayPass } from '../../ledger/event-log/sqlite/database-fault.ts';
+import { isBusy, mayPass } from '../../ledger/event-log/sqlite/database-fault.ts';
 import { LedgerLostError } from '../../ledger/identity/ledger-lost.ts';
 import { JournalError } from '../../ledger/journal/journal-error.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
@@ -92,11 +92,18 @@ function exitCodeOf(error: unknown, context: CommandContext): number {
     return sayOfLedger(error.message, EXIT.unavailable);
   const lacking = wantOfRightsOf(error) ?? wantOfDiskOf(error);
   if (lacking !== null) return say(lacking, EXIT.unavailable);
+  if (isBusy(error) && error instanceof Error)
+    return say(
+      `${error.message}: another process has a file of the data folder for itself; ${AGAIN}`,
+      EXIT.unavailable,
+    );
   // What the machine has too little of, or what a file's disk or folder refuses: nothing of it is this program's.
   if (error instanceof Error && (shortageOf(error) !== null || mayPass(error)))
     return say(`${error.message}: ${tooLittle(error)}`, EXIT.unavailable);
   return sayOfLedger(error instanceof Error ? (error.stack ?? error.message) : String(error), 1);
 }
+
+const AGAIN = 'run it again once that has ended';
 
 /** SQLite has the same words for several of these. */
 function tooLittle(error: Error): string {

@@ -19,7 +19,7 @@ const LOOKS_ON_AND_ON = `
   parentPort.postMessage('looks');
   for (;;) {
     try {
-      const database = new DatabaseSync(workerData, { readOnly: true, timeout: 5000 });
+      const database = new DatabaseSync(workerData, { readOnly: true });
       try { database.prepare('SELECT count(*) FROM sqlite_schema').get(); } finally { database.close(); }
     } catch {} // Not there yet.
   }`;
