@@ -3,7 +3,7 @@ import type { EventLog } from '../contracts/event-log.ts';
 import type { AccountId } from '../contracts/ids.ts';
 import { SYSTEM } from '../contracts/permissions.ts';
 import { catchUpAccount, unlessAside } from '../ledger/account/account-repository.ts';
-import type { AccountCommand, CommandRefusal } from '../ledger/account/commands.ts';
+import { type AccountCommand, isRefusedForNow } from '../ledger/account/commands.ts';
 import { type CreditsMoved, sayMoved } from '../ledger/account/credits-moved.ts';
 import { type CommandResult, executeOnRepository, type WhyNot } from '../ledger/account/execute-command.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
@@ -119,7 +119,7 @@ export class PaymentWebhooks {
       });
       if (refusals.length === 0) return { status: 200, says: says.join('\n') };
       const reasons = refusals.map(({ message }) => message);
-      if (refusals.every(isForNow)) {
+      if (refusals.every(isRefusedForNow)) {
         logger.warn(
           { accountId, notice, reasons },
           'what the payment provider tells cannot be written yet; it is told again',
@@ -181,9 +181,6 @@ export class PaymentWebhooks {
     return unlessAside(accounts, accountId, () => catchUpAccount(log, accounts, accountId));
   }
 }
-
-/** A request is under way that burns of what it would give back. */
-const isForNow = ({ code }: CommandRefusal): boolean => code === 'not_written_off';
 
 const NOTHING: WebhookAnswer = { status: 200, says: 'nothing of this ledger and product' };
 const LATER: WebhookAnswer = { status: 503, says: 'not now; tell it again' };

@@ -364,6 +364,9 @@ export interface CommandRefusal {
 /** What is to be appended, nothing where all of it is so already; or why it is refused. */
 export type Decision = AccountEvent[] | CommandRefusal;
 
+/** What stands against it passes: a request is under way that burns of what it would give back. */
+export const isRefusedForNow = ({ code }: CommandRefusal): boolean => code === 'not_written_off';
+
 export const commandRefused = (code: CommandRefusalCode, message: string): CommandRefusal => ({
   type: 'refused',
   code,

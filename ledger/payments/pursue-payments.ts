@@ -5,7 +5,7 @@ import { type AccountId, type AttemptId, attemptId } from '../../contracts/ids.t
 import { SYSTEM } from '../../contracts/permissions.ts';
 import type { AccountRepository } from '../account/account-repository.ts';
 import type { OpenAccount } from '../account/account-state.ts';
-import type { AccountCommand } from '../account/commands.ts';
+import { type AccountCommand, isRefusedForNow } from '../account/commands.ts';
 import type { CreditsMoved } from '../account/credits-moved.ts';
 import { type CommandResult, executeOnRepository, type WhyNot } from '../account/execute-command.ts';
 import { claimsIn, openAttempts } from '../account/payments.ts';
@@ -86,7 +86,7 @@ export async function pursuePayments(accountId: AccountId, pursued: PursuedPayme
   }
 }
 
-/** Writes down what a provider has told. @throws Error where it cannot be; RefusedFactsError of what is refused, once the rest is written */
+/** Writes down what a provider has told. @throws Error where it cannot be, or not yet; RefusedFactsError of what is refused, once the rest is written */
 async function record(accountId: AccountId, pursued: PursuedPayments, told: Told): Promise<void> {
   const { accounts, clock, onMoved, unwritten } = pursued;
   const { attemptId, taker, outcome } = told;
@@ -97,8 +97,10 @@ async function record(accountId: AccountId, pursued: PursuedPayments, told: Told
     run: (command) => execute(accountId, pursued, command),
     state: () => stateOf(accounts, accountId),
   });
+  const reasons = refusals.map(({ message }) => message).join('; ');
+  if (refusals.some(isRefusedForNow)) throw new Error(reasons);
   unwritten?.delete(attemptId);
-  if (refusals.length > 0) throw new RefusedFactsError(refusals.map(({ message }) => message).join('; '));
+  if (refusals.length > 0) throw new RefusedFactsError(reasons);
 }
 
 /** Begins the payment of a plan's period where it is time, or ends a plan. */

@@ -3,12 +3,12 @@ import { encodeEvents } from '../../../contracts/event-codec.ts';
 import { accountStream, attemptId } from '../../../contracts/ids.ts';
 import { type Actor, SYSTEM } from '../../../contracts/permissions.ts';
 import { catchUpAccount } from '../../../ledger/account/account-repository.ts';
-import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { type AccountCommand, commandRefused } from '../../../ledger/account/commands.ts';
 import type { CreditsMoved } from '../../../ledger/account/credits-moved.ts';
-import { executeOnRepository } from '../../../ledger/account/execute-command.ts';
+import { executeOnRepository, type WhyNot } from '../../../ledger/account/execute-command.ts';
 import { EMPTY_CATALOG } from '../../../ledger/catalog/catalog-state.ts';
 import type { AskedPayment, PaymentOutcome } from '../../../ledger/payments/payment-provider.ts';
-import { pursuePayments } from '../../../ledger/payments/pursue-payments.ts';
+import { pursuePayments, type UnwrittenPayments } from '../../../ledger/payments/pursue-payments.ts';
 import { recordingBy } from '../../../ledger/recording-by.ts';
 import { AccountViews } from '../../../projections/account-views.ts';
 import { ACCOUNT, ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
@@ -160,10 +160,12 @@ describe('a reload that was paid, whose money went back before anybody here has 
       await executeOnRepository(log, accounts, ACCOUNT, command, actor, recordingBy('test', NOW));
     }
     const [moved, unknown]: [CreditsMoved[], unknown[]] = [[], []];
-    const look = async (): Promise<string[]> => {
+    const unwritten: UnwrittenPayments = new Map();
+    const look = async (whyNot: WhyNot = () => null): Promise<string[]> => {
       const from = log.events.length;
       await pursuePayments(ACCOUNT, {
         ...{ log, accounts, provider, catalog: () => EMPTY_CATALOG, clock: () => NOW, asksOpen: true },
+        ...{ whyNot, unwritten },
         onUnknown: (error) => unknown.push(error),
         onRefused: () => undefined,
         onMoved: (one) => moved.push(one),
@@ -184,6 +186,19 @@ describe('a reload that was paid, whose money went back before anybody here has 
     const { id } = server[word](intent, 500);
     expect(await look()).toEqual(['PaymentSucceeded', 'CreditsGranted', event, 'GrantRevoked', 'AutoReloadPaused']);
     expect(moved).toMatchObject([{ type: 'taken', id, revoked: 5_000_000n }]);
+    expect(await look()).toEqual([]);
+  });
+
+  it('is asked of again until what a request under way stands against is written, too', async () => {
+    const { server, look, unknown, intent } = await paidUnheard();
+    server.refund(intent, 500);
+    const reason = 'a request is to be debited from it first';
+    const notYet: WhyNot = (_, events) =>
+      events.some(({ type }) => type === 'PaymentRefunded') ? commandRefused('not_written_off', reason) : null;
+    expect(await look(notYet)).toEqual(['PaymentSucceeded', 'CreditsGranted']);
+    expect(await look(notYet)).toEqual([]);
+    expect(unknown.slice(1)).toEqual([new Error(reason), new Error(reason)]);
+    expect(await look()).toEqual(['PaymentRefunded', 'GrantRevoked', 'AutoReloadPaused']);
     expect(await look()).toEqual([]);
   });
 
