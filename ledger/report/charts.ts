@@ -20,7 +20,7 @@ const roomFor = (amounts: readonly string[]): number =>
 
 const COLUMNS = { height: 170, top: 12, bottom: 22, gap: 0.24, ticks: 3 };
 
-/** One column a bar, over an axis from 0. @param title of the plot, for who cannot see it */
+/** One column a bar, over an axis from 0. @param title of the plot, which stands before its bars for who cannot see it */
 export function columnChart(title: string, bars: readonly Bar[]): Html {
   const { height, top, bottom, gap, ticks } = COLUMNS;
   const up = amountScale(bars, [height - bottom, top]).nice(ticks);
@@ -39,7 +39,7 @@ export function columnChart(title: string, bars: readonly Bar[]): Html {
     const y = place(up(value));
     return html`<line class="grid" x1="${left}" x2="${WIDTH}" y1="${y}" y2="${y}"/><text class="label" x="${left - LABEL_GAP}" y="${y}" dy="3" text-anchor="end">${amount}</text>`;
   });
-  return html`<svg role="img" viewBox="0 0 ${WIDTH} ${height}" aria-label="${title}">${lines}${columns}</svg>`;
+  return html`<svg role="img" viewBox="0 0 ${WIDTH} ${height}" aria-label="${inWords(title, bars)}">${lines}${columns}</svg>`;
 }
 
 const ROWS = { step: 22, left: 210, rightLeast: 150, gap: 8 };
@@ -56,7 +56,7 @@ export function rowChart(title: string, bars: readonly Bar[]): Html {
     const size = along(drawn(value));
     return html`<g><text class="label" x="${left - 8}" y="${y + 15}" text-anchor="end">${shortened(label)}<title>${label}</title></text><rect class="bar" x="${left}" y="${y + gap / 2}" width="${place(size)}" height="${step - gap}"/><text class="label" x="${place(left + size + LABEL_GAP)}" y="${y + 15}">${amountOf(bar)}</text></g>`;
   });
-  return html`<svg role="img" viewBox="0 0 ${WIDTH} ${Math.max(1, bars.length) * step}" aria-label="${title}">${rows}</svg>`;
+  return html`<svg role="img" viewBox="0 0 ${WIDTH} ${Math.max(1, bars.length) * step}" aria-label="${inWords(title, bars)}">${rows}</svg>`;
 }
 
 /** From nothing to the largest amount, in micro-USD. */
@@ -67,6 +67,10 @@ const amountScale = (bars: readonly Bar[], range: readonly [number, number]): Sc
 const drawn = (value: bigint): number => (value < 0n ? 0 : Number(value));
 
 const place = (value: number): string => value.toFixed(2);
+
+/** All that a plot shows, for who cannot see it. */
+const inWords = (title: string, bars: readonly Bar[]): string =>
+  `${title}: ${bars.map(({ label, value }) => `${label}, ${groupedUsd(value)} USD`).join('; ')}`;
 
 const LABEL_CHARS = 32;
 

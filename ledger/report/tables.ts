@@ -6,7 +6,7 @@ import { type Html, html } from './html.ts';
  * @param rows each a `<tr>` with as many cells
  */
 export const table = (head: readonly string[], rows: readonly Html[]): Html => html`<div class="wide"><table>
-<thead><tr>${head.map((name) => (name.startsWith('#') ? html`<th class="n">${name.slice(1)}</th>` : html`<th>${name}</th>`))}</tr></thead>
+<thead><tr>${head.map((name) => (name.startsWith('#') ? html`<th scope="col" class="n">${name.slice(1)}</th>` : html`<th scope="col">${name}</th>`))}</tr></thead>
 <tbody>
 ${rows}
 </tbody></table></div>`;

@@ -41,6 +41,13 @@ describe('plots of the month’s report', () => {
     expect(svg).toContain(`text-anchor="end">${'m'.repeat(31)}…<`);
   });
 
+  it('who cannot see a plot is told all that it shows', () => {
+    for (const chart of [columnChart, rowChart])
+      expect(numbers(chart('by day', bars(8_700_000n, -1n)).text, /aria-label="([^"]*)"/g)).toEqual([
+        'by day: no 0, 8.700000 USD; no 1, -0.000001 USD',
+      ]);
+  });
+
   it('nothing to draw is an empty plot', () => {
     expect(barsOf(columnChart('by day', []).text)).toEqual([]);
     expect(barsOf(rowChart('by model', bars(0n)).text)).toMatchObject([{ width: 0 }]);

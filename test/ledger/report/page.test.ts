@@ -67,7 +67,7 @@ it('shows the sums of each product, and of which an account is, where there are 
     /<td>images<\/td><td class="n">1<\/td><td class="n">0\.000009<\/td><td class="n">0\.000004<\/td>/,
   );
   expect(page).toMatch(/<td>of_images<\/td><td>ada@example\.com<\/td><td>images<\/td><td class="n">/);
-  expect(page).toContain('<th>account</th><th>e-mail</th><th>product</th>');
+  expect(page).toContain('<th scope="col">account</th><th scope="col">e-mail</th><th scope="col">product</th>');
   const one = pageOf({ accounts: accounts.slice(1), products: [product('gateway')] });
   expect(one).toContain('<td>of_gateway</td><td>ada@example.com</td><td class="n">');
   expect(one).not.toContain('<h2>Products');
