@@ -11,6 +11,7 @@ import {
   held,
   lastRevision,
   leasedBy,
+  linesOf,
   RECLAIM_MS,
   SLACK_MS,
   scene,
@@ -211,6 +212,20 @@ describe('a proxy among several', () => {
     expect(renewals()).toBe(before);
     scene.nowMs = untilMs();
     await held(two, 'c', 20n);
+  });
+
+  it('renews it once the log is back, where that was away as it was to be renewed', async () => {
+    const [one] = await start('proxy_1');
+    expect(await one.hold('a', 90n)).toBe('held');
+    one.views.setAside.park(ACCOUNT, revision(lastRevision() + 1), 'it looks wrong');
+    const renewals = (): number => scene.log.events.filter(({ type }) => type === 'CreditsLeased').length;
+    const before = renewals();
+    scene.log.faults = () => ({ type: 'refuse' });
+    scene.nowMs += SLACK_MS / 4 + 1;
+    await expect.poll(() => linesOf('debug')).toContain('a lease was not kept up; the next look tries again');
+    expect(renewals()).toBe(before);
+    scene.log.faults = () => ({ type: 'none' });
+    await expect.poll(renewals).toBe(before + 1);
   });
 
   it('does not read an account that is parked, and cannot be read either, again and again', async () => {
