@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { MANUAL } from '../contracts/payments-configuration.ts';
+import { inOrder } from '../ledger/account/attempt-order.ts';
 import { balancePages, type PagedState } from './known-views.ts';
 
 const attemptSchema = z.looseObject({
@@ -110,5 +111,4 @@ function givenUpOf(
   ].filter(({ state, provider, decline }) => state === 'abandoned' && provider !== MANUAL && !decline);
 }
 
-const newestOf = (attempts: readonly StoredAttempt[]): StoredAttempt[] =>
-  attempts.toSorted((one, other) => other.startedAtMs - one.startedAtMs).slice(0, 1);
+const newestOf = (attempts: readonly StoredAttempt[]): StoredAttempt[] => inOrder(attempts).slice(-1);

@@ -4,7 +4,7 @@ import { MANUAL } from '../../contracts/payments-configuration.ts';
 import type { OpenAccount } from './account-state.ts';
 import type { CommandOf } from './commands.ts';
 import { isLastDecline } from './declined-method.ts';
-import { valuesOf } from './keyed-tree.ts';
+import { allAttempts } from './payments.ts';
 import type { PaymentAttempt, PaymentsState, ReloadState } from './payments-state.ts';
 import { isAnothersDecline, isOfMethodBefore, isOfUnknownMethod, isOpen } from './payments-state.ts';
 import { isWithoutGrace } from './plan-grace.ts';
@@ -54,15 +54,12 @@ export function afterDecline(
  * is not asked at once for ever. What was declined of the method that it was begun with, or was paid, ends the row.
  */
 export function isAfterOthers(payments: PaymentsState, { attemptId, kind, period }: PaymentAttempt): boolean {
-  const ofTheSame = [...valuesOf(payments.attempts)].filter(
+  const ofTheSame = allAttempts(payments).filter(
     (one) => one.attemptId !== attemptId && one.kind === kind && one.period?.startMs === period?.startMs,
   );
   const isIt = (one: PaymentAttempt): boolean => isAnothersDecline(payments, one);
-  const endedMs = ofTheSame.reduce(
-    (last, one) => (isIt(one) || isUnanswered(one) ? last : Math.max(last, one.startedAtMs)),
-    0,
-  );
-  return ofTheSame.filter((one) => isIt(one) && one.startedAtMs >= endedMs).length >= OTHERS_MAX;
+  const ended = ofTheSame.findLastIndex((one) => !isIt(one) && !isUnanswered(one));
+  return ofTheSame.slice(ended + 1).filter(isIt).length >= OTHERS_MAX;
 }
 
 /**

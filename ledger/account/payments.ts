@@ -1,6 +1,7 @@
 import type { AccountEvent, EventData } from '../../contracts/events.ts';
 import { disputeLostAgain, isNumbered, withdrawnId, wonId } from '../../contracts/lost-again.ts';
 import { microUsd } from '../../contracts/money.ts';
+import { inOrder } from './attempt-order.ts';
 import type { BillingState, Revocation } from './billing-state.ts';
 import { entryOf, valuesOf } from './keyed-tree.ts';
 import { type PaymentAttempt, type PaymentsState, withAttempt } from './payments-state.ts';
@@ -83,8 +84,7 @@ export const attemptOf = ({ attempts }: PaymentsState, attemptId: string): Payme
   entryOf(attempts, attemptId);
 
 /** In the order in which they were begun. */
-export const allAttempts = ({ attempts }: PaymentsState): PaymentAttempt[] =>
-  [...valuesOf(attempts)].sort((one, other) => one.startedAtMs - other.startedAtMs);
+export const allAttempts = ({ attempts }: PaymentsState): PaymentAttempt[] => inOrder(valuesOf(attempts));
 
 /** The attempt that a payment has paid. */
 export const paidBy = ({ attempts }: PaymentsState, paymentId: string): PaymentAttempt | undefined =>

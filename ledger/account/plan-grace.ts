@@ -41,11 +41,9 @@ function isInTurns({ plan, payments }: BillingState, { id }: CatalogPlan): boole
 
 const isUnpaid = (attempt: PaymentAttempt): boolean => attempt.state !== 'paid' && !isOpen(attempt);
 
-/** Whether a period was begun behind one that has gone by so: no plan has less than a day, from its first attempt on. */
+/** Whether a period was begun behind one that has gone by so: no plan has less than a day, from its first attempt on. By the clocks of those behind it that one may be yet to come. */
 export const isWithoutGrace = (payments: PaymentsState, { startMs, graceUntilMs }: Due): boolean =>
-  renewalsOf(payments, startMs).every(({ startedAtMs }) => graceUntilMs <= startedAtMs);
+  graceUntilMs <= (renewalsOf(payments, startMs)[0]?.startedAtMs ?? graceUntilMs);
 
 const firstOf = ({ id }: CatalogPlan, payments: PaymentsState, { startMs }: Due, nowMs: number): number =>
-  renewalsOf(payments, startMs)
-    .filter(({ period }) => period?.plan === id)
-    .reduce((first, { startedAtMs }) => Math.min(first, startedAtMs), nowMs);
+  renewalsOf(payments, startMs).find(({ period }) => period?.plan === id)?.startedAtMs ?? nowMs;

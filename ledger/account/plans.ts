@@ -3,6 +3,7 @@ import { isNumbered } from '../../contracts/lost-again.ts';
 import { microUsd } from '../../contracts/money.ts';
 import { NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
 import type { OpenAccount } from './account-state.ts';
+import { inOrder } from './attempt-order.ts';
 import type { BillingState } from './billing-state.ts';
 import { hasHadPlan } from './has-paid.ts';
 import { valuesOf } from './keyed-tree.ts';
@@ -88,11 +89,9 @@ export const duePlan = (plan: PlanState): string =>
 export const isBegunForAnother = ({ plan, payments }: Pick<BillingState, 'plan' | 'payments'>): boolean =>
   plan !== null && plan.due !== null && newestRenewal(payments, plan.due.startMs)?.period?.plan !== duePlan(plan);
 
-/** Of a period: its attempts. */
+/** Of a period: its attempts, in their order. */
 export const renewalsOf = ({ attempts }: PaymentsState, startMs: number): PaymentAttempt[] =>
-  valuesOf(attempts)
-    .filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs)
-    .toArray();
+  inOrder(valuesOf(attempts).filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs));
 
 /** The first attempt's to pay a period; each further one has a number behind it. */
 export const renewalId = (startMs: number): string => `renewal_${new Date(startMs).toISOString()}`;
@@ -103,16 +102,7 @@ export const paysTheSame = (id: string, { attemptId, kind, period }: PaymentAtte
 
 /** The newest of them. */
 export const newestRenewal = (payments: PaymentsState, startMs: number): PaymentAttempt | undefined =>
-  renewalsOf(payments, startMs).reduce<PaymentAttempt | undefined>(
-    (newest, one) => (newest !== undefined && comesBehind(newest, one) ? newest : one),
-    undefined,
-  );
-
-/** They are in the order of their ids, in which the tenth stands before the second: of one millisecond the longer id is the later one's. */
-const comesBehind = (one: PaymentAttempt, other: PaymentAttempt): boolean =>
-  one.startedAtMs === other.startedAtMs
-    ? one.attemptId.length > other.attemptId.length
-    : one.startedAtMs > other.startedAtMs;
+  renewalsOf(payments, startMs).at(-1);
 
 type Terms = NonNullable<EventData<'PlanChanged'>['terms']>;
 

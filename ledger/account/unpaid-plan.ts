@@ -50,8 +50,7 @@ export function wasPaidInTime(account: Pick<OpenAccount, 'grants' | 'billing'>):
   const { endedPlan, payments } = billing;
   if (endedPlan?.reason !== 'unpaid') return false;
   const { atMs } = endedPlan;
-  const last = allAttempts(payments).findLast(({ kind, startedAtMs }) => kind === 'renewal' && startedAtMs <= atMs);
-  const period = last?.period ?? null;
+  const period = lastOfEnded(billing);
   if (period === null) return false;
   const renewals = renewalsOf(payments, period.startMs).filter((one) => one.period?.plan === period.plan);
   const bought = grantsOfPaid(account, renewals);
@@ -65,19 +64,27 @@ export function wasPaidInTime(account: Pick<OpenAccount, 'grants' | 'billing'>):
 export function wasInForce(account: Pick<OpenAccount, 'grants' | 'billing'>): boolean {
   const { grants, billing } = account;
   const { endedPlan, payments } = billing;
-  const attempts = allAttempts(payments).filter(({ period }) => period !== null);
   const bought = grantsOfPaid(
     account,
-    attempts.filter(({ period }) => period?.plan === endedPlan?.plan),
+    allAttempts(payments).filter(({ period }) => period !== null && period.plan === endedPlan?.plan),
   );
-  const unpaid = attempts.findLast(
-    ({ kind, startedAtMs }) => kind === 'renewal' && startedAtMs <= (endedPlan?.atMs ?? 0),
-  );
+  const unpaid = lastOfEnded(billing);
   // What is paid too late is credit as bought.
   return grants.some(
-    (grant) =>
-      grant.source === 'plan' && (bought.has(grant.grantId) || isFreePeriodBefore(grant, unpaid?.period ?? null)),
+    (grant) => grant.source === 'plan' && (bought.has(grant.grantId) || isFreePeriodBefore(grant, unpaid)),
   );
+}
+
+/**
+ * Which period of the plan that has ended was to be paid last. One of a plan that was asked for since begins as that was asked for, which may be
+ * in the same append as the end, or by a clock behind that of the end.
+ */
+function lastOfEnded({ plan, payments, endedPlan }: OpenAccount['billing']): PaidPeriod | null {
+  const beforeMs = Math.min(endedPlan?.atMs ?? 0, plan?.anchorMs ?? Number.POSITIVE_INFINITY);
+  const last = allAttempts(payments).findLast(
+    ({ kind, period }) => kind === 'renewal' && period !== null && period.startMs < beforeMs,
+  );
+  return last?.period ?? null;
 }
 
 /** Credits of a period that cost nothing, of one plan with what was not paid then: periods of one anchor begin at its time of day. */

@@ -156,8 +156,11 @@ function takeAnothers(
   );
   const isIt = (one: OwnAttempt): boolean =>
     one.isAnothers && one.paidBy === null && isOfMethodBefore(books, one.method);
-  const since = ofTheSame.reduce((last, one) => (isIt(one) || one.startedAt < last ? last : one.startedAt), '');
-  const inARow = ofTheSame.filter((one) => isIt(one) && one.startedAt >= since).length;
+  const ended = ofTheSame.findLastIndex((one) => !isIt(one));
+  // Reloads have no numbers: whoever decides knows their order by their clocks alone.
+  const isSince = ({ startedAt }: OwnAttempt): boolean =>
+    kind === 'renewal' || ofTheSame.every((one) => isIt(one) || one.startedAt <= startedAt);
+  const inARow = ofTheSame.slice(ended + 1).filter(isSince).length;
   if (inARow > 8)
     tell(books, `${attemptId}: declined of another method than it was begun with`, `${inARow} times`, '8');
 }

@@ -26,6 +26,24 @@ it('a plan whose next period is not paid has its grace, one that is paid and acc
     given(...atStripe).decided({ type: 'AbandonPayment', ...of, ...by });
   write('acct_unanswered', [...atStripe, ...ended({})]);
   write('acct_ended', [...atStripe, ...ended({ endedBy: 'operator' })]);
+  // By a clock that is behind: the first one was declined, the second is the newest.
+  const declined = given(...atStripe).decided({
+    ...{ type: 'RecordPaymentFailure', attemptId: of.attemptId, code: 'x', isTerminal: true, nowMs: NOW },
+  });
+  const again = given(...atStripe, ...declined).decided({
+    ...{
+      type: 'ChangePlan',
+      plan: 'starter',
+      reason: 'x',
+      by: 'x',
+      ...renewal,
+      provider: 'stripe',
+      nowMs: NOW - 6_000,
+    },
+  });
+  const behind = [...atStripe, ...declined, ...again];
+  const second = attemptId(`${of.attemptId}_2`);
+  write('acct_behind', [...behind, ...given(...behind).decided({ ...of, type: 'AbandonPayment', attemptId: second })]);
   write('acct_new', paid);
   write('acct_plain', [opened, granted('g', 5)]);
   const path = viewsFile();
@@ -34,15 +52,16 @@ it('a plan whose next period is not paid has its grace, one that is paid and acc
   await projections.close();
 
   const all = await awaitedPaymentsIn(path, NOW, () => true);
-  expect([all.count, all.isWhole]).toEqual([5, true]);
+  expect([all.count, all.isWhole]).toEqual([6, true]);
   const graceUntilMs = NOW + STARTER.graceDays * 86_400_000;
   const [none, late] = [[], { graceUntilMs }];
   // What an operator has ended is begun again by nobody, and is an operator's to say.
   expect(all.found.filter((one) => one.graceUntilMs !== null)).toMatchObject([
+    { accountId: 'acct_behind', ...late, open: none, givenUp: [{ attemptId: second }] },
     { accountId: 'acct_ended', ...late, open: none, givenUp: none },
     { accountId: 'acct_late', ...late, open: [{ provider: 'manual' }], givenUp: none },
     { accountId: 'acct_unanswered', ...late, open: none, givenUp: [{ provider: 'stripe' }] },
   ]);
-  expect(await awaitedPaymentsIn(path, NOW, () => false)).toMatchObject({ count: 5, isWhole: false });
+  expect(await awaitedPaymentsIn(path, NOW, () => false)).toMatchObject({ count: 6, isWhole: false });
   expect(await awaitedPaymentsIn(viewsFile(), NOW, () => true)).toEqual({ found: [], count: 0, isWhole: true });
 });

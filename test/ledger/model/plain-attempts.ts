@@ -89,9 +89,9 @@ export class PlainAttempts {
     );
     const isOthers = (one: PlainAttempt): boolean => one.state === 'failed' && one.isOthers && this.isOfOldCard(one);
     const isMute = ({ state, no }: PlainAttempt): boolean => state === 'abandoned' && no === null;
-    const ends = others.filter((one) => !isOthers(one) && !isMute(one));
-    const endMs = Math.max(0, ...ends.map(({ startedMs }) => startedMs));
-    return others.filter((one) => isOthers(one) && one.startedMs >= endMs).length > 7;
+    let row = 0;
+    for (const one of others) if (!isMute(one)) row = isOthers(one) ? row + 1 : 0;
+    return row > 7;
   }
 
   begin(id: string, { nowMs, ...what }: Begun): PlainAttempt {

@@ -233,7 +233,7 @@ export class PlainPlans {
     const isNewest = this.#newest(bill.fromMs)?.period?.plan === id;
     const first = this.#triesOf(bill).find(({ period }) => period?.plan === id);
     // A month that was begun without any has none for whatever is tried.
-    const hasNone = this.#triesOf(bill).every(({ startedMs }) => bill.graceMs <= startedMs);
+    const hasNone = this.#hasNone(bill);
     const ownMs = isNewest || hasNone ? bill.graceMs : (first?.startedMs ?? nowMs) + graceDays * DAY_MS;
     const graceMs = isByHand && nowMs >= ownMs ? fullMs : ownMs;
     return isNewest || graceMs < bill.toMs ? graceMs : bill.toMs;
@@ -271,9 +271,15 @@ export class PlainPlans {
     const isOfIt = ({ period }: PlainAttempt): boolean => period?.plan === this.#billed(bill);
     const isSilent = (one: PlainAttempt): boolean => one.state === 'abandoned' && !isNo(one);
     const newest = this.#newest(bill.fromMs);
-    const hasNone = tries.every(({ startedMs }) => bill.graceMs <= startedMs);
+    const hasNone = this.#hasNone(bill);
     const silent = tries.filter((one) => isSilent(one) && (hasNone || isOfIt(one)));
     return newest !== undefined && newest.state === 'abandoned' && isOfIt(newest) && silent.length >= 4;
+  }
+
+  /** Its first try alone tells: those behind it may be by another clock. */
+  #hasNone(bill: PlainBill): boolean {
+    const [first] = this.#triesOf(bill);
+    return first !== undefined && bill.graceMs <= first.startedMs;
   }
 
   #triesOf({ fromMs }: PlainBill): PlainAttempt[] {

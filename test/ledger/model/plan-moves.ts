@@ -60,6 +60,23 @@ export const planMoves = [
   ),
   move(
     3,
+    'ask for a plan behind a decline, by a clock that is behind',
+    { plan, provider, behindMs: fc.nat({ max: 6_000 }), how: fc.constantFrom('declined', 'given up', 'left'), endedBy },
+    function* ({ plan, provider, behindMs, how, endedBy: by }, account) {
+      yield look(account, 'stripe');
+      const first = openOf(account)?.attemptId;
+      const { nowMs } = account;
+      const declined = { type: 'RecordPaymentFailure', code: 'x', isTerminal: false, nowMs } as const;
+      if (first !== undefined) yield { ...declined, attemptId: first };
+      yield ask(plan, { nowMs: nowMs - behindMs }, provider);
+      const attemptId = openOf(account)?.attemptId;
+      if (attemptId === undefined || how === 'left') return;
+      if (how === 'declined') yield { ...declined, attemptId, isTerminal: behindMs % 2 === 0 };
+      else yield { type: 'AbandonPayment', attemptId, reason: 'expired', ...by, nowMs };
+    },
+  ),
+  move(
+    3,
     'have another plan instead, and pay for the first one after all',
     { first: plan, second: plan, days: fc.constantFrom(0, 0, 31), isPaid: fc.boolean() },
     function* ({ first, second, days, isPaid }, account) {
@@ -294,7 +311,7 @@ function save(account: RealAccount): CommandOf<'SavePaymentMethod'> {
   return { type: 'SavePaymentMethod', provider: 'stripe', ...card, consentedAtMs: account.nowMs, by: SAID.by };
 }
 
-const ask = (plan: string, { nowMs }: RealAccount, provider = 'stripe'): CommandOf<'ChangePlan'> => ({
+const ask = (plan: string, { nowMs }: Pick<RealAccount, 'nowMs'>, provider = 'stripe'): CommandOf<'ChangePlan'> => ({
   ...{ type: 'ChangePlan', plan, catalog, provider, ...SAID, nowMs },
 });
 
