@@ -26,6 +26,11 @@ const ENCODINGS: ReadonlyMap<string, Encoding> = new Map([
 export const decodable = (contentEncoding: string | null): Encoding | null =>
   contentEncoding === null ? null : (ENCODINGS.get(contentEncoding) ?? null);
 
+/** Of a provider: whether an answer of it has had a fault in its encoding. */
+export interface EncodingFaults {
+  areKnown: boolean;
+}
+
 /**
  * Undoes the encoding of an answer that was asked for as it is, so that it can be metered, looked through and passed on.
  * What an upstream has flushed is passed on at once. It decodes to as much as a JSON answer may have, and to
@@ -36,6 +41,7 @@ export class DecodedAnswer implements UpstreamControl {
   readonly #receiver: UpstreamReceiver;
   /** That the bytes come from. */
   readonly #call: UpstreamControl;
+  readonly #faults: EncodingFaults;
   #decoding: Decoding | null = null;
   /** What has come of a read and is not handed on to be decoded yet. */
   #came: Buffer[] = [];
@@ -46,10 +52,11 @@ export class DecodedAnswer implements UpstreamControl {
   /** Its connection is another call's. */
   #isCallOver = false;
 
-  constructor(encoding: Encoding, receiver: UpstreamReceiver, call: UpstreamControl) {
+  constructor(encoding: Encoding, receiver: UpstreamReceiver, call: UpstreamControl, faults: EncodingFaults) {
     this.#encoding = encoding;
     this.#receiver = receiver;
     this.#call = call;
+    this.#faults = faults;
   }
 
   push(chunk: Buffer): void {
@@ -123,14 +130,15 @@ export class DecodedAnswer implements UpstreamControl {
 
   #begin(first: number): Decoding {
     let taken = 0;
-    const decoding = decodingOf(
-      () => this.#decoderOf(first),
-      (bytes) => {
+    const decoding = decodingOf({
+      begun: (isTold) => (isTold ? this.#decoderOf(first) : decoderOf(this.#encoding, first).resume()),
+      faults: this.#faults,
+      onTaken: (bytes) => {
         taken += bytes;
         if (isTooMuchFor(this.#bytes, taken)) this.#break(`the answer decodes to next to nothing of ${taken} bytes`);
       },
-      () => this.#break(`the answer is not the ${this.#encoding} that it says`),
-    );
+      onFault: () => this.#break(`the answer is not the ${this.#encoding} that it says`),
+    });
     decoding.pieces.on('drain', () => {
       if (!this.#isPaused) this.#goOn();
     });
@@ -195,27 +203,43 @@ interface Decoding {
   readonly all: readonly Decoder[];
 }
 
+interface DecodingOf {
+  /** Begins one, by which what is decoded is told, or is not. */
+  readonly begun: (isTold: boolean) => Decoder;
+  readonly faults: EncodingFaults;
+  readonly onTaken: (bytes: number) => void;
+  readonly onFault: () => void;
+}
+
 /**
- * A decoder loses what it has made of a piece that it fails on. Another, that stands behind it, takes such a piece in single
- * bytes, so that all that is before the fault is made, however the bytes fall into packets. What came before that piece it
- * takes only then, or when that is more than is kept: most answers are decoded once, and none further than it is told.
+ * A decoder loses what it has made of a piece that it fails on. Another takes such a piece in steps, and one more what comes
+ * before the step that fails, and that in single bytes, so that all that is before the fault is made, however the bytes fall
+ * into packets. What came before that piece they take only then, or when that is more than is kept: most answers are decoded
+ * once, and none further than it is told. None is decoded three times for what its provider has never done: until then there
+ * is no other where more came than is kept, and all of the piece is taken in single bytes.
  */
-function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFault: () => void): Decoding {
+function decodingOf({ begun, faults, onTaken, onFault }: DecodingOf): Decoding {
   const all: Decoder[] = [];
-  const begin = (): Decoder => {
-    const one = begun();
+  const begin = (isTold: boolean): Decoder => {
+    const one = begun(isTold);
     all.push(one);
     return one;
   };
-  const decoder = begin();
-  let behind: Decoder | null = null;
+  const beginBehind = (areTwo: boolean): Behind => ({
+    byStep: areTwo ? begin(false).on('error', onFault) : null,
+    byByte: begin(true).on('error', onFault),
+  });
+  const decoder = begin(true);
+  let behind: Behind | null = null;
   const kept = Buffer.allocUnsafe(KEPT_BYTES_MAX);
   let keptBytes = 0;
-  const catchUp = (then?: () => void): Decoder => {
-    behind ??= begin().on('error', onFault);
-    behind.write(kept.subarray(0, keptBytes), then);
+  const catchUp = (then: () => void): void => {
+    behind ??= beginBehind(faults.areKnown);
+    const { byStep, byByte } = behind;
+    const bytes = kept.subarray(0, keptBytes);
     keptBytes = 0;
-    return behind;
+    if (byStep === null) byByte.write(bytes, then);
+    else byStep.write(bytes, () => void (byByte.destroyed || byByte.write(bytes, then)));
   };
   let tried: Buffer | null = null;
   const pieces = new Writable({
@@ -245,10 +269,51 @@ function decodingOf(begun: () => Decoder, onTaken: (bytes: number) => void, onFa
       onFault();
       return;
     }
-    const bytewise = catchUp();
-    for (const byte of tried) bytewise.write(Buffer.of(byte));
+    faults.areKnown = true;
+    behind ??= beginBehind(true);
+    decodeToFault(Buffer.concat([kept.subarray(0, keptBytes), tried]), keptBytes, behind, onFault);
   });
   return { pieces, decoder, all };
+}
+
+/** Those that decode once more. */
+interface Behind {
+  /** Finds the step that fails; tells nothing. */
+  readonly byStep: Decoder | null;
+  readonly byByte: Decoder;
+}
+
+/** @param soundBytes so many of them come before the piece that has a fault */
+function decodeToFault(bytes: Buffer, soundBytes: number, { byStep, byByte }: Behind, onFault: () => void): void {
+  if (byStep === null) {
+    takeInSteps(byByte, { bytes, firstBytes: soundBytes, stepBytes: 1 }, onFault);
+    return;
+  }
+  const steps = takeInSteps(byStep, { bytes, firstBytes: soundBytes, stepBytes: STEP_BYTES }, onFault);
+  byStep.off('error', onFault);
+  byStep.on('error', () => takeInSteps(byByte, { bytes, firstBytes: steps.taken, stepBytes: 1 }, onFault));
+}
+
+interface Steps {
+  readonly bytes: Buffer;
+  /** Taken at once. */
+  readonly firstBytes: number;
+  readonly stepBytes: number;
+}
+
+/** Each step when the one before is taken: none waits, nor is taken for those who left. */
+function takeInSteps(decoder: Decoder, { bytes, firstBytes, stepBytes }: Steps, onAll: () => void): { taken: number } {
+  const steps = { taken: 0 };
+  const take = (until: number): void => {
+    decoder.write(bytes.subarray(steps.taken, until), () => {
+      if (decoder.destroyed) return;
+      steps.taken = until;
+      if (until < bytes.length) take(until + stepBytes);
+      else onAll();
+    });
+  };
+  take(firstBytes);
+  return steps;
 }
 
 /** Nothing more comes: when all that has is decoded and read, however long that is held back, and nothing is. */
@@ -278,8 +343,9 @@ function decoderOf(encoding: Encoding, first: number): Decoder {
 }
 
 const ZLIB_METHOD = 8;
-/** So many bytes are decoded one by one where there is a fault among them. */
+/** So many bytes are decoded again in steps where there is a fault among them: as many steps as a step then has bytes. */
 const PIECE_BYTES_MAX = 4_096;
+const STEP_BYTES = 64;
 /** So many wait to be decoded before the call does, of whatever length: of one byte each takes some hundred. */
 const PIECES_WAITING_MAX = 4;
 /** So many bytes, encoded, are decoded no second time where there is no fault. */

@@ -5,7 +5,7 @@ import type { AccountId } from '../../contracts/ids.ts';
 import { LIMITS } from '../../contracts/limits.ts';
 import { shortageOf } from '../../contracts/shortage.ts';
 import { ConnectionTurns } from './connection-turns.ts';
-import { DecodedAnswer, decodable } from './decoded-answer.ts';
+import { DecodedAnswer, decodable, type EncodingFaults } from './decoded-answer.ts';
 import {
   ABORTED,
   HEADER_CHARS_MAX,
@@ -36,6 +36,7 @@ export class HttpUpstream implements Upstream {
   readonly totalMs: number;
   readonly words: UpstreamWords;
   readonly #provider: ProviderConfiguration;
+  readonly #faults: EncodingFaults = { areKnown: false };
   readonly #messages: PooledConnections;
   readonly #counts: PooledConnections;
   readonly #basePath: string;
@@ -68,7 +69,14 @@ export class HttpUpstream implements Upstream {
     const leave = connections.send(
       call.owner.accountId,
       { path: this.#basePath + call.path, method: 'POST', headers: this.#headers(call), body: bodyOf(call) },
-      (onOver) => new DispatchReceiver({ receiver, words: this.words, firstByteMs: connections.firstByteMs, onOver }),
+      (onOver) =>
+        new DispatchReceiver({
+          receiver,
+          words: this.words,
+          faults: this.#faults,
+          firstByteMs: connections.firstByteMs,
+          onOver,
+        }),
     );
     if (leave !== null) return leave;
     setImmediate(() =>
@@ -106,6 +114,8 @@ function bodyOf({ body: { pieces } }: UpstreamCall): Buffer | Readable {
 interface DispatchReceiverParts {
   readonly receiver: UpstreamReceiver;
   readonly words: UpstreamWords;
+  /** Of the provider. */
+  readonly faults: EncodingFaults;
   readonly firstByteMs: number;
   /** Called once the receiver has been told of the end: what waits has its turn before what that begins. */
   readonly onOver: () => void;
@@ -114,6 +124,7 @@ interface DispatchReceiverParts {
 class DispatchReceiver implements Dispatcher.DispatchHandler {
   readonly #receiver: UpstreamReceiver;
   readonly #words: UpstreamWords;
+  readonly #faults: EncodingFaults;
   readonly #firstByteMs: number;
   readonly #onOver: () => void;
   #started = false;
@@ -123,9 +134,10 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
   /** Of an answer that came encoded. */
   #decoded: DecodedAnswer | null = null;
 
-  constructor({ receiver, words, firstByteMs, onOver }: DispatchReceiverParts) {
+  constructor({ receiver, words, faults, firstByteMs, onOver }: DispatchReceiverParts) {
     this.#receiver = receiver;
     this.#words = words;
+    this.#faults = faults;
     this.#firstByteMs = firstByteMs;
     this.#onOver = onOver;
   }
@@ -156,7 +168,8 @@ class DispatchReceiver implements Dispatcher.DispatchHandler {
     this.#stopTimer();
     const read = readHeaders(headers, this.#words);
     const encoding = decodable(read.contentEncoding);
-    if (encoding !== null) this.#decoded = new DecodedAnswer(encoding, this.#receiver, controlOf(controller));
+    if (encoding !== null)
+      this.#decoded = new DecodedAnswer(encoding, this.#receiver, controlOf(controller), this.#faults);
     const decoded = encoding === null ? read : { ...read, contentEncoding: null, contentLength: null };
     this.#receiver.onHead(status, decoded);
   }

@@ -129,7 +129,7 @@ describe('a count', () => {
       onError: (error) => receiver.onError(error),
     };
     // It does not hear that it is to end: what it has told by then may be more.
-    const answer = new DecodedAnswer('gzip', counted, control);
+    const answer = new DecodedAnswer('gzip', counted, control, { areKnown: false });
     answer.push(gzipSync(`{"input_tokens":7}${' '.repeat(60 * MIB)}`));
     answer.end();
     await until(() => results.length > 0);

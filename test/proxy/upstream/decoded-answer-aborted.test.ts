@@ -131,7 +131,7 @@ describe('an attempt that is left while its answer is decoded and waits for its 
   ])('%s ends what decodes it', async (_how, onClientDisconnect, leave) => {
     const scene = forwardingScene({ waits: true, onClientDisconnect });
     const left = Promise.withResolvers<void>();
-    const answer: DecodedAnswer = new DecodedAnswer('gzip', scene.upstream, CALL);
+    const answer: DecodedAnswer = new DecodedAnswer('gzip', scene.upstream, CALL, { areKnown: false });
     scene.upstream.onStart({
       pause: () => {
         answer.pause();
@@ -157,7 +157,7 @@ describe('an attempt that is left while its answer is decoded and waits for its 
     ['an answer that is too long', 200, { ...JSON_HEAD, contentLength: 1e12 }],
   ])('by %s ends it, too', async (_how, status, head) => {
     const scene = forwardingScene({ waits: true });
-    const answer = new DecodedAnswer('gzip', scene.upstream, CALL);
+    const answer = new DecodedAnswer('gzip', scene.upstream, CALL, { areKnown: false });
     const aborted = vi.spyOn(answer, 'abort');
     scene.upstream.onStart(answer);
     scene.upstream.onHead(status, head);

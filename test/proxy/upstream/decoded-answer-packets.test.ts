@@ -26,7 +26,11 @@ const cutsOf = (bytes: Buffer): Buffer[][] => [
 async function decode(encoding: Encoder['encoding'], packets: readonly Buffer[]) {
   const pieces: Buffer[] = [];
   const { answer, got } = decoded((_bytes, piece) => pieces.push(piece), encoding);
-  for (const packet of packets) answer.push(packet);
+  for (const packet of packets) {
+    answer.push(packet);
+    // What comes of one read is one piece.
+    await Promise.resolve();
+  }
   answer.end();
   const ended = await got.over.then(
     () => 'whole',

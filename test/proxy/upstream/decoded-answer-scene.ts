@@ -1,11 +1,15 @@
 import { constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { DecodedAnswer } from '../../../proxy/upstream/decoded-answer.ts';
+import { DecodedAnswer, type EncodingFaults } from '../../../proxy/upstream/decoded-answer.ts';
 
 type Encoding = ConstructorParameters<typeof DecodedAnswer>[0];
 
 /** An answer that is decoded, with what its receiver got and what was asked of its call. */
-export function decoded(onData: (bytes: number, piece: Buffer) => void = () => undefined, encoding: Encoding = 'gzip') {
+export function decoded(
+  onData: (bytes: number, piece: Buffer) => void = () => undefined,
+  encoding: Encoding = 'gzip',
+  faults: EncodingFaults = { areKnown: false },
+) {
   const asked: string[] = [];
   const over = Promise.withResolvers<void>();
   const got = { bytes: 0, encoded: [] as number[], ends: [] as string[], asked, over: over.promise };
@@ -33,6 +37,7 @@ export function decoded(onData: (bytes: number, piece: Buffer) => void = () => u
       resume: () => asked.push('resume'),
       abort: () => asked.push('abort'),
     },
+    faults,
   );
   return { answer, got };
 }

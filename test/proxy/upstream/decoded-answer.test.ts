@@ -1,5 +1,7 @@
+import { createHook } from 'node:async_hooks';
+import { randomBytes } from 'node:crypto';
 import { constants, createGzip, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type PostedMessage, postMessage, recorded } from '../../fixtures/gateway/post-message.ts';
 import { startOnUpstream } from '../../fixtures/gateway/start-on-upstream.ts';
 import { type Answer, end, head, reset, type Step, silence, wait, write } from '../../upstream/answer.ts';
@@ -7,7 +9,7 @@ import { text } from '../../upstream/content.ts';
 import { message } from '../../upstream/message.ts';
 import { byteByByte, cutAt, oneChunk } from '../../upstream/rechunk.ts';
 import { streamEvents } from '../../upstream/stream-events.ts';
-import { ENCODERS, faultyEnds } from './decoded-answer-scene.ts';
+import { ENCODERS, faultyEnds, flipped } from './decoded-answer-scene.ts';
 
 /** What an upstream encodes though it was asked not to is decoded, metered, and reaches the client as it was before. */
 const { upstream, gateway } = await startOnUpstream(afterAll);
@@ -183,5 +185,22 @@ describe('an answer whose encoding has a fault behind all that it encodes', () =
       expect([isCut, body.equals(content)]).toEqual([false, true]);
       expect(await lastUsage()).toMatchObject({ outcome: 'completed', source: 'reported', billable: true, tokens });
     }
+  });
+
+  it('has what is long decoded once more, of its provider alone, whichever call of it', async () => {
+    const sound = gzipSync(randomBytes(300_000), { level: 0 });
+    const other = await startOnUpstream(onTestFinished);
+    let begun = 0;
+    const hook = createHook({ init: (_id, type) => void (type === 'ZLIB' && begun++) }).enable();
+    onTestFinished(() => void hook.disable());
+    const begunFor = async (on: typeof other, bytes: Buffer): Promise<number> => {
+      on.upstream.answerWith([headOf('gzip'), write(bytes), end]);
+      begun = 0;
+      await (await postMessage(on.gateway)).rest();
+      return begun;
+    };
+    await begunFor({ upstream, gateway }, flipped(sound, sound.length - 8));
+    expect(await begunFor({ upstream, gateway }, sound)).toBe(3);
+    expect(await begunFor(other, sound)).toBe(2);
   });
 });
