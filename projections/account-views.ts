@@ -5,6 +5,7 @@ import { accountEventOf, cannotFollow } from '../ledger/account/account-event.ts
 import type { AccountRepository, AsideReason } from '../ledger/account/account-repository.ts';
 import { AccountUnreadableError } from '../ledger/account/account-unreadable-error.ts';
 import type { AccountSnapshot } from '../ledger/account/load-account.ts';
+import { AccountProducts } from './account-products.ts';
 import { AccountsSetAside } from './accounts-set-aside.ts';
 import { BalanceView } from './balance-view.ts';
 import { inTurns } from './in-turns.ts';
@@ -27,6 +28,7 @@ export class AccountViews implements AccountRepository {
   readonly keys = new KeyIndex();
   readonly paying = new PayingAccounts();
   readonly unclosed = new UnclosedAccounts();
+  readonly products = new AccountProducts();
   readonly setAside = new AccountsSetAside();
   readonly all: readonly View[] = [this.balance, this.monthly];
   #mirror: Fold | null = null;
@@ -92,6 +94,7 @@ export class AccountViews implements AccountRepository {
     }
     this.paying.observe(accountId, event);
     this.unclosed.observe(accountId, event);
+    this.products.observe(event);
     for (const listener of this.#listeners) listener(accountId, event);
     this.#mirror?.(accountId, revision, event);
   }
@@ -130,6 +133,7 @@ export class AccountViews implements AccountRepository {
     this.keys.adopt(other.keys);
     this.paying.adopt(other.paying);
     this.unclosed.adopt(other.unclosed);
+    this.products.adopt(other.products);
     // Last, because whoever is told of an account that is served again reads it.
     this.setAside.adopt(other.setAside);
   }
@@ -165,6 +169,7 @@ export class AccountViews implements AccountRepository {
       (accountId, state, revision) => {
         this.paying.addFrom(accountId, state);
         this.unclosed.addFrom(accountId, { state, revision });
+        this.products.addFrom(state);
       },
       (accountId, key) => this.keys.addFrom(accountId, key),
     );

@@ -298,6 +298,7 @@ export class Projections {
     this.accounts.keys.clear();
     this.accounts.paying.clear();
     this.accounts.unclosed.clear();
+    this.accounts.products.clear();
   }
 
   #takeRestored({ checkpoint, currentAtMs }: StoredCheckpoint): void {

@@ -17,6 +17,8 @@ interface AvailabilityParts {
   readonly claimDoubt: () => string | null;
   /** Which models are admitted and can only fail, for want of a provider; null where none. */
   readonly unserved: () => string | null;
+  /** That no account is of the product that is served (unserved-product.ts); null where some is. */
+  readonly unservedProduct: () => string | null;
   /** Why new messages and counts are refused for the moment (loop-delay.ts); null where they are not. */
   readonly shedding: () => string | null;
   readonly projections: Pick<Projections, 'ageMs' | 'isLive' | 'lost'>;
@@ -165,6 +167,7 @@ export class Availability {
       this.#stuckRequests(),
       this.#parts.claimDoubt(),
       this.#parts.unserved(),
+      this.#parts.unservedProduct(),
     ].filter((what) => what !== null);
     return amiss.length === 0 ? null : amiss.join('; ');
   }

@@ -1,4 +1,5 @@
 import type { AccountId } from '../../contracts/ids.ts';
+import type { AccountViews } from '../../projections/account-views.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 
 interface OfProduct {
@@ -16,12 +17,36 @@ export function warnOfOtherProduct(context: CommandContext, { id, product, serve
   );
 }
 
-/** Of `refuseProduct`. */
+/** What is said of a product that no account is of. */
 export const NO_ACCOUNTS = 'the ledger has no accounts';
 
 /** Nothing of a product that is misspelt is no answer. @throws CommandError */
 export function refuseProduct(product: string, where: string, products: Iterable<string>): never {
-  const others = [...new Set(products)].toSorted();
-  const known = others.length === 0 ? 'none' : `those of ${others.join(', ')}`;
-  throw new CommandError(`--product: ${where} of ${JSON.stringify(product)}; it has ${known}`, EXIT.refused);
+  throw new CommandError(
+    `--product: ${where} of ${JSON.stringify(product)}; it has ${productsInWords(products)}`,
+    EXIT.refused,
+  );
+}
+
+/** The same of the configuration's, which may be a new one. @param others as `productsWithout` finds them */
+export function warnOfNoAccounts(context: CommandContext, served: string, others: readonly string[]): void {
+  if (others.length === 0) return;
+  context.warn(
+    `warning: ${NO_ACCOUNTS} of ${served}, the product of this configuration; it has ${productsInWords(others)}: where ${served} is no new one, mend \`product\` in the configuration\n`,
+  );
+}
+
+/** Of which products there are accounts; none where one of this product is among them. */
+export function productsWithout(product: string, { balance }: AccountViews): string[] {
+  const others = new Set<string>();
+  for (const [, { organization }] of balance.all()) {
+    if (organization.product === product) return [];
+    others.add(organization.product);
+  }
+  return [...others];
+}
+
+export function productsInWords(products: Iterable<string>): string {
+  const names = [...new Set(products)].toSorted();
+  return names.length === 0 ? 'none' : `those of ${names.join(', ')}`;
 }

@@ -78,6 +78,7 @@ it('where nothing is yet it says what the first start makes, finds no fault and 
       clock: 'warn',
       catalog: 'warn',
       views: 'warn',
+      product: 'warn',
       statements: 'warn',
       seals: 'warn',
     },
@@ -109,7 +110,7 @@ it('a ledger is described with its version, its newest event, its catalog and it
   expect(everything(data)).toEqual(before);
   const { stdout } = await runHere('--config', config, 'doctor');
   const lines = stdout.trimEnd().split('\n');
-  expect(lines).toHaveLength(19);
+  expect(lines).toHaveLength(20);
   for (const line of lines) expect(line).toMatch(/^(ok|warn|fault) +[a-z]+/);
   expect(exitCode).toBe(0);
 });

@@ -215,13 +215,14 @@ it('accounts of two products have an owner in common and nothing else', async ()
   const warned = program.warned;
   await program.run('account', 'open', '--email', 'ada@example.com', '--product', 'gateway', '--id', 'acct_own');
   await program.run('key', 'issue', 'acct_own');
-  expect(program.warned).toBe(warned);
   const listed = async (...more: string[]) =>
     ((await program.json('account', 'list', ...more)) as unknown as { accountId: string }[]).map(
       (one) => one.accountId,
     );
   expect(await listed()).toEqual([ORG, 'acct_own']);
   expect(await listed('--product', 'images')).toEqual(['acct_images']);
+  expect(await program.json('payment', 'list')).toEqual([]);
+  expect(program.warned).toBe(warned);
   await expect(listed('--product', 'none')).rejects.toMatchObject({
     ...{
       exitCode: EXIT.refused,
@@ -230,6 +231,13 @@ it('accounts of two products have an owner in common and nothing else', async ()
   });
   writeFileSync(program.file, JSON.stringify({ ...JSON.parse(readFileSync(program.file, 'utf8')), product: 'chat' }));
   expect(await listed()).toEqual([]);
+  const none =
+    'warning: the ledger has no accounts of chat, the product of this configuration; it has those of gateway, images: where chat is no new one, mend `product` in the configuration\n';
+  expect(program.warned).toBe(warned + none);
+  expect(await program.json('payment', 'list')).toEqual([]);
+  expect(program.warned).toBe(warned + none + none);
+  expect(await listed('--product', 'images')).toEqual(['acct_images']);
+  expect(program.warned).toBe(warned + none + none);
   expect(await program.json('account', 'show', ORG)).toMatchObject({
     organization: { product: 'gateway' },
     grants: [{ grantId: 'grant_trial' }],

@@ -52,6 +52,7 @@ async function scene(bounds: { readonly bytesMax?: number } = {}) {
     ledgerDoubt: () => null,
     claimDoubt: () => state.claimDoubt,
     unserved: () => null,
+    unservedProduct: () => null,
     shedding: () => state.shedding,
     projections: views,
     journal,

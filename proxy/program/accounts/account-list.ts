@@ -8,7 +8,7 @@ import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { productArgument } from '../command-arguments.ts';
 import { type CommandContext, configurationOf } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
-import { NO_ACCOUNTS, refuseProduct } from '../product-words.ts';
+import { NO_ACCOUNTS, productsWithout, refuseProduct, warnOfNoAccounts } from '../product-words.ts';
 import { type ShownRow, showRows } from '../show.ts';
 
 /** `gateway account list`: from the views and what the log has beyond them; the views' file is left alone. */
@@ -21,11 +21,12 @@ export function addAccountListCommand(account: Command, context: CommandContext)
       const { data, ...configured } = configurationOf(context, command);
       const setAside = new Map(accountsAsideIn(data).map(({ accountId, cause, why }) => [accountId, { cause, why }]));
       const of = { product: product ?? configured.product, setAside, nowMs: context.clock() };
-      const listed = await withViews(context, command, async (accounts) => {
-        const found = [...openAccounts(accounts, of)];
-        if (product !== undefined && found.length === 0) refuseProduct(product, NO_ACCOUNTS, productsOf(accounts));
-        return found;
+      const { listed, others } = await withViews(context, command, async (accounts) => {
+        const listed = [...openAccounts(accounts, of)];
+        return { listed, others: listed.length > 0 ? [] : productsWithout(of.product, accounts) };
       });
+      if (product !== undefined && listed.length === 0) refuseProduct(product, NO_ACCOUNTS, others);
+      warnOfNoAccounts(context, of.product, others);
       await showRows(context, command, listed, ROW);
     });
 }
@@ -64,8 +65,4 @@ function* openAccounts(accounts: AccountViews, { product, setAside, nowMs }: Lis
       availableMicroUsd: microUsd(usableCredits(grants, nowMs) - uncovered),
     };
   }
-}
-
-function* productsOf(accounts: AccountViews): Generator<string> {
-  for (const [, { organization }] of accounts.balance.all()) yield organization.product;
 }

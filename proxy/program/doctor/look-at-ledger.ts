@@ -5,6 +5,7 @@ import { ledgerToBegin } from '../ledger-file.ts';
 import { type Check, type Examined, type Finding, type Found, fault, looked, ok, warn } from './finding.ts';
 import { faultOfCatalogFile, lookAtCatalog } from './look-at-catalog.ts';
 import { lookAtJournal } from './look-at-journal.ts';
+import { lookAtProduct } from './look-at-product.ts';
 import { faultOfSealPlaces, lookAtSeals } from './look-at-seals.ts';
 import { lookAtStatements } from './look-at-statements.ts';
 import { lookAtViews } from './look-at-views.ts';
@@ -80,6 +81,7 @@ function checksOf(log: EventLog | null, examined: Examined, isBegun: boolean): C
       async () => (isBegun ? null : faultOfCatalogFile(configuration)),
     ),
     check('views', null, (log) => lookAtViews(log, examined)),
+    check('product', null, (log) => lookAtProduct(log, examined)),
     check('statements', null, (log) => lookAtStatements(log, examined)),
     check(
       'seals',

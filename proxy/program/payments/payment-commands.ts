@@ -21,6 +21,7 @@ import {
 } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
+import { productsWithout, warnOfNoAccounts } from '../product-words.ts';
 import { type ShownRow, showRows, showWritten } from '../show.ts';
 import { askProvider, findAttempt, movedAsJson, type NamedAttempt, sayAsked, sayOutcome } from './ask-provider.ts';
 import { declinePayment } from './decline-payment.ts';
@@ -37,12 +38,17 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
       if (only === undefined && actorOf(context).type === 'member')
         throw new CommandError('--as: say the account', EXIT.refused);
       const { product } = configurationOf(context, command);
-      const rows = await withViews(context, command, async (accounts, log) => {
-        if (only === undefined) return [...openOf(product, accounts.balance.all())];
+      const { rows, others } = await withViews(context, command, async (accounts, log) => {
+        if (only === undefined) {
+          const rows = [...openOf(product, accounts.balance.all())];
+          return { rows, others: rows.length > 0 ? [] : productsWithout(product, accounts) };
+        }
         const state = await readInViews(context, accounts, log, { id: only, action: 'ListPayments' });
         assertOfProduct(product, only, state);
-        return allAttempts(state.billing.payments).map((attempt) => ({ accountId: only, attempt }));
+        const rows = allAttempts(state.billing.payments).map((attempt) => ({ accountId: only, attempt }));
+        return { rows, others: [] };
       });
+      warnOfNoAccounts(context, product, others);
       await showRows(context, command, rows, ROW);
     });
 

@@ -221,7 +221,7 @@ const drainsOf = ({ drainsMax, drainsMaxPerAccount, drainMs }: Configuration): D
   new Drains({ max: drainsMax, maxOfAccount: drainsMaxPerAccount, ms: drainMs });
 
 function availabilityOf(
-  { options, clock: watch, projections, journal, ledgerWatch, breaker }: OpenedGateway,
+  { options, clock: watch, projections, journal, ledgerWatch, breaker, unservedProduct }: OpenedGateway,
   { claim, unserved, loopDelay }: Pick<GatewayProcess, 'claim' | 'unserved' | 'loopDelay'>,
 ): Availability {
   const { configuration, clock } = options;
@@ -231,6 +231,7 @@ function availabilityOf(
     ledgerDoubt: () => ledgerWatch.doubt(),
     claimDoubt: () => claim?.doubt() ?? null,
     unserved: () => unserved.describe(),
+    unservedProduct: () => unservedProduct.describe(),
     shedding: () => loopDelay.describe(),
     projections,
     breaker,

@@ -17,6 +17,7 @@ type StartedParts = Pick<
   | 'availability'
   | 'fleet'
   | 'unserved'
+  | 'unservedProduct'
   | 'formsAdoption'
   | 'sealer'
   | 'renewal'
@@ -49,6 +50,7 @@ export async function becomeReady(parts: StartedParts): Promise<void> {
   if (!parts.availability.isServing) giveBackMemory(GIVE_BACK_HEAP_BYTES_MAX);
   parts.availability.serve();
   parts.unserved.tell();
+  parts.unservedProduct.tell();
   parts.fleet?.upkeep.start();
   parts.formsAdoption.start();
   parts.sealer?.start();

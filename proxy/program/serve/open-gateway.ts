@@ -32,6 +32,7 @@ import type { LedgerWatch } from '../../ledger-watch/ledger-watch.ts';
 import { startLedgerWatch } from '../../ledger-watch/start-ledger-watch.ts';
 import { proxyIdOf } from '../../proxy-id.ts';
 import { tellSetAside } from '../../tell-set-aside.ts';
+import { UnservedProduct } from '../../unserved-product.ts';
 import { paymentProviderOf } from '../payments/payment-provider-of.ts';
 
 /** What a gateway has of its data folder and its ledger before it is put together. */
@@ -44,6 +45,7 @@ export interface OpenedGateway {
   readonly projections: Projections;
   /** Resolves when the views can be rebuilt beside those that are served: not while those cannot be written, for they are of an earlier version. */
   readonly renewable: Promise<void>;
+  readonly unservedProduct: UnservedProduct;
   readonly provider: PaymentProvider;
   /** Whether the event log is there: told by it and by who appends and reads, asked by all. */
   readonly breaker: LogBreaker;
@@ -119,9 +121,11 @@ export async function openGateway(given: GatewayOptions): Promise<OpenedGateway>
     tellSetAside(projections.accounts.setAside, logger);
     return setHiddenAside(log, projections, logger);
   });
+  const unservedProduct = new UnservedProduct({ product: configuration.product, projections, logger });
   const provider = await paymentProviderOf(configuration, { log, clock: options.clock });
   return {
     ...{ hiddenAside, options, clock, journal: opened.journal, ledgerWatch, projections, provider, breaker, probe },
+    unservedProduct,
     renewable: renewable.promise,
   };
 }

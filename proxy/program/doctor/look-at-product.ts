@@ -1,0 +1,58 @@
+import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
+import { accountOfStream } from '../../../contracts/ids.ts';
+import { accountEventOf } from '../../../ledger/account/account-event.ts';
+import { AccountUnreadableError } from '../../../ledger/account/account-unreadable-error.ts';
+import { whyDamaged } from '../../../projections/damaged-views.ts';
+import { readFoldedThrough } from '../../../projections/known-views.ts';
+import { productsIn } from '../../../projections/products-in.ts';
+import { viewFilesOf } from '../../../projections/view-files.ts';
+import { productsInWords } from '../product-words.ts';
+import { howFar } from '../projections/views-lag.ts';
+import { type Examined, type Found, ok, warn } from './finding.ts';
+
+/** Of the time of the look. */
+const READING = 0.8;
+
+/** Whether there are accounts that a gateway of this configuration serves: misspelt, or forgotten, its `product` shuts out all. */
+export async function lookAtProduct(log: EventLog, { configuration, timeMs }: Examined): Promise<Found> {
+  const { product, data } = configuration;
+  const { live } = viewFilesOf(data);
+  const untilMs = performance.now() + READING * timeMs;
+  const found = new Set<string>();
+  try {
+    for await (const one of knownProducts(log, live)) {
+      if (one === product) return ok(`${product}, of which there are accounts`);
+      if (one !== null) found.add(one);
+      if (performance.now() >= untilMs)
+        return warn(`no account of ${product} was found; not all were looked at (give it more --timeout)`);
+    }
+  } catch (error) {
+    return warn(`not looked at: ${whyDamaged(live, error)}`);
+  }
+  if (found.size === 0) return ok(`${product}; there are no accounts yet`);
+  return warn(
+    `no account of the ledger is of ${product}, the product of this configuration; there are ${productsInWords(found)}`,
+    'mend `product` in the configuration: its gateway refuses every key; of a new product, until its first account is opened',
+  );
+}
+
+/** Of each account, as far as the views have them, and of each that was opened since; null between these. @throws EventLogError; Error where the views cannot be read */
+async function* knownProducts(log: EventLog, views: string): AsyncGenerator<string | null> {
+  yield* productsIn(views);
+  const folded = readFoldedThrough(views);
+  const after = folded === null ? null : (await howFar(log, views, folded)).position;
+  for await (const event of log.readAll({ after })) yield productOpened(event);
+}
+
+function productOpened(event: RecordedEvent): string | null {
+  const accountId = accountOfStream(event.stream);
+  if (accountId === null || event.type !== 'AccountOpened') return null;
+  try {
+    const opened = accountEventOf(accountId, event);
+    return opened.type === 'AccountOpened' ? opened.data.product : null;
+  } catch (error) {
+    // Its gateway sets the account aside, which another look tells.
+    if (error instanceof AccountUnreadableError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { endedLater } from '../fixtures/ended-later.ts';
+import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
+import { runHere } from '../fixtures/processes/run-here.ts';
+import { temporaryFolder } from '../fixtures/temporary-folder.ts';
+import { doctor } from './doctored.ts';
+
+/** A configuration of a product, for a data folder. */
+function configured(data: string, product: string): string {
+  const config = join(temporaryFolder(), 'gateway.json');
+  writeFileSync(config, JSON.stringify({ data, listen: { port: 0 }, logLevel: 'silent', product }));
+  return config;
+}
+
+const open = async (data: string, product: string): Promise<void> =>
+  expect(
+    await runHere('--config', configured(data, product), 'account', 'open', '--email', 'a@example.com'),
+  ).toMatchObject({ exitCode: 0 });
+
+const productOf = async (data: string, product: string) => {
+  const { exitCode, of } = await doctor(configured(data, product));
+  return [exitCode, of('product')];
+};
+const ok = (says: string) => [0, { check: 'product', state: 'ok', says, advice: null }];
+const lacking = (product: string, others: string) => [
+  0,
+  {
+    ...{ check: 'product', state: 'warn', advice: expect.stringMatching(/^mend `product` in the configuration: /) },
+    says: `no account of the ledger is of ${product}, the product of this configuration; there are those of ${others}`,
+  },
+];
+
+it('a product that no account is of is told, by the log where there are no views, by them, and by what was opened since', async () => {
+  const data = join(temporaryFolder(), 'data');
+  await open(data, 'shop');
+  await open(data, 'images');
+  expect(await productOf(data, 'gatway')).toEqual(lacking('gatway', 'images, shop'));
+  expect(await productOf(data, 'shop')).toEqual(ok('shop, of which there are accounts'));
+  await endedLater(await startTestGateway({ data })).stop();
+  expect(await productOf(data, 'gatway')).toEqual(lacking('gatway', 'images, shop'));
+  expect(await productOf(data, 'shop')).toEqual(ok('shop, of which there are accounts'));
+  await open(data, 'chat');
+  expect(await productOf(data, 'gatway')).toEqual(lacking('gatway', 'chat, images, shop'));
+  expect(await productOf(data, 'chat')).toEqual(ok('chat, of which there are accounts'));
+});
+
+it('nothing is amiss with the product of a ledger that has no accounts', async () => {
+  const data = join(temporaryFolder(), 'data');
+  const catalog = fileURLToPath(new URL('../../contracts/example-catalog.yaml', import.meta.url));
+  const published = await runHere('--config', configured(data, 'shop'), 'catalog', 'publish', catalog);
+  expect(published.exitCode).toBe(0);
+  expect(await productOf(data, 'shop')).toEqual(ok('shop; there are no accounts yet'));
+});
