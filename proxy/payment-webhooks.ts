@@ -8,6 +8,7 @@ import { type CreditsMoved, sayMoved } from '../ledger/account/credits-moved.ts'
 import { type CommandResult, executeOnRepository, type WhyNot } from '../ledger/account/execute-command.ts';
 import { takesMoneyOf } from '../ledger/payments/ask-of-attempt.ts';
 import {
+  type Notice,
   type TellingProvider,
   UnfitAnswerError,
   UnprovenError,
@@ -56,7 +57,8 @@ const ACTOR = 'payments';
  *   200   it stands in the log; or it never concerns an account of this ledger and product, however often it is told
  *   400   nobody has proven that it is the provider's, or it is and cannot be read, which telling it again does not mend
  *   409   it concerns an account here, and was refused: told again it shows among the provider's failed deliveries, too
- *   503   it could not be looked into, or written down, now, or not within seconds: that goes on
+ *   503   it could not be looked into, or written down, now, or not within seconds: that goes on; or it is of an account of
+ *         another product, and there is none of the one that is served, which may be configured wrong
  */
 export class PaymentWebhooks {
   readonly #options: WebhooksOptions;
@@ -104,7 +106,8 @@ export class PaymentWebhooks {
       const known = await provider.factsOf(notice);
       if (known === null) return NOTHING;
       const { accountId, facts } = known;
-      if (!(await this.#takesMoneyOf(accountId))) return NOTHING;
+      const elsewhere = await this.#productElsewhere(accountId);
+      if (elsewhere !== null) return this.#leave(notice, elsewhere);
       const nowMs = this.#options.clock();
       const run = (command: AccountCommand) => this.#run(accountId, command);
       const says = ['recorded'];
@@ -145,10 +148,27 @@ export class PaymentWebhooks {
     }
   }
 
-  async #takesMoneyOf(accountId: AccountId): Promise<boolean> {
+  /** The product of an account whose money others take; null where it is taken here. */
+  async #productElsewhere(accountId: AccountId): Promise<string | null> {
     const { accounts, product } = this.#options;
     if (accounts.read(accountId).state.type === 'unopened') await this.#catchUp(accountId);
-    return takesMoneyOf(product, accounts.read(accountId).state);
+    const { state } = accounts.read(accountId);
+    return state.type === 'unopened' || takesMoneyOf(product, state) ? null : state.organization.product;
+  }
+
+  /** Its own gateway hears it, too: but where nobody is of the product here, this may be that gateway, and its configuration wrong. */
+  #leave(notice: Notice, itsProduct: string): WebhookAnswer {
+    const { accounts, product, logger } = this.#options;
+    const said = { notice, product: itsProduct, served: product };
+    if (accounts.products.lack(product)) {
+      logger.warn(
+        said,
+        'a webhook is of an account of another product, and none is of the one that is served: it is told again, until one is or `product` in the configuration is mended',
+      );
+      return LATER;
+    }
+    logger.info(said, 'a webhook is of an account of another product: it is left to the gateway of that');
+    return NOTHING;
   }
 
   /** Whoever reaches the place may send any number. */

@@ -116,6 +116,8 @@ export interface PaymentProvider {
 export interface Notice {
   readonly kind: string;
   readonly id: string;
+  /** What the provider calls the message, where it was one: for who looks for it there. */
+  readonly messageId?: string;
 }
 
 /** The provider's signature does not prove a message, which is believed in nothing then. */

@@ -35,6 +35,8 @@ const HEARD: ReadonlySet<string> = new Set([
 const named = z.string().refine((id) => wordOf(id) !== null);
 const messageSchema = z.object({
   type: z.string(),
+  /** Of the message itself; only told to operators. */
+  id: named.optional().catch(undefined),
   /** There where it is of an account that is connected to ours. */
   account: z.string().nullish(),
 });
@@ -44,10 +46,10 @@ const heardSchema = z.object({ data: z.object({ object: z.object({ id: named, ob
 /** @returns null for what is about nothing here @throws UnreadableMessageError */
 export function noticeOf(body: Buffer): Notice | null {
   const message = jsonOf(body);
-  const { type, account } = formOf(messageSchema, message);
+  const { type, account, id: messageId } = formOf(messageSchema, message);
   if (!HEARD.has(type) || (account ?? null) !== null) return null;
   const { data } = formOf(heardSchema, message, type);
-  return { kind: data.object.object, id: data.object.id };
+  return { kind: data.object.object, id: data.object.id, ...(messageId === undefined ? {} : { messageId }) };
 }
 
 function jsonOf(body: Buffer): unknown {

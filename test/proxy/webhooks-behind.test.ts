@@ -2,7 +2,7 @@ import pino from 'pino';
 import { expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
-import { accountStream, attemptId } from '../../contracts/ids.ts';
+import { accountId, accountStream, attemptId, revision } from '../../contracts/ids.ts';
 import { catchUpAccount } from '../../ledger/account/account-repository.ts';
 import { EMPTY_CATALOG } from '../../ledger/catalog/catalog-state.ts';
 import { pursuePayments } from '../../ledger/payments/pursue-payments.ts';
@@ -11,9 +11,16 @@ import { TIMING } from '../../ledger/timing.ts';
 import { AccountViews } from '../../projections/account-views.ts';
 import { PaymentWebhooks } from '../../proxy/payment-webhooks.ts';
 import { given } from '../fixtures/ledger/decider-specification.ts';
-import { ACCOUNT, keyIssued, opened, usd } from '../fixtures/ledger/example-account.ts';
+import { ACCOUNT, keyIssued, opened, openedAs, usd } from '../fixtures/ledger/example-account.ts';
 import { MemoryEventLog } from '../fixtures/ledger/memory-event-log.ts';
 import { STARTED_MS, stripeScene } from '../fixtures/stripe/stripe-example.ts';
+
+const OTHER = accountId('acct_other');
+/** What is logged of a message that is left: the one that Stripe's site of tests has told. */
+const LEFT = {
+  notice: { kind: 'payment_intent', id: 'pi_2', messageId: expect.stringMatching(/^evt_\d+$/) },
+  product: 'gateway',
+};
 
 /** A purchase that another gateway has begun and that is paid, and the views as they were before it, and before its account. */
 async function scene() {
@@ -43,12 +50,19 @@ async function scene() {
   const paid = server.events.findLast(({ type }) => type === 'payment_intent.succeeded');
   if (paid === undefined) throw new Error('Stripe tells of no payment');
   const { body, signature } = server.signed(paid);
-  const parts = { log, provider, clock, logger: pino({ level: 'silent' }) };
+  const lines: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
+  const parts = { log, provider, clock, logger };
   const hear = async (accounts: AccountViews, product: string, may = true): Promise<number> => {
     const webhooks = new PaymentWebhooks({ ...parts, accounts, product, mayWrite: () => may });
     return (await webhooks.hear(Buffer.from(body), signature)).status;
   };
-  return { behind, hear, written: () => log.events.map(({ type }) => type).slice(2) };
+  return {
+    behind,
+    hear,
+    said: () => lines.splice(0).map((line) => JSON.parse(line)),
+    written: () => log.events.map(({ type }) => type).slice(2),
+  };
 }
 
 it('a payment that another gateway began, and that is told of before the views know it, is granted', async () => {
@@ -58,9 +72,24 @@ it('a payment that another gateway began, and that is told of before the views k
 });
 
 it('a payment of an account of another product is heard once, and left to its own gateways, also before the views know it', async () => {
-  const { behind, hear, written } = await scene();
-  for (const accounts of [behind, new AccountViews()]) expect(await hear(accounts, 'other')).toBe(200);
+  const { behind, hear, written, said } = await scene();
+  for (const accounts of [behind, new AccountViews()]) {
+    accounts.fold(OTHER, revision(0), openedAs('other', OTHER));
+    expect(await hear(accounts, 'other')).toBe(200);
+    expect(said()).toEqual([expect.objectContaining({ level: 30, ...LEFT, served: 'other' })]);
+  }
   expect(written()).toEqual(['PurchaseStarted']);
+});
+
+it('a payment of an account of another product is to be told again where none is of the one that is configured, and is granted then', async () => {
+  const { behind, hear, written, said } = await scene();
+  for (const accounts of [behind, new AccountViews()]) {
+    expect(await hear(accounts, 'gatway')).toBe(503);
+    expect(said()).toEqual([expect.objectContaining({ level: 40, ...LEFT, served: 'gatway' })]);
+  }
+  expect(written()).toEqual(['PurchaseStarted']);
+  expect(await hear(behind, 'gateway')).toBe(200);
+  expect(written()).toContain('PaymentSucceeded');
 });
 
 it('a payment that is told of while nothing final may be written is to be told again, and is granted then', async () => {
