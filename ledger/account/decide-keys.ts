@@ -4,7 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import type { ApiKey, OpenAccount } from './account-state.ts';
 import { type CommandOf, type CommandRefusal, commandRefused, type Decision } from './commands.ts';
 import { memberNotFound } from './decide-members.ts';
-import { keyStateAt, previousAt } from './key-state.ts';
+import { keyStateAt, previousAt, untilAtMostEnd } from './key-state.ts';
 import { entryOf, valuesOf } from './keyed-tree.ts';
 import { isSameMember, memberOfKey, ownerOf, roleOf } from './members.ts';
 
@@ -54,7 +54,7 @@ export function revokeKey({ keyId, nowMs }: CommandOf<'RevokeKey'>, state: OpenA
 }
 
 /**
- * Both secrets authenticate until the overlap is over; of several rotations only the newest old one does. So another rotation
+ * Both secrets authenticate until the overlap is over, or the key is; of several rotations only the newest old one does. So another rotation
  * breaks the word that the one before has given, and whoever asks for it says that it may.
  */
 export function rotateKey(command: CommandOf<'RotateKey'>, state: OpenAccount): Decision {
@@ -71,7 +71,7 @@ export function rotateKey(command: CommandOf<'RotateKey'>, state: OpenAccount): 
       'previous_secret_works',
       `key ${keyId}: the secret before (ending ${previous.last4}) works until ${instant(previous.untilMs)}, and another rotation would end it at once: wait until then, issue another key (gateway key issue ${state.accountId}), or say --again (it ends now)`,
     );
-  const previousUntil = instant(nowMs + overlapMs);
+  const previousUntil = instant(untilAtMostEnd(key, nowMs + overlapMs));
   return [{ type: 'ApiKeyRotated', data: { keyId, sha256, last4, previousUntil, rotatedAt: instant(nowMs), by } }];
 }
 

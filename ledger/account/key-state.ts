@@ -12,9 +12,19 @@ export function keyStateAt(
   return expiresAtMs !== null && expiresAtMs <= atMs ? 'expired' : 'in use';
 }
 
-/** The secret before a key's newest, where it still works at an instant; its end is exclusive. */
-export const previousAt = ({ previous }: Pick<ApiKey, 'previous'>, atMs: number): ApiKey['previous'] =>
-  previous !== null && previous.untilMs > atMs ? previous : null;
+/** Until when a key's secret works, in ms since 1970, that was to work until an instant: no longer than the key. */
+export const untilAtMostEnd = ({ expiresAtMs }: Pick<ApiKey, 'expiresAtMs'>, untilMs: number): number =>
+  expiresAtMs === null ? untilMs : Math.min(untilMs, expiresAtMs);
+
+/** The secret before a key's newest; events of before have given it longer than the key itself. */
+export const previousOf = (key: Pick<ApiKey, 'previous' | 'expiresAtMs'>): ApiKey['previous'] =>
+  key.previous === null ? null : { ...key.previous, untilMs: untilAtMostEnd(key, key.previous.untilMs) };
+
+/** The same, where it still works at an instant; its end is exclusive. */
+export function previousAt(key: Pick<ApiKey, 'previous' | 'expiresAtMs'>, atMs: number): ApiKey['previous'] {
+  const previous = previousOf(key);
+  return previous !== null && previous.untilMs > atMs ? previous : null;
+}
 
 /** How a key stands at an instant, as all lists of keys say it: with since when it is over, or until when the secret before works. */
 export function keyInWords(

@@ -3,9 +3,11 @@ import { beforeEach, expect, it } from 'vitest';
 import { encodeEvents } from '../../contracts/event-codec.ts';
 import { accountId, accountStream, commandOfRequest, keyId } from '../../contracts/ids.ts';
 import { loadAccount } from '../../ledger/account/load-account.ts';
+import { recordingBy } from '../../ledger/recording-by.ts';
 import { EXIT } from '../../proxy/program/command-error.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { usageOf } from '../fixtures/ledger/example-account.ts';
+import { keyRotated } from '../fixtures/ledger/example-organization.ts';
 import { type ProgramInProcess, programInProcess } from '../fixtures/processes/program-in-process.ts';
 
 const ORG = 'acct_org';
@@ -77,10 +79,41 @@ it('gateway key rotate shows the new secret and how long the one before works', 
   expect(rotated.key).toMatch(/^sk-svc-/);
   expect(rotated.key).not.toBe(key);
   expect(await program.run('key', 'list', ORG)).toContain('in use; its secret before until 2027-01-01T01:30:00.000Z');
+  const warned = program.warned;
   expect(await program.json(...rotate, '--key-only', '--again')).toMatch(/^sk-svc-/);
+  const ended = String(key).slice(-4);
+  expect(program.warned).toBe(`${warned}${id} of ${ORG}: an older secret (ending ${ended}) has ended at once\n`);
   await expect(program.run(...rotate, '--overlap', '31d')).rejects.toMatchObject(refused(/--overlap: at most 30 days/));
   for (const wrong of ['1', 'h', '-1h', '1w'])
     await expect(program.run(...rotate, `--overlap=${wrong}`)).rejects.toThrow(/expected how long, such as 90m/);
+});
+
+it('gateway key rotate promises no secret longer than its key', async () => {
+  program.clock = () => Date.parse('2027-01-01T00:00:00.000Z');
+  const ends = '2027-01-01T12:00:00.000Z';
+  const { keyId: id } = await program.json('--trust-clock', 'key', 'issue', ORG, '--expires', ends);
+  const rotate = ['--trust-clock', 'key', 'rotate', ORG, String(id)];
+  expect(await program.json(...rotate, '--overlap', '90m')).toMatchObject({
+    previousUntil: '2027-01-01T01:30:00.000Z',
+  });
+  expect(await program.json(...rotate, '--again')).toMatchObject({ previousUntil: ends });
+  expect(await program.run(...rotate, '--again')).toContain(
+    `; its secret before works until ${ends}, when the key itself ends; an older secret `,
+  );
+  await expect(program.run(...rotate)).rejects.toMatchObject(refused(/\) works until 2027-01-01T12:00:00\.000Z, and/));
+  // As it was written before that was looked at.
+  const previousUntil = '2027-01-02T00:00:00.000Z';
+  const longer = { keyId: keyId(String(id)), previousUntil, rotatedAt: '2027-01-01T00:00:00.000Z' };
+  const { revision } = await loadAccount(program.log, accountId(ORG));
+  const events = encodeEvents([keyRotated(longer)], recordingBy('operator', program.clock()));
+  await program.log.append(accountStream(accountId(ORG)), revision, events);
+  const untilMs = Date.parse(ends);
+  expect(await program.run('key', 'list', ORG)).toContain(`in use; its secret before until ${ends}`);
+  expect(await program.json('key', 'list', ORG)).toMatchObject([{ previousUntilMs: untilMs }]);
+  expect(await program.json('account', 'show', ORG)).toMatchObject({
+    keys: { [String(id)]: { previous: { untilMs } } },
+  });
+  expect(await program.run('ledger', 'verify', ORG)).toMatch(/no fault/);
 });
 
 it('gateway key rotate ends no secret early unless that is said, and then says which', async () => {
@@ -201,8 +234,10 @@ it('accounts of two products have an owner in common and nothing else', async ()
     'warning: acct_images is of the product images, for good: gateways whose configuration has product gateway do not serve it\n';
   expect(await program.json(...open)).toMatchObject({ product: 'images' });
   expect(program.warned).toBe(told + warning);
-  expect(await program.run('key', 'issue', 'acct_images')).toMatch(/^sk-svc-/);
+  const { keyId: id } = await program.json('key', 'issue', 'acct_images');
   expect(program.warned).toBe(told + warning + warning);
+  expect(await program.run('key', 'rotate', 'acct_images', String(id))).toMatch(/^sk-svc-/);
+  expect(program.warned).toBe(told + warning + warning + warning);
   await program.run('credits', 'grant', 'acct_images', '--usd', '7');
   await program.run('credits', 'grant', 'acct_images', '--usd', '7', '--cost-usd', '6');
   await program.run('credits', 'grant', 'acct_images', '--usd', '7', '--source', 'purchase');
@@ -214,7 +249,8 @@ it('accounts of two products have an owner in common and nothing else', async ()
   ]);
   const warned = program.warned;
   await program.run('account', 'open', '--email', 'ada@example.com', '--product', 'gateway', '--id', 'acct_own');
-  await program.run('key', 'issue', 'acct_own');
+  const { keyId: own } = await program.json('key', 'issue', 'acct_own');
+  await program.run('key', 'rotate', 'acct_own', String(own));
   const listed = async (...more: string[]) =>
     ((await program.json('account', 'list', ...more)) as unknown as { accountId: string }[]).map(
       (one) => one.accountId,

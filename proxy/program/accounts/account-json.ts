@@ -1,7 +1,7 @@
 import { namesPayment } from '../../../contracts/ids.ts';
 import type { Grant, OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { Revocation } from '../../../ledger/account/billing-state.ts';
-import { keyStateAt } from '../../../ledger/account/key-state.ts';
+import { keyStateAt, previousOf } from '../../../ledger/account/key-state.ts';
 import { recordOf } from '../../../ledger/account/keyed-tree.ts';
 import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { ownerOf } from '../../../ledger/account/members.ts';
@@ -44,11 +44,15 @@ export function accountJson(
   };
 }
 
-const keyJson = ({ sha256: _hash, number: _number, previous, ...key }: UsedKey, nowMs: number): object => ({
-  ...key,
-  state: keyStateAt(key, nowMs),
-  previous: previous === null ? null : { last4: previous.last4, untilMs: previous.untilMs },
-});
+function keyJson(used: UsedKey, nowMs: number): object {
+  const { sha256: _hash, number: _number, previous: _previous, ...key } = used;
+  const previous = previousOf(used);
+  return {
+    ...key,
+    state: keyStateAt(key, nowMs),
+    previous: previous === null ? null : { last4: previous.last4, untilMs: previous.untilMs },
+  };
+}
 
 const spendJson = ({ accountLimit, keyLimits, otherLimits, months }: OpenAccount['spend']): object => ({
   ...{ accountLimit, keyLimits: recordOf(keyLimits), otherLimits },

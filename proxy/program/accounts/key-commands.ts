@@ -4,7 +4,7 @@ import { type AccountId, type KeyId, keyId } from '../../../contracts/ids.ts';
 import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { nearName } from '../../../contracts/near-name.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
-import { keyInWords, keyStateAt } from '../../../ledger/account/key-state.ts';
+import { keyInWords, keyStateAt, previousOf } from '../../../ledger/account/key-state.ts';
 import { memberOfKey } from '../../../ledger/account/members.ts';
 import { newKey } from '../../../ledger/account/new-key.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
@@ -157,7 +157,7 @@ async function list(id: AccountId, command: Command, context: CommandContext): P
       ...key,
       state: keyStateAt(key, nowMs),
       member: memberOfKey(state, key),
-      previousUntilMs: key.previous?.untilMs ?? null,
+      previousUntilMs: previousOf(key)?.untilMs ?? null,
       ...monthlyOf(state, key.keyId),
     }));
     const rows = keys.map((key) => [

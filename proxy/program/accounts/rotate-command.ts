@@ -3,11 +3,12 @@ import { type Command, Option } from 'commander';
 import { type AccountId, type KeyId, keyId } from '../../../contracts/ids.ts';
 import { instant } from '../../../contracts/instant.ts';
 import { LIMITS } from '../../../contracts/limits.ts';
-import { previousAt } from '../../../ledger/account/key-state.ts';
+import { previousAt, untilAtMostEnd } from '../../../ledger/account/key-state.ts';
 import { entryOf } from '../../../ledger/account/keyed-tree.ts';
 import { newKey } from '../../../ledger/account/new-key.ts';
 import { accountArgument, durationArgument } from '../command-arguments.ts';
 import { type CommandContext, recordingOf, withEventLog } from '../command-context.ts';
+import { warnOfOtherProduct } from '../product-words.ts';
 import { show, showWritten } from '../show.ts';
 import { type Done, runAccountCommand } from './run-account-command.ts';
 import { rotatedOnce } from './shown-once.ts';
@@ -50,23 +51,29 @@ async function rotate(
   command: Command,
   context: CommandContext,
 ): Promise<void> {
-  await withEventLog(context, command, async (log) => {
+  await withEventLog(context, command, async (log, { product: served }) => {
     const { secret, sha256, last4 } = newKey();
     const by = recordingOf(context).actor;
     const nowMs = context.clock();
     const rotating = { type: 'RotateKey', keyId: rotated, sha256, last4, overlapMs: overlap, by, nowMs } as const;
     const { recordedAt, before } = await runAccountCommand(context, log, id, { ...rotating, endsPrevious });
-    const untilMs = nowMs + overlap;
-    const { last4: current, member, older } = keyOf(before, rotated, nowMs);
+    const { product, key } = rotatedIn(before, rotated);
+    const { last4: current, member } = key;
+    const untilMs = untilAtMostEnd(key, nowMs + overlap);
     const previous = overlap === 0 ? null : { last4: current, untilMs };
     rotatedOnce(context, id, { keyId: rotated, member, previous });
+    warnOfOtherProduct(context, { id, product, served });
+    const older = previousAt(key, nowMs)?.last4;
+    const endedAtOnce = [...(older === undefined ? [] : [older]), ...(overlap === 0 ? [current] : [])];
     if (keyOnly) {
+      // Who still works with one is cut off by now.
+      for (const ended of inWords(endedAtOnce)) context.warn(`${rotated} of ${id}: ${ended}\n`);
       show(context, command, { json: secret, text: secret });
       return;
     }
     const previousUntil = instant(untilMs);
-    const endedAtOnce = overlap === 0 ? [...older, current] : older;
-    const works = overlap === 0 ? [] : [`its secret before works until ${previousUntil}`];
+    const asKey = untilMs < nowMs + overlap ? ', when the key itself ends' : '';
+    const works = overlap === 0 ? [] : [`its secret before works until ${previousUntil}${asKey}`];
     showWritten(context, command, recordedAt, {
       json: { accountId: id, keyId: rotated, key: secret, previousUntil, endedAtOnce },
       text: `${secret}\n\n${[`${rotated} of ${id}`, ...works, ...inWords(endedAtOnce)].join('; ')}. This is the only time that the key is shown.`,
@@ -74,12 +81,12 @@ async function rotate(
   });
 }
 
-/** What was rotated, as it was; `older` is the secret before, where it still worked, by its last characters. */
-function keyOf(before: Done['before'], rotated: KeyId, nowMs: number) {
-  const key = before.type === 'open' ? entryOf(before.keys, rotated) : undefined;
+/** What was rotated, as it was, and of which product. */
+function rotatedIn(before: Done['before'], rotated: KeyId) {
+  assert(before.type === 'open', 'the account of what was rotated is there');
+  const key = entryOf(before.keys, rotated);
   assert(key !== undefined, 'what was rotated is there');
-  const previous = previousAt(key, nowMs);
-  return { ...key, older: previous === null ? [] : [previous.last4] };
+  return { product: before.organization.product, key };
 }
 
 function inWords(ended: readonly string[]): string[] {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { downcast, upcast } from '../../../contracts/event-upcasters.ts';
 import { keyId } from '../../../contracts/ids.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
+import { keyInWords, previousAt } from '../../../ledger/account/key-state.ts';
 import { entryOf, valuesOf } from '../../../ledger/account/keyed-tree.ts';
 import { memberOfKey, ownerOf, roleOf } from '../../../ledger/account/members.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
@@ -130,6 +131,21 @@ describe('a key that is rotated', () => {
       ...{ sha256: 'b7'.repeat(32), last4: 'new1', name: 'ci' },
       previous: { sha256: 'a3'.repeat(32), last4: 'wxyz', untilMs: NOW + 24 * 3_600_000 },
     });
+  });
+
+  it('ends with all its secrets; one that was promised longer, as before that was looked at, is said to end with it', () => {
+    const expiresAt = new Date(NOW + 3_600_000).toISOString();
+    const life = [organization, keyIssued({ expiresAt })];
+    given(...life).decides(rotate, keyRotated({ previousUntil: expiresAt }));
+    given(...life).decides(
+      { ...rotate, overlapMs: 60_000 },
+      keyRotated({ previousUntil: new Date(NOW + 60_000).toISOString() }),
+    );
+    const key = entryOf(openAccount([...life, keyRotated()]).keys, KEY);
+    expect(key?.previous?.untilMs).toBe(NOW + 24 * 3_600_000);
+    expect(key && keyInWords(key, NOW)).toBe(`in use; its secret before until ${expiresAt}`);
+    expect(key && previousAt(key, NOW + 3_600_000)).toBeNull();
+    given(...life, keyRotated()).refuses(rotate, 'previous_secret_works', new RegExp(` works until ${expiresAt}, and`));
   });
 
   it('again keeps of its old secrets the newest alone', () => {

@@ -151,7 +151,7 @@ export class PlainPeople {
     if (key === undefined || key.overMs !== null || key.untilMs <= nowMs) return 'refused';
     if (overlapMs < 0 || overlapMs > 30 * DAY_MS) return 'refused';
     if (key.beforeMs > nowMs && !endsPrevious && overlapMs !== 0) return 'refused';
-    key.beforeMs = nowMs + overlapMs;
+    key.beforeMs = Math.min(nowMs + overlapMs, key.untilMs);
     key.before = `${key.secret} until ${key.beforeMs}`;
     key.secret = `${sha256} ${last4}`;
     return 'done';
