@@ -138,6 +138,14 @@ export class AccountViews implements AccountRepository {
     this.setAside.adopt(other.setAside);
   }
 
+  /** Of which products there are accounts, where none is of this one; none where one is, or may be: one that was set aside before anything of it could be read. */
+  otherProducts(product: string): readonly string[] {
+    if (!this.products.lack(product)) return [];
+    const aside = [...this.setAside.accountsOf('unreadable'), ...this.setAside.accountsOf('hidden')];
+    const areRead = aside.every((accountId) => this.balance.glance(accountId).state.type === 'open');
+    return areRead ? this.products.names : [];
+  }
+
   onFolded(listener: (accountId: AccountId, event: AccountEvent) => void): void {
     this.#listeners.push(listener);
   }

@@ -7,7 +7,7 @@ export function removeViews(path: string): void {
   for (const beside of ['', ...BESIDE]) rmSync(path + beside, { force: true });
 }
 
-/** Likewise. What is there under the new name goes. */
+/** A file of views, with what SQLite has put beside it, under another name; what is there goes. Who has it open reads on in it. */
 export function renameViews(from: string, to: string): void {
   removeViews(to);
   renameSync(from, to);

@@ -46,7 +46,7 @@ const AT_ONCE_MAX = 16;
 const ANSWER_MS = 10_000;
 /** With those that were answered by then, and go on: what they have come to is not asked for again. */
 const UNDER_WAY_MAX = 4 * AT_ONCE_MAX;
-const UNPROVEN_TOLD_MS = 60_000;
+const TOLD_MS = 60_000;
 /** As it stands in events, as with what the gateway asks of by itself. */
 const ACTOR = 'payments';
 
@@ -65,9 +65,9 @@ export class PaymentWebhooks {
   readonly #underWay = new Set<Promise<WebhookAnswer>>();
   /** Of these, whose messages have no answer yet. */
   #waiting = 0;
-  /** Messages that nobody has proven, since one was told of. */
-  #unproven = 0;
-  #unprovenToldMs = Number.NEGATIVE_INFINITY;
+  /** Messages that nobody has proven: whoever reaches the place may send any number. */
+  readonly #unproven = new ToldSeldom();
+  readonly #ofOthers = new ToldSeldom();
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
@@ -133,7 +133,13 @@ export class PaymentWebhooks {
       return { status: 409, says: 'refused; the log of the gateway says why' };
     } catch (error) {
       if (error instanceof UnprovenError) {
-        this.#tellUnproven(error.message);
+        const { message: reason } = error;
+        this.#unproven.count(this.#options.clock(), (count) =>
+          logger.warn(
+            { reason, count },
+            'webhooks are not proven to be the payment provider’s: so many since this was told last',
+          ),
+        );
         return { status: 400, says: error.message };
       }
       if (error instanceof UnreadableMessageError) {
@@ -158,31 +164,19 @@ export class PaymentWebhooks {
 
   /** Its own gateway hears it, too: but where nobody is of the product here, this may be that gateway, and its configuration wrong. */
   #leave(notice: Notice, itsProduct: string): WebhookAnswer {
-    const { accounts, product, logger } = this.#options;
+    const { accounts, product, clock, logger } = this.#options;
     const said = { notice, product: itsProduct, served: product };
-    if (accounts.products.lack(product)) {
-      logger.warn(
-        said,
-        'a webhook is of an account of another product, and none is of the one that is served: it is told again, until one is or `product` in the configuration is mended',
+    if (accounts.otherProducts(product).length > 0) {
+      this.#ofOthers.count(clock(), (count) =>
+        logger.warn(
+          { ...said, count },
+          'webhooks are of accounts of another product, and none is of the one that is served: they are told again, until one is or `product` in the configuration is mended; so many since this was told last',
+        ),
       );
       return LATER;
     }
     logger.info(said, 'a webhook is of an account of another product: it is left to the gateway of that');
     return NOTHING;
-  }
-
-  /** Whoever reaches the place may send any number. */
-  #tellUnproven(reason: string): void {
-    const { clock, logger } = this.#options;
-    const nowMs = clock();
-    this.#unproven++;
-    if (Math.abs(nowMs - this.#unprovenToldMs) < UNPROVEN_TOLD_MS) return;
-    logger.warn(
-      { reason, count: this.#unproven },
-      'webhooks are not proven to be the payment provider’s: so many since this was told last',
-    );
-    this.#unproven = 0;
-    this.#unprovenToldMs = nowMs;
   }
 
   /** What another gateway has written is not yet in the views of this one: refused is only what is so by the log. */
@@ -199,6 +193,20 @@ export class PaymentWebhooks {
   #catchUp(accountId: AccountId): Promise<void> {
     const { log, accounts } = this.#options;
     return unlessAside(accounts, accountId, () => catchUpAccount(log, accounts, accountId));
+  }
+}
+
+/** Of what may come any number of times: told once in a while, with how many there were since. */
+class ToldSeldom {
+  #count = 0;
+  #toldMs = Number.NEGATIVE_INFINITY;
+
+  count(nowMs: number, tell: (count: number) => void): void {
+    this.#count++;
+    if (Math.abs(nowMs - this.#toldMs) < TOLD_MS) return;
+    tell(this.#count);
+    this.#count = 0;
+    this.#toldMs = nowMs;
   }
 }
 

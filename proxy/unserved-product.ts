@@ -10,7 +10,7 @@ interface UnservedProductParts {
 
 /**
  * That the ledger has accounts, and none of the product that this gateway serves: where `product` is forgotten or misspelt,
- * each key is unknown here. So it is with a new product, too, until its first account is opened, and nothing is refused for it.
+ * each key is unknown here. So it is with a new product, too, until its first account is opened: it is ready all the same.
  */
 export class UnservedProduct {
   readonly #parts: UnservedProductParts;
@@ -45,11 +45,6 @@ export class UnservedProduct {
 
   #isSo(): boolean {
     const { product, projections } = this.#parts;
-    const { accounts, isLive } = projections;
-    if (!isLive || !accounts.products.lack(product)) return false;
-    // One that is set aside before anything of it could be read may be of any product.
-    const { setAside, balance } = accounts;
-    const aside = [...setAside.accountsOf('unreadable'), ...setAside.accountsOf('hidden')];
-    return aside.every((accountId) => balance.glance(accountId).state.type === 'open');
+    return projections.isLive && projections.accounts.otherProducts(product).length > 0;
   }
 }

@@ -1,5 +1,4 @@
 import type { AccountId } from '../../contracts/ids.ts';
-import type { AccountViews } from '../../projections/account-views.ts';
 import { type CommandContext, CommandError, EXIT } from './command-context.ts';
 
 interface OfProduct {
@@ -28,22 +27,12 @@ export function refuseProduct(product: string, where: string, products: Iterable
   );
 }
 
-/** The same of the configuration's, which may be a new one. @param others as `productsWithout` finds them */
+/** The same of the configuration's, which may be a new one. @param others as `otherProducts` of the views has them */
 export function warnOfNoAccounts(context: CommandContext, served: string, others: readonly string[]): void {
   if (others.length === 0) return;
   context.warn(
     `warning: ${NO_ACCOUNTS} of ${served}, the product of this configuration; it has ${productsInWords(others)}: where ${served} is no new one, mend \`product\` in the configuration\n`,
   );
-}
-
-/** Of which products there are accounts; none where one of this product is among them. */
-export function productsWithout(product: string, { balance }: AccountViews): string[] {
-  const others = new Set<string>();
-  for (const [, { organization }] of balance.all()) {
-    if (organization.product === product) return [];
-    others.add(organization.product);
-  }
-  return [...others];
 }
 
 export function productsInWords(products: Iterable<string>): string {

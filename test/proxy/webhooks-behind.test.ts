@@ -53,13 +53,13 @@ async function scene() {
   const lines: string[] = [];
   const logger = pino({ level: 'info' }, { write: (line: string) => lines.push(line) });
   const parts = { log, provider, clock, logger };
-  const hear = async (accounts: AccountViews, product: string, may = true): Promise<number> => {
+  const hearing = (accounts: AccountViews, product: string, may = true) => {
     const webhooks = new PaymentWebhooks({ ...parts, accounts, product, mayWrite: () => may });
-    return (await webhooks.hear(Buffer.from(body), signature)).status;
+    return async (): Promise<number> => (await webhooks.hear(Buffer.from(body), signature)).status;
   };
+  const hear = (...of: Parameters<typeof hearing>): Promise<number> => hearing(...of)();
   return {
-    behind,
-    hear,
+    ...{ behind, hear, hearing, time },
     said: () => lines.splice(0).map((line) => JSON.parse(line)),
     written: () => log.events.map(({ type }) => type).slice(2),
   };
@@ -90,6 +90,18 @@ it('a payment of an account of another product is to be told again where none is
   expect(written()).toEqual(['PurchaseStarted']);
   expect(await hear(behind, 'gateway')).toBe(200);
   expect(written()).toContain('PaymentSucceeded');
+});
+
+it('that none is of the one that is configured is told once a minute, with how many messages there were', async () => {
+  const { behind, hearing, said, time } = await scene();
+  const hear = hearing(behind, 'gatway');
+  const heard = async (times: number): Promise<number[]> => {
+    for (let at = 0; at < times; at++) expect(await hear()).toBe(503);
+    return said().map(({ count }) => count);
+  };
+  expect(await heard(3)).toEqual([1]);
+  time.nowMs += 60_000;
+  expect(await heard(2)).toEqual([3]);
 });
 
 it('a payment that is told of while nothing final may be written is to be told again, and is granted then', async () => {

@@ -8,7 +8,7 @@ import { accountsAsideIn } from '../../../projections/accounts-aside-in.ts';
 import { productArgument } from '../command-arguments.ts';
 import { type CommandContext, configurationOf } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
-import { NO_ACCOUNTS, productsWithout, refuseProduct, warnOfNoAccounts } from '../product-words.ts';
+import { NO_ACCOUNTS, refuseProduct, warnOfNoAccounts } from '../product-words.ts';
 import { type ShownRow, showRows } from '../show.ts';
 
 /** `gateway account list`: from the views and what the log has beyond them; the views' file is left alone. */
@@ -23,9 +23,9 @@ export function addAccountListCommand(account: Command, context: CommandContext)
       const of = { product: product ?? configured.product, setAside, nowMs: context.clock() };
       const { listed, others } = await withViews(context, command, async (accounts) => {
         const listed = [...openAccounts(accounts, of)];
-        return { listed, others: listed.length > 0 ? [] : productsWithout(of.product, accounts) };
+        if (product !== undefined && listed.length === 0) refuseProduct(product, NO_ACCOUNTS, accounts.products.names);
+        return { listed, others: accounts.otherProducts(of.product) };
       });
-      if (product !== undefined && listed.length === 0) refuseProduct(product, NO_ACCOUNTS, others);
       warnOfNoAccounts(context, of.product, others);
       await showRows(context, command, listed, ROW);
     });

@@ -32,7 +32,7 @@ export async function lookAtProduct(log: EventLog, { configuration, timeMs }: Ex
   if (found.size === 0) return ok(`${product}; there are no accounts yet`);
   return warn(
     `no account of the ledger is of ${product}, the product of this configuration; there are ${productsInWords(found)}`,
-    'mend `product` in the configuration: its gateway refuses every key; of a new product, until its first account is opened',
+    'mend `product` in the configuration: its gateway refuses every key; of a new product, until its first account is opened, before which no webhook should lead here',
   );
 }
 

@@ -21,7 +21,7 @@ import {
 } from '../command-context.ts';
 import { withViews } from '../ledger/with-views.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
-import { productsWithout, warnOfNoAccounts } from '../product-words.ts';
+import { warnOfNoAccounts } from '../product-words.ts';
 import { type ShownRow, showRows, showWritten } from '../show.ts';
 import { askProvider, findAttempt, movedAsJson, type NamedAttempt, sayAsked, sayOutcome } from './ask-provider.ts';
 import { declinePayment } from './decline-payment.ts';
@@ -40,8 +40,7 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
       const { product } = configurationOf(context, command);
       const { rows, others } = await withViews(context, command, async (accounts, log) => {
         if (only === undefined) {
-          const rows = [...openOf(product, accounts.balance.all())];
-          return { rows, others: rows.length > 0 ? [] : productsWithout(product, accounts) };
+          return { rows: [...openOf(product, accounts.balance.all())], others: accounts.otherProducts(product) };
         }
         const state = await readInViews(context, accounts, log, { id: only, action: 'ListPayments' });
         assertOfProduct(product, only, state);
