@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { viewFilesOf } from '../../projections/view-files.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { startTestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { runHere } from '../fixtures/processes/run-here.ts';
@@ -15,10 +16,12 @@ function configured(data: string, product: string): string {
   return config;
 }
 
-const open = async (data: string, product: string): Promise<void> =>
-  expect(
-    await runHere('--config', configured(data, product), 'account', 'open', '--email', 'a@example.com'),
-  ).toMatchObject({ exitCode: 0 });
+const open = async (data: string, product: string, id = `acct_${product}`) => {
+  const account = ['account', 'open', '--email', 'a@example.com', '--id', id];
+  const opened = await runHere('--config', configured(data, product), ...account);
+  expect(opened).toMatchObject({ exitCode: 0 });
+  return opened;
+};
 
 const productOf = async (data: string, product: string) => {
   const { exitCode, of } = await doctor(configured(data, product));
@@ -45,6 +48,24 @@ it('a product that no account is of is told, by the log where there are no views
   await open(data, 'chat');
   expect(await productOf(data, 'gatway')).toEqual(lacking('gatway', 'chat, images, shop'));
   expect(await productOf(data, 'chat')).toEqual(ok('chat, of which there are accounts'));
+});
+
+it('the first account of a product is told as that where there are others, for one that is misspelt ends all other warnings of it', async () => {
+  const data = join(temporaryFolder(), 'data');
+  const first = (product: string, others: string) =>
+    `warning: acct_${product} is the first account of ${product}; the ledger has those of ${others}, and an account is of its product for good\n`;
+  const shop = await open(data, 'shop');
+  expect(shop.stdout).toContain('(personal, a@example.com, of shop)');
+  expect(shop.stderr).not.toContain('first account');
+  expect((await open(data, 'shpo')).stderr).toBe(first('shpo', 'shop'));
+  expect((await open(data, 'shop', 'acct_more')).stderr).toBe('');
+  await endedLater(await startTestGateway({ data })).stop();
+  expect((await open(data, 'chat')).stderr).toBe(first('chat', 'shop, shpo'));
+  const { live } = viewFilesOf(data);
+  writeFileSync(live, 'no database. '.repeat(1_000));
+  expect((await open(data, 'images')).stderr).toContain(
+    'warning: whether there are accounts of images was not looked at: ',
+  );
 });
 
 it('nothing is amiss with the product of a ledger that has no accounts', async () => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
+import { DEFAULT_PRODUCT } from '../../../contracts/event-fields.ts';
 import { type AccountId, accountId, grantId, namesPayment } from '../../../contracts/ids.ts';
 import { instant } from '../../../contracts/instant.ts';
 import { groupedExactUsd, groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
@@ -18,9 +19,10 @@ import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-i
 import { accountArgument, emailArgument, productArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { actorOf, type CommandContext, withBegunLog, withEventLog, withReadLog } from '../command-context.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
-import { warnOfOtherProduct } from '../product-words.ts';
+import { productsInWords, warnOfOtherProduct } from '../product-words.ts';
 import { facts, show, showWritten, type Terminal, table } from '../show.ts';
 import { accountJson } from './account-json.ts';
+import { otherProducts } from './other-products.ts';
 import { paymentFacts } from './payments-shown.ts';
 import { planInWords } from './plan-in-words.ts';
 import { readAccount, runAccountCommand } from './run-account-command.ts';
@@ -124,6 +126,8 @@ async function openAccount(options: OpenOptions, command: Command, context: Comm
     const opened = id ?? accountId(`acct_${randomBytes(8).toString('hex')}`);
     const trial = trialUsd ?? configuration.trialUsd;
     const product = options.product ?? configuration.product;
+    // What was named is told of in its own words.
+    const others = options.product === undefined ? await otherProducts(context, log, configuration) : [];
     const { recordedAt } = await runAccountCommand(context, log, opened, {
       type: 'OpenAccount',
       accountId: opened,
@@ -135,9 +139,13 @@ async function openAccount(options: OpenOptions, command: Command, context: Comm
       nowMs: context.clock(),
     });
     warnOfOtherProduct(context, { id: opened, product, served: configuration.product });
+    if (others.length > 0)
+      context.warn(
+        `warning: ${opened} is the first account of ${product}; the ledger has ${productsInWords(others)}, and an account is of its product for good\n`,
+      );
     showWritten(context, command, recordedAt, {
       json: { accountId: opened, kind, email, product, trialMicroUsd: trial },
-      text: `opened ${opened} (${kind}, ${email}) ${trialInWords(context, opened, trial)}\n\nnext: ${nextCommand(startedWithOf(context), 'gateway', 'key', 'issue', opened)}`,
+      text: `opened ${opened} (${kind}, ${email}${product === DEFAULT_PRODUCT ? '' : `, of ${product}`}) ${trialInWords(context, opened, trial)}\n\nnext: ${nextCommand(startedWithOf(context), 'gateway', 'key', 'issue', opened)}`,
     });
   });
 }

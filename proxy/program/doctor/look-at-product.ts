@@ -1,13 +1,8 @@
-import type { EventLog, RecordedEvent } from '../../../contracts/event-log.ts';
-import { accountOfStream } from '../../../contracts/ids.ts';
-import { accountEventOf } from '../../../ledger/account/account-event.ts';
-import { AccountUnreadableError } from '../../../ledger/account/account-unreadable-error.ts';
+import type { EventLog } from '../../../contracts/event-log.ts';
 import { whyDamaged } from '../../../projections/damaged-views.ts';
-import { readFoldedThrough } from '../../../projections/known-views.ts';
-import { productsIn } from '../../../projections/products-in.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
+import { knownProducts } from '../known-products.ts';
 import { productsInWords } from '../product-words.ts';
-import { howFar } from '../projections/views-lag.ts';
 import { type Examined, type Found, ok, warn } from './finding.ts';
 
 /** Of the time of the look. */
@@ -34,25 +29,4 @@ export async function lookAtProduct(log: EventLog, { configuration, timeMs }: Ex
     `no account of the ledger is of ${product}, the product of this configuration; there are ${productsInWords(found)}`,
     'mend `product` in the configuration: its gateway refuses every key; of a new product, until its first account is opened, before which no webhook should lead here',
   );
-}
-
-/** Of each account, as far as the views have them, and of each that was opened since; null between these. @throws EventLogError; Error where the views cannot be read */
-async function* knownProducts(log: EventLog, views: string): AsyncGenerator<string | null> {
-  yield* productsIn(views);
-  const folded = readFoldedThrough(views);
-  const after = folded === null ? null : (await howFar(log, views, folded)).position;
-  for await (const event of log.readAll({ after })) yield productOpened(event);
-}
-
-function productOpened(event: RecordedEvent): string | null {
-  const accountId = accountOfStream(event.stream);
-  if (accountId === null || event.type !== 'AccountOpened') return null;
-  try {
-    const opened = accountEventOf(accountId, event);
-    return opened.type === 'AccountOpened' ? opened.data.product : null;
-  } catch (error) {
-    // Its gateway sets the account aside, which another look tells.
-    if (error instanceof AccountUnreadableError) return null;
-    throw error;
-  }
 }
