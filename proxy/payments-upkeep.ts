@@ -102,7 +102,9 @@ export class PaymentsUpkeep {
   async #lookAtAll(): Promise<void> {
     const { paymentLooksPerTurn, paymentLooksAtOnceMax } = LIMITS;
     let looks = 0;
-    for (const accountId of this.#options.accounts.paying.ids()) {
+    // What was found to be paid keeps nobody among those who pay, once other views have taken the place of these.
+    const unwritten = [...this.#unwritten].filter(([, ofIt]) => ofIt.size > 0).map(([accountId]) => accountId);
+    for (const accountId of new Set([...this.#options.accounts.paying.ids(), ...unwritten])) {
       if (++looks % paymentLooksPerTurn === 0) await nextTurn();
       while (this.#underWay.size >= paymentLooksAtOnceMax) await Promise.race(this.#done);
       this.#begin(accountId, { asksOpen: true });

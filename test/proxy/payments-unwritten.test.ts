@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { PayingAccounts } from '../../projections/paying-accounts.ts';
 import { GRANTED, scene } from './webhook-scene.ts';
 
 /** A purchase that Stripe says was paid, and whose money went back since. */
@@ -22,6 +23,22 @@ it('what became of the money of a payment and is not written as the gateway stop
   await gateway.stop();
   const command = `gateway payment ask ${gateway.accountId} bought`;
   expect(told(command)).toMatchObject([{ ...of, level: 50 }]);
+});
+
+it('what became of the money of a payment is written by a later look, also where other views have taken the place of these', async () => {
+  const { gateway, payments, log, types } = await paidBack();
+  log.faults = (_, events) => ({ type: events.some(({ type }) => type === 'PaymentRefunded') ? 'refuse' : 'none' });
+  await payments.look();
+  expect(await types()).toEqual(GRANTED);
+  const { accounts } = gateway.gateway.process.projections;
+  // As they are made of rows, by which its payment is closed.
+  const made = new PayingAccounts();
+  for (const [id, state] of accounts.balance.all()) made.addFrom(id, state);
+  expect([...made.ids()]).toEqual([]);
+  accounts.paying.adopt(made);
+  log.faults = () => ({ type: 'none' });
+  await payments.look();
+  expect(await types()).toContain('PaymentRefunded');
 });
 
 it('what is written by then is not', async () => {
