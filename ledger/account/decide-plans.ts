@@ -22,22 +22,26 @@ import { type Period, periodAt } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
 import { renewalId, wantedPlan } from './plans.ts';
 import { restOfPeriod } from './proration.ts';
+import { isReturned } from './returned-plan.ts';
 import type { ToldTo } from './words-for-accounts.ts';
 
 /**
  * What is charged to a method that is as good as none is not begun for who asks for it. A plan that is over, and whose end nobody has written
  * down yet, ends in the same append, before what is asked for; alone, where that is refused, as it is
- * to who asks for it again.
+ * to who asks for it again. So does one that is asked for while what was paid for it is back; but it stays where that is refused, for
+ * the money may come again, unless another attempt is in the way, which is withdrawn by its end.
  */
 export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount, to: ToldTo): Decision {
   const { plan } = state.billing;
-  const over = whyOver(state.billing, command.nowMs);
-  if (plan !== null && over !== null) {
-    const end = ended(plan, over, command.nowMs);
+  const over = whyOver(state, command.nowMs);
+  const isAnew = command.plan !== NO_PLAN && plan !== null && plan.due === null && isReturned(state);
+  if (plan !== null && (over !== null || isAnew)) {
+    const end = ended(plan, over ?? 'cancelled', command.nowMs);
     if (command.plan === NO_PLAN) return [end];
     const anew = changePlan(command, evolve(state, end), to);
     // Also what is open for it, which is not wanted any more by that: once it is over the plan is asked for again.
-    return 'type' in anew ? [end] : [end, ...anew];
+    if ('type' in anew) return over !== null || anew.code === 'attempt_open' ? [end] : anew;
+    return [end, ...anew];
   }
   const decided = planChange(command, state, to);
   if ('type' in decided) return decided;
@@ -149,7 +153,7 @@ export function startRenewal(command: CommandOf<'StartRenewal'>, state: OpenAcco
   if (current === null) return [];
   const { due, anchorMs } = current;
   if (nowMs < (current.period?.endMs ?? anchorMs)) return [];
-  const over = whyOver(state.billing, nowMs);
+  const over = whyOver(state, nowMs);
   if (over !== null) return [ended(current, over, nowMs)];
   const isGraceOver = due !== null && nowMs >= due.graceUntilMs;
   const againAtMs = unansweredUntil(state.billing);

@@ -7,8 +7,8 @@ import { type CommandOf, type CommandRefusal, commandRefused, type Decision, unr
 import { revocableOf, revokeGrant } from './decide-corrections.ts';
 import { grantOfPayment, isOfPayment } from './grant-id.ts';
 import { valuesOf } from './keyed-tree.ts';
-import { creditsOf, disputedOf, mayGoBack, paidBy, refundedOf, wentBack } from './payments.ts';
-import type { PaymentAttempt } from './payments-state.ts';
+import { creditsOf, paidBy, refundedOf } from './payments.ts';
+import { disputedOf, mayGoBack, type PaymentAttempt, wentBack } from './payments-state.ts';
 import { disputeNamed, idFor, isTaken, refundNamed, revokedByHandFor } from './told-returns.ts';
 
 /** Money that went back takes its credits with it, in the same append: what is left of that payment's, the rest is owed. */

@@ -81,18 +81,20 @@ export type PaymentsState = Omit<z.output<typeof storedPayments>, 'attempts'> & 
   readonly open: KeyedTree<PaymentAttempt>;
   /** What was bought by auto-reload, or may have been, by the calendar month (UTC) in which it was begun. */
   readonly reloaded: KeyedTree<MicroUsd>;
+  /** Periods of plans that were paid for, and of which none of that money is here any more, by when they begin (milliseconds). */
+  readonly returned: KeyedTree<true>;
 };
 
 export const NO_PAYMENTS: PaymentsState = Object.freeze({
   ...{ method: null, methodRemovedAtMs: null, reload: null },
-  ...{ attempts: null, open: null, reloaded: null },
+  ...{ attempts: null, open: null, reloaded: null, returned: null },
 });
 
 /** What follows of the attempts is not stored. */
 export const paymentsSchema = z.codec(storedPayments, z.custom<PaymentsState>(), {
   decode: ({ attempts, ...others }) =>
     Object.values(attempts).reduce<PaymentsState>(withAttempt, { ...NO_PAYMENTS, ...others }),
-  encode: ({ attempts: _attempts, open, reloaded: _reloaded, ...kept }) => ({
+  encode: ({ attempts: _attempts, open, reloaded: _reloaded, returned: _returned, ...kept }) => ({
     ...kept,
     attempts: recordOf(open),
   }),
@@ -129,9 +131,11 @@ export function withAttempt(payments: PaymentsState, attempt: PaymentAttempt): P
   const before = entryOf(payments.attempts, attemptId);
   const sum = entryOf(payments.reloaded, month) ?? 0n;
   const reloaded = sum + reloadedBy(attempt) - (before === undefined ? 0n : reloadedBy(before));
+  const attempts = withEntry(payments.attempts, attemptId, attempt);
   return {
     ...payments,
-    attempts: withEntry(payments.attempts, attemptId, attempt),
+    attempts,
+    returned: returnedAfter(payments.returned, attempts, attempt),
     open: isOpen(attempt) ? withEntry(payments.open, attemptId, attempt) : withoutEntry(payments.open, attemptId),
     reloaded:
       reloaded === 0n
@@ -148,12 +152,45 @@ export function withEndedAttempts(payments: PaymentsState, ended: readonly Payme
     const [month, amount] = [monthOf(attempt.startedAtMs), reloadedBy(attempt)];
     if (amount > 0n) reloaded.set(month, microUsd((reloaded.get(month) ?? 0n) + amount));
   }
+  const attempts = treeOfSorted(all.map((attempt) => [attempt.attemptId, attempt]));
   return {
     ...payments,
-    attempts: treeOfSorted(all.map((attempt) => [attempt.attemptId, attempt])),
+    attempts,
     reloaded: treeOfSorted(reloaded),
+    returned: all.reduce<PaymentsState['returned']>((returned, one) => returnedAfter(returned, attempts, one), null),
   };
 }
+
+/** Looked for among the others only where what was paid by one has gone back. */
+function returnedAfter(
+  returned: PaymentsState['returned'],
+  attempts: PaymentsState['attempts'],
+  { kind, state, period, price, ...returns }: PaymentAttempt,
+): PaymentsState['returned'] {
+  if (kind !== 'renewal' || state !== 'paid' || period === null) return returned;
+  const { startMs } = period;
+  const stands = (one: PaymentAttempt): boolean =>
+    one.kind === 'renewal' && one.state === 'paid' && one.period?.startMs === startMs && mayGoBack(one) > 0n;
+  const isHere = mayGoBack({ price, ...returns }) > 0n || valuesOf(attempts).some(stands);
+  return isHere ? withoutEntry(returned, String(startMs)) : withEntry(returned, String(startMs), true);
+}
+
+type Returns = Pick<PaymentAttempt, 'refunds' | 'disputes'>;
+
+/** What went back of a payment, in money alone, whatever became of the credits: less what was withdrawn. */
+export const wentBack = ({ refunds }: Pick<Returns, 'refunds'>): bigint =>
+  refunds.reduce((sum, { amount }) => sum + amount, 0n);
+
+/** Of a payment's money, what its disputes have: those that are open, and those that were lost. */
+export const disputedOf = (attempt: Pick<Returns, 'disputes'>): bigint =>
+  notWon(attempt).reduce((sum, { amount }) => sum + amount, 0n);
+
+export const notWon = ({ disputes }: Pick<Returns, 'disputes'>): PaymentAttempt['disputes'] =>
+  disputes.filter(({ outcome }) => outcome !== 'won');
+
+/** How much of its price an operator may still write down as gone back, or as disputed; below 0 where its provider has told of more. */
+export const mayGoBack = (attempt: Pick<PaymentAttempt, 'price'> & Returns): bigint =>
+  attempt.price - wentBack(attempt) - disputedOf(attempt);
 
 /** Paid, or open. */
 const reloadedBy = ({ kind, state, price }: PaymentAttempt): bigint =>

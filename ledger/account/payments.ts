@@ -4,7 +4,7 @@ import { microUsd } from '../../contracts/money.ts';
 import { inOrder } from './attempt-order.ts';
 import type { BillingState, Revocation } from './billing-state.ts';
 import { entryOf, valuesOf } from './keyed-tree.ts';
-import { type PaymentAttempt, type PaymentsState, withAttempt } from './payments-state.ts';
+import { notWon, type PaymentAttempt, type PaymentsState, wentBack, withAttempt } from './payments-state.ts';
 import { type PaidPeriod, paidPeriodOf } from './plan-state.ts';
 import { evolveReload } from './reload.ts';
 
@@ -141,13 +141,6 @@ const isWithMoney = ({ refunds, disputes }: PaymentAttempt, restorationId: strin
 export const creditsOf = ({ credits, price }: Pick<PaymentAttempt, 'credits' | 'price'>, amount: bigint): bigint =>
   (credits * amount) / price;
 
-/** Of a payment's money, what its disputes have: those that are open, and those that were lost. */
-export const disputedOf = (attempt: Pick<PaymentAttempt, 'disputes'>): bigint =>
-  notWon(attempt).reduce((sum, { amount }) => sum + amount, 0n);
-
-const notWon = ({ disputes }: Pick<PaymentAttempt, 'disputes'>): PaymentAttempt['disputes'] =>
-  disputes.filter(({ outcome }) => outcome !== 'won');
-
 type Revoked = Pick<BillingState, 'revocations'>;
 
 /** How much of a payment's money is with who paid it: of a refund whose credits were restored, since it failed, that part is back. */
@@ -156,14 +149,6 @@ export const refundedOf = ({ revocations }: Revoked, { refunds }: Pick<PaymentAt
     const taken = revocations.find((one) => one.revocationId === refundId && one.cause === 'refund');
     return sum + amount - (taken === undefined ? 0n : (amount * taken.restored) / taken.amount);
   }, 0n);
-
-/** The same in money alone, whatever became of the credits: less what was withdrawn. */
-export const wentBack = ({ refunds }: Pick<PaymentAttempt, 'refunds'>): bigint =>
-  refunds.reduce((sum, { amount }) => sum + amount, 0n);
-
-/** How much of its price an operator may still write down as gone back, or as disputed; below 0 where its provider has told of more. */
-export const mayGoBack = (attempt: Pick<PaymentAttempt, 'price' | 'refunds' | 'disputes'>): bigint =>
-  attempt.price - wentBack(attempt) - disputedOf(attempt);
 
 /** Whether it is the id of a refund or a dispute, of whichever payment. */
 export const isOfReturn = ({ attempts }: PaymentsState, id: string): boolean =>

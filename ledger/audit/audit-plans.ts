@@ -1,4 +1,5 @@
 import { takeAttempt } from './audit-payments.ts';
+import { isWhollyBack } from './audit-refunds.ts';
 import { isOfMethodBefore } from './audit-reload.ts';
 import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
 import {
@@ -15,7 +16,7 @@ import type { PlanChangedData, PlanEndedData, RenewalData, StoredEvent } from '.
 /*
  * A period is of the plan that was asked for, as the catalog that it names has it; it begins where the one before ends, or later, and no
  * period is paid twice. What a dearer plan costs more for the rest of one is counted in days. A plan ends unpaid where its grace is over,
- * and its newest attempt was answered: an outage ends none.
+ * and its newest attempt was answered: an outage ends none. It is cancelled where that was asked for, or all of its money went back.
  */
 
 export function takePlanChanged(
@@ -46,7 +47,7 @@ export function takePlanChanged(
   compare(books, `plan ${plan}: the end of its period`, periodEnd, until);
   if (isNew)
     books.plan = {
-      ...{ plan, version: catalogVersion, anchorAt, paidUntil: '', overdraft: 0n },
+      ...{ plan, version: catalogVersion, anchorAt, paidUntil: '', paidFrom: '', overdraft: 0n },
       ...{ upgrade: '', due: null, wanted: null },
     };
   else {
@@ -81,6 +82,7 @@ export function takeRenewal(books: AccountBooks, claim: RenewalData, event: Stor
     return;
   }
   takePeriod(own, kind, period);
+  own.paidFrom = '';
   const fields = { grantId: attemptId, source: 'plan', amount: claim.credits, costBasis: '0', expiresAt: periodEnd };
   const commandId = event.metadata?.commandId;
   books.following = { type: 'CreditsGranted', fields, commandId, name: attemptId, told: 'begun, and nothing granted' };
@@ -92,7 +94,15 @@ export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEnd
   books.plan = null;
   if (own === null) return void tell(books, `plan ${plan}: has ended, and there was none`);
   compare(books, 'which plan has ended', plan, own.plan);
-  if (reason !== 'unpaid') return;
+  if (reason !== 'unpaid') {
+    const isAskedFor = own.wanted !== null && own.wanted.plan === '' && own.wanted.from <= at;
+    if (!isAskedFor && !isPaidBack(books, own))
+      tell(
+        books,
+        `plan ${plan}: has ended as cancelled, and nobody asked for its end, nor is what was paid for it back`,
+      );
+    return;
+  }
   const { due } = own;
   if (due === null || at < due.graceUntil)
     tell(books, `plan ${plan}: has ended unpaid`, at, due === null ? null : `${due.graceUntil} or later`);
@@ -104,6 +114,18 @@ export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEnd
   if (newest?.isDeclined === true && (life.isSuspended || !isOfMethodBefore(books, newest.method))) return;
   if (openAttempts.has(due.attemptId) || due.attempts < ATTEMPTS_GIVEN_UP)
     tell(books, `plan ${plan}: has ended unpaid, and ${due.attemptId} was never answered`);
+}
+
+/**
+ * Whether of what was paid for its period, whichever attempt that was of, nothing is here. It is not asked why one of which that is so was
+ * renewed: programs of before did.
+ */
+function isPaidBack({ attempts }: AccountBooks, { paidFrom }: OwnPlanState): boolean {
+  if (paidFrom === '') return false;
+  const payments = [...attempts.values()].filter(
+    ({ kind, paidBy, period }) => kind === 'renewal' && paidBy !== null && period?.from === paidFrom,
+  );
+  return payments.length > 0 && payments.every(isWhollyBack);
 }
 
 /** Of one period: after the last of them it is taken for unpaid, though nobody has declined it. */

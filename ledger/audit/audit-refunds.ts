@@ -221,6 +221,10 @@ const TOLD_AGAIN = /^(.+)_again(?:_\d+)?$/su;
 /** In money: what disputes have that were not won. */
 const inDispute = (attempt: OwnAttempt): bigint => notWon(attempt).reduce((all, amount) => all + amount, 0n);
 
+/** In money: refunds that stand, and what disputes have. */
+export const isWhollyBack = (attempt: OwnAttempt): boolean =>
+  [...attempt.refunds.values()].reduce((all, amount) => all + amount, inDispute(attempt)) >= attempt.price;
+
 const notWon = ({ disputed, returned }: OwnAttempt): bigint[] =>
   [...disputed].flatMap(([id, amount]) => (returned.get(id) === 'won' ? [] : [amount]));
 

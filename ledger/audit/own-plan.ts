@@ -16,6 +16,8 @@ export interface OwnPlanState {
   readonly anchorAt: string;
   /** '' before anything is. */
   paidUntil: string;
+  /** When the period that is paid begins; '' where that cost nothing, too. */
+  paidFrom: string;
   overdraft: bigint;
   /** The dearer plan that was asked for last; '' where something else was since, or it is paid. */
   upgrade: string;
@@ -65,14 +67,14 @@ export const wantedFrom = ({ plan, wanted }: OwnPlanState, from: string): string
 
 /** It is paid, and so in force. */
 export function takePeriod(own: OwnPlanState, kind: string, period: OwnPaidPeriod): void {
-  const { plan, version, until, overdraft } = period;
+  const { plan, version, from, until, overdraft } = period;
   Object.assign(own, { plan, version, overdraft, upgrade: '' });
   if (kind !== 'renewal') {
     own.wanted = null;
     return;
   }
   if (own.wanted !== null && own.due !== null && own.wanted.from <= own.due.from) own.wanted = null;
-  Object.assign(own, { paidUntil: until, due: null });
+  Object.assign(own, { paidFrom: from, paidUntil: until, due: null });
 }
 
 /** The period that begins in the month of an instant, by the day and time of the first. */

@@ -175,6 +175,51 @@ it('gateway account plan begins a plan with its payment, account show says how i
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
 });
 
+it('the money of a plan that goes back is told with what becomes of that, by each command and account show', async () => {
+  let at = Date.parse('2026-11-05T10:00:00.000Z');
+  program.clock = () => at;
+  await program.run('catalog', 'publish', fileOf(STARTER, TEAM));
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  await program.run('account', 'plan', 'acct_ada', 'team');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'pays 1');
+  const said = ['--reason', 'as agreed'];
+  const back = (word: string, ...more: readonly string[]) =>
+    program.run('payment', word, 'acct_ada', 'pays 1', ...more, ...said);
+  const show = () => program.run('account', 'show', 'acct_ada');
+  const GONE =
+    'what was paid for the plan team went back: nothing may be owed by it, and it ends at 2026-12-05T10:00:00.000Z;' +
+    ' asking for it again begins it anew, and `gateway account plan acct_ada none --now` ends it now';
+  expect(await back('refund', '--usd', '150', '--id', 'r1')).not.toContain('plan');
+  expect(await show()).toMatch(/, then renewed\n/);
+  expect(await back('refund', '--usd', '50', '--id', 'r2')).toContain(`; the balance is 0.000000 USD; ${GONE}\n`);
+  const shown = await show();
+  expect(shown).toContain(`team, 2026-11-05T10:00:00.000Z to 2026-12-05T10:00:00.000Z; ${GONE}\n`);
+  expect(shown).not.toMatch(/^overdraft/m);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({
+    overdraftMicroUsd: '0',
+    planPaidBack: true,
+  });
+  const GOES_ON = 'USD; the plan team is paid, and goes on\n';
+  expect(await back('withdraw-refund', '--id', 'r2')).toContain(GOES_ON);
+  expect(await program.json('account', 'show', 'acct_ada')).toMatchObject({
+    ...{ overdraftMicroUsd: '20000000', planPaidBack: false },
+  });
+  expect(await back('dispute', '--usd', '50', '--id', 'case-7')).toContain(`USD; ${GONE}\n`);
+  expect(await back('close-dispute', '--id', 'case-7', '--outcome', 'won')).toContain(GOES_ON);
+  expect(await back('close-dispute', '--id', 'case-7', '--outcome', 'lost')).toContain(`USD; ${GONE}\n`);
+  at = Date.parse('2026-11-20T10:00:00.000Z');
+  expect(await program.run('account', 'plan', 'acct_ada', 'team')).toMatch(
+    /^acct_ada: none; team once it is paid; .*\nrenewal_2026-11-20T10:00:00.000Z: waits to be paid/,
+  );
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'pays 2');
+  expect(await show()).toMatch(/plan +team, 2026-11-20T10:00:00.000Z to 2026-12-20T10:00:00.000Z, then renewed\n/);
+  await program.run('payment', 'refund', 'acct_ada', 'pays 2', '--usd', '200', ...said);
+  at = Date.parse('2026-12-21T10:00:00.000Z');
+  expect(await show()).toMatch(/nothing may be owed by it, and it is over; asking for it again/);
+  expect(await program.json('account', 'list')).toMatchObject([{ plan: 'none' }]);
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
 it('a statement has no begin of a plan that was asked for and never had, and says what became of its payment', async () => {
   let at = Date.parse('2026-11-05T10:00:00.000Z');
   program.clock = () => at;

@@ -24,6 +24,7 @@ const { gateway } = await startOnUpstream(afterAll, {
       { ...free, id: 'owing', overdraft: '0.01' },
       { ...free, id: 'slow', rate_limits: { requestsPerMinute: 1 } },
       { ...free, id: 'dear', price: '5.00' },
+      { ...free, id: 'dear-owing', price: '5.00', overdraft: '0.01' },
     ],
   },
 });
@@ -60,6 +61,21 @@ it('what may be owed by the plan is there beside the balance, as long as there i
   expect((await send(account, 1_200)).status).toBe(200);
   await gateway.command({ type: 'EndPlan', reason: 'x', by: 'ops', nowMs }, account.accountId);
   expect(refusalOf(await send(account, 1_200), 402)).toMatch(/^the balance does not cover this request/);
+});
+
+it('nothing may be owed by a plan while all that was paid for it is back', async () => {
+  const account = await onPlan('dear-owing');
+  const claim = attemptId(`renewal_${new Date(nowMs).toISOString()}`);
+  const paid = { paymentId: paymentId('p1'), amount: microUsd(5_000_000n) };
+  const first = { attemptId: claim, provider: 'manual', ...paid, paidAtMs: nowMs, nowMs };
+  await gateway.command({ type: 'RecordPayment', ...first }, account.accountId);
+  const said = { ...paid, reason: 'x', actor: 'operator', nowMs };
+  await gateway.command({ type: 'RecordRefund', refundId: 'r1', refundedAtMs: nowMs, ...said }, account.accountId);
+  // A hundredth of a dollar would do.
+  expect(refusalOf(await send(account, 100), 402)).toMatch(/^the balance does not cover .* 0\.00 USD is left/);
+  await gateway.command({ type: 'WithdrawRefund', refundId: 'r1', ...said }, account.accountId);
+  // More than 0.02 USD, and less than 0.03.
+  expect((await send(account, 1_200)).status).toBe(200);
 });
 
 it('a key tells which plan its account has, the trial before the first one, and what it goes back to when it ends', async () => {

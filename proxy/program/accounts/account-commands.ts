@@ -12,6 +12,7 @@ import type { UsedKey } from '../../../ledger/account/last-uses.ts';
 import { memberOfKey, ownerOf } from '../../../ledger/account/members.ts';
 import { monthOf } from '../../../ledger/account/month.ts';
 import { overdraftOf } from '../../../ledger/account/plan-over.ts';
+import { isReturned } from '../../../ledger/account/returned-plan.ts';
 import { monthOfSpend } from '../../../ledger/account/spend.ts';
 import { limitOf } from '../../../ledger/account/spend-limits.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
@@ -176,6 +177,7 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
         revision,
         availableMicroUsd: available,
         overdraftMicroUsd: overdraftOf(state, nowMs),
+        planPaidBack: isReturned(state),
         limits,
         setAside,
       },

@@ -4,6 +4,7 @@ import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
 import type { PlanState } from '../../../ledger/account/plan-state.ts';
 import { planSaid } from '../../../ledger/account/plans.ts';
+import { isReturned } from '../../../ledger/account/returned-plan.ts';
 import { unpaidPlan, wasPaidInTime } from '../../../ledger/account/unpaid-plan.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
 
@@ -28,8 +29,27 @@ export function planInWords(account: OpenAccount, ends: readonly PlanEnd[], nowM
   const unpaid =
     due === null ? notBegun(account, plan, nowMs) : `; ${due.says}${isHeld ? `, and ${HELD}` : `: ${due.next}`}`;
   if (period === null) return `${inForce}; ${plan.plan} once it is paid${unpaid}`;
+  const back = paidBackInWords(account, nowMs);
+  if (back !== null && plan.due === null)
+    return `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}; ${back}`;
   const then = next === null ? 'then renewed' : next.plan === NO_PLAN ? 'then it ends' : `then ${next.plan}`;
   return `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}, ${then}${unpaid}`;
+}
+
+/**
+ * That the money of an account's plan went back, and what becomes of it, with the command that ends it at once; null where it did not.
+ *
+ * @param nowMs of the reader's clock
+ */
+export function paidBackInWords(account: OpenAccount, nowMs: number): string | null {
+  const { accountId, billing } = account;
+  const { plan } = billing;
+  if (plan === null || plan.period === null || !isReturned(account)) return null;
+  const says = `what was paid for the plan ${plan.plan} went back: nothing may be owed by it`;
+  if (plan.due !== null) return `${says} until its renewal is paid`;
+  const { endMs } = plan.period;
+  const ends = nowMs < endMs ? `ends at ${instant(endMs)}` : 'is over';
+  return `${says}, and it ${ends}; asking for it again begins it anew, and \`gateway account plan ${accountId} ${NO_PLAN} --now\` ends it now`;
 }
 
 /** Where what the period is followed by is due, and nobody has looked at it yet: a gateway does, and who asks for the plan. */

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { entriesOf, recordOf } from '../../../ledger/account/keyed-tree.ts';
 import { keysAsIssued } from '../../../ledger/account/members.ts';
+import { isReturned } from '../../../ledger/account/returned-plan.ts';
 import type { PlainAccount } from './plain-account.ts';
 import type { RealAccount, Tried } from './real-account.ts';
 
@@ -69,13 +70,16 @@ const plainMoneyOf = ({ balance, owed, grants, spent, statements }: PlainAccount
   closing: statements.closing,
 });
 
-function planOf({ suspended, plan: inForce, billing: { plan } }: OpenAccount) {
+function planOf(account: OpenAccount) {
+  const { suspended, plan: inForce } = account;
+  const { plan } = account.billing;
   return {
     isSuspended: suspended !== null,
     plan: {
       inForce,
       asked: plan?.plan ?? null,
       paid: plan?.period?.startMs ?? null,
+      isBack: isReturned(account),
       tried: plan?.due == null ? null : [plan.due.startMs, plan.due.attempts],
       next: plan?.next?.plan ?? null,
     },

@@ -4,6 +4,7 @@ import type { AccountState } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand, CommandOf } from '../../../ledger/account/commands.ts';
 import { previousAt } from '../../../ledger/account/key-state.ts';
 import { entryOf } from '../../../ledger/account/keyed-tree.ts';
+import { isReturned } from '../../../ledger/account/returned-plan.ts';
 import {
   type Commands,
   fleetHistories,
@@ -67,7 +68,7 @@ it.each([
 /** What becomes of plans. */
 const TURNS = [
   ...['renewal', 'upgrade', 'PlanChanged', 'cancelled', 'unpaid', 'declined', 'given up'],
-  ...['credit of a plan', 'given by a plan', 'credit as bought'],
+  ...['credit of a plan', 'given by a plan', 'credit as bought', 'ended, all of its money back'],
 ] as const;
 
 it('so it is in lives with plans, whatever becomes of them', () => {
@@ -75,7 +76,11 @@ it('so it is in lives with plans, whatever becomes of them', () => {
   fc.assert(
     fc.property(planHistories, (commands: Commands) => {
       const of = (attemptId: string): boolean => /^(renewal|upgrade)/.test(attemptId);
-      for (const { type, data } of lived(commands, { plain: plainAccount() }).events) {
+      const { events, tried } = lived(commands, { plain: plainAccount() });
+      for (const { before, decision } of tried)
+        if (before.type === 'open' && isReturned(before) && !('type' in decision))
+          for (const { type } of decision) if (type === 'PlanEnded') seen.add('ended, all of its money back');
+      for (const { type, data } of events) {
         if (type === 'RenewalStarted') seen.add(data.kind);
         if (type === 'PlanChanged') seen.add(type);
         if (type === 'PlanEnded') seen.add(data.reason);

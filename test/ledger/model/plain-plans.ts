@@ -2,6 +2,7 @@ import type { CatalogPlan } from '../../../contracts/plan.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { isOpen, type PlainAttempt, type PlainAttempts } from './plain-attempts.ts';
 import type { Verdict } from './plain-grants.ts';
+import { goneOf } from './plain-returns.ts';
 
 type Of<T extends AccountCommand['type']> = Extract<AccountCommand, { readonly type: T }>;
 
@@ -49,6 +50,8 @@ export class PlainPlans {
   name = 'trial';
   readonly #attempts: PlainAttempts;
   readonly #give: (gift: PlainGift) => void;
+  /** When periods began that cost nothing. */
+  readonly #gifts = new Set<number>();
   #has: PlainPlan | null = null;
   #sold: readonly CatalogPlan[] = [];
   #isSuspended = false;
@@ -62,7 +65,8 @@ export class PlainPlans {
   get told(): unknown {
     const { name: asked, paid, bill, next } = this.#has ?? { name: null, paid: null, bill: null, next: null };
     const tried = bill === null ? null : [bill.fromMs, bill.tries];
-    return { inForce: this.name, asked, paid: paid?.fromMs ?? null, tried, next: next?.name ?? null };
+    const isBack = this.#has !== null && this.#isBack(this.#has);
+    return { inForce: this.name, asked, paid: paid?.fromMs ?? null, isBack, tried, next: next?.name ?? null };
   }
 
   /** Null for what is no plan's. */
@@ -75,17 +79,32 @@ export class PlainPlans {
   }
 
   #askUnlessSpent(command: Of<'ChangePlan'>): Verdict {
-    const has = this.#has;
-    if (has === null || !this.#isOver(has, command.nowMs)) return this.#askOfOne(command);
+    const [has, name] = [this.#has, this.name];
+    const isOver = has !== null && this.#isOver(has, command.nowMs);
+    const isAnew = has !== null && has.bill === null && command.plan !== 'none' && this.#isBack(has);
+    if (!isOver && !isAnew) return this.#askOfOne(command);
     this.#end('nothing');
-    if (command.plan !== 'none') this.#askOfOne(command);
-    return 'done';
+    const verdict = command.plan === 'none' ? 'done' : this.#askOfOne(command);
+    const isInTheWay = this.#sold.some(({ id }) => id === command.plan) && this.#all().some(isOpen);
+    if (isOver || isInTheWay || verdict === 'done') return 'done';
+    [this.#has, this.name] = [has, name];
+    return verdict;
+  }
+
+  /** Nobody has paid for what it has, for all of that is with them again. */
+  #isBack({ paid }: PlainPlan): boolean {
+    if (paid === null || this.#gifts.has(paid.fromMs)) return false;
+    const payments = this.#triesOf(paid).filter(({ state }) => state === 'paid');
+    return payments.length > 0 && payments.every((one) => goneOf(one) >= one.price);
   }
 
   /** By the clock, though nobody has looked. */
-  #isOver({ paid, bill, next, bornMs }: PlainPlan, nowMs: number): boolean {
+  #isOver(plan: PlainPlan, nowMs: number): boolean {
+    const { paid, bill, next, bornMs } = plan;
     if (nowMs < (paid?.toMs ?? bornMs)) return false;
     if (next !== null && next.name === 'none' && next.fromMs <= nowMs) return true;
+    const isAsked = this.#all().some((one) => one.kind === 'renewal' && isOpen(one));
+    if (this.#isBack(plan) && !isAsked) return true;
     return bill !== null && nowMs >= bill.graceMs && (this.#unanswered(bill) === null || this.#isGivenUp(bill));
   }
 
@@ -214,6 +233,7 @@ export class PlainPlans {
     if (wanted.price === 0n) {
       this.name = name;
       this.#has = begunWith(has, period);
+      this.#gifts.add(fromMs);
       this.#give({ id: this.#idOf('renewal', fromMs), amount: wanted.credits, untilMs: toMs });
       return 'done';
     }
@@ -282,7 +302,7 @@ export class PlainPlans {
     return first !== undefined && bill.graceMs <= first.startedMs;
   }
 
-  #triesOf({ fromMs }: PlainBill): PlainAttempt[] {
+  #triesOf({ fromMs }: Pick<PlainBill, 'fromMs'>): PlainAttempt[] {
     return this.#all().filter(({ kind, period }) => kind === 'renewal' && period?.fromMs === fromMs);
   }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { paymentId } from '../../../contracts/ids.ts';
+import { microUsd } from '../../../contracts/money.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
@@ -263,6 +264,42 @@ export const planMoves = [
       }
       yield look(account, 'stripe');
       yield* declinedOnce(account);
+    },
+  ),
+  move(
+    4,
+    'have what was paid for a plan go back, some of it come again, and look at it, or ask for one',
+    {
+      how: fc.constantFrom('refunded', 'in halves', 'disputed', 'lost', 'a part'),
+      isHereAgain: fc.constantFrom(false, false, true),
+      dearer: fc.boolean(),
+      days: fc.constantFrom(0, 0, 9, 31),
+      plan,
+      provider,
+    },
+    function* ({ how, isHereAgain, dearer, days, plan, provider }, account) {
+      const paid = ofPlans(account).findLast(({ kind, state }) => kind === 'renewal' && state === 'paid');
+      if (paid === undefined || paid.paymentId === null) return;
+      if (dearer) yield ask(BIG.id, account, provider);
+      const [first, second] = [`back${account.next()}`, `back${account.next()}`];
+      const said = { paymentId: paid.paymentId, reason: 'x', actor: SAID.by };
+      const half = microUsd(paid.price / 2n);
+      const { nowMs } = account;
+      const refund = { type: 'RecordRefund', ...said, refundedAtMs: nowMs, nowMs } as const;
+      const isDispute = how === 'disputed' || how === 'lost';
+      if (isDispute)
+        yield { type: 'RecordDispute', ...said, disputeId: first, amount: paid.price, openedAtMs: nowMs, nowMs };
+      else yield { ...refund, refundId: first, amount: how === 'refunded' ? paid.price : half };
+      if (how === 'in halves') yield { ...refund, refundId: second, amount: microUsd(paid.price - half) };
+      const closed = { type: 'CloseDispute', ...said, disputeId: first } as const;
+      if (how === 'lost') yield { ...closed, outcome: 'lost', closedAtMs: nowMs, nowMs };
+      account.nowMs += days * DAY_MS;
+      if (isHereAgain)
+        yield isDispute
+          ? { ...closed, outcome: 'won', closedAtMs: account.nowMs, nowMs: account.nowMs }
+          : { type: 'WithdrawRefund', ...said, refundId: first, nowMs: account.nowMs };
+      yield look(account, provider);
+      yield ask(plan, account, provider);
     },
   ),
   move(1, 'end the plan', {}, (_, { nowMs }) => [{ type: 'EndPlan', ...SAID, nowMs }]),

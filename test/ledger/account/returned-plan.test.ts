@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { type PaymentId, paymentId } from '../../../contracts/ids.ts';
+import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { leftBeside } from '../../../ledger/account/leases.ts';
+import { overdraftOf } from '../../../ledger/account/plan-over.ts';
+import { accountOfText, accountText } from '../../../ledger/account/stored-account.ts';
+import { STORED_PARTS } from '../../../ledger/account/stored-parts.ts';
+import { given } from '../../fixtures/ledger/decider-specification.ts';
+import { ms, usd } from '../../fixtures/ledger/example-account.ts';
+import { AT, asks, DAY, END, type Life, life, looks, online, onStarter } from './plan-life.ts';
+
+/** What becomes of a plan whose period was paid for, and that money has gone back. */
+
+const MID = '2026-12-15T10:00:00.000Z';
+const LATER = '2026-12-20T10:00:00.000Z';
+const OVERDRAFT = 20_000_000n;
+const TEAM_PRICE = 200_000_000;
+const onTeam = (): Life => life().does(asks('team')).pays(AT);
+const FIRST = paymentId(`pi_${AT}`);
+const SAID = { actor: 'operator', reason: 'as agreed', nowMs: ms(MID) };
+
+const refund = (amount: number, refundId = 're_1', of: PaymentId = FIRST): AccountCommand => ({
+  ...{ type: 'RecordRefund', paymentId: of, refundId, amount: usd(amount), refundedAtMs: ms(MID), ...SAID },
+});
+const withdraw = (refundId = 're_1'): AccountCommand => ({
+  ...{ type: 'WithdrawRefund', paymentId: FIRST, refundId, ...SAID },
+});
+const dispute = (amount = TEAM_PRICE): AccountCommand => ({
+  ...{ type: 'RecordDispute', paymentId: FIRST, disputeId: 'dp_1', amount: usd(amount), openedAtMs: ms(MID), ...SAID },
+});
+const close = (outcome: 'won' | 'lost'): AccountCommand => ({
+  ...{ type: 'CloseDispute', paymentId: FIRST, disputeId: 'dp_1', outcome, closedAtMs: ms(MID), ...SAID },
+});
+const lent = (one: Life, at = LATER): bigint => overdraftOf(one.state, ms(at));
+const atEnd = (one: Life): unknown => one.does(online(ms(END))).events.at(-1);
+
+const GONE: readonly [string, ...AccountCommand[]][] = [
+  ['refunded', refund(TEAM_PRICE)],
+  ['refunded in two parts', refund(TEAM_PRICE / 4), refund((TEAM_PRICE / 4) * 3, 're_2')],
+  ['disputed', dispute()],
+  ['lost in a dispute', dispute(), close('lost')],
+  ['refunded and disputed, each in part', refund(TEAM_PRICE / 4), dispute((TEAM_PRICE / 4) * 3)],
+  ['lost, after the dispute was won', dispute(), close('won'), close('lost')],
+];
+
+describe.each(GONE)('all that was paid for a period is %s: the plan', (_, ...commands) => {
+  const gone = (): Life => onTeam().does(...commands);
+
+  it('lends nothing from then on, also to a lease', () => {
+    expect([lent(onTeam()), lent(gone())]).toEqual([OVERDRAFT, 0n]);
+    const { state } = gone();
+    const withoutPlan = { ...state, billing: { ...state.billing, plan: null } };
+    const [left, leftWithout] = [state, withoutPlan].map((one) => leftBeside(one, null, { leases: [] }, ms(LATER)));
+    expect(left).toEqual(leftWithout);
+    expect(gone().state.plan).toBe('team');
+  });
+
+  it('is not renewed: it ends as its period does, as if that had been asked for, and nobody finds fault with that', () => {
+    const one = gone();
+    given(...one.events).decides(online(ms(END) - 1));
+    expect(atEnd(one)).toEqual({ type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled', at: END } });
+    expect([one.claims.length, one.faults]).toEqual([1, []]);
+  });
+
+  it.each(['team', 'starter', 'big'])(
+    'has %s begun anew for who asks for that, with a first payment at once',
+    (plan) => {
+      const one = gone().does(asks(plan, LATER));
+      expect(one.events.slice(-3)).toMatchObject([
+        { type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled', at: LATER } },
+        { type: 'PlanChanged', data: { plan } },
+        { type: 'RenewalStarted', data: { plan, kind: 'renewal', periodStart: LATER } },
+      ]);
+      expect([one.state.plan, lent(one), one.faults]).toEqual(['trial', 0n, []]);
+      one.pays(LATER);
+      expect([one.state.plan, one.faults]).toEqual([plan, []]);
+      expect(one.does(online(ms(END) + DAY)).claims).toHaveLength(2);
+    },
+  );
+});
+
+describe.each<[string, ...AccountCommand[]]>([
+  ['all of it but a micro-USD was refunded', refund(TEAM_PRICE - 1)],
+  ['a part of it was disputed', dispute(TEAM_PRICE - 1)],
+  ['the dispute was won', dispute(), close('won')],
+  ['the dispute was lost, and won after all', dispute(), close('lost'), close('won')],
+  ['the refund was withdrawn', refund(TEAM_PRICE), withdraw()],
+  ['one of two refunds was withdrawn', refund(TEAM_PRICE / 2), refund(TEAM_PRICE / 2, 're_2'), withdraw('re_2')],
+])('%s: the plan', (_, ...commands) => {
+  it('lends what it did, is renewed, and is there for who asks for it', () => {
+    const one = onTeam().does(...commands);
+    expect(lent(one)).toBe(OVERDRAFT);
+    given(...one.events).decides(asks('team', LATER));
+    expect(atEnd(one)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'team', periodStart: END } });
+    expect(one.faults).toEqual([]);
+  });
+});
+
+it('a plan is renewed where its money is here again before anybody has looked at the end of its period', () => {
+  const one = onTeam().does(dispute(), { ...close('won'), nowMs: ms(END) + DAY } as AccountCommand);
+  expect(one.does(online(ms(END) + DAY)).events.at(-1)).toMatchObject({ type: 'RenewalStarted' });
+});
+
+it('asked for and refused, a plan whose money went back stays as it is: that may come again', () => {
+  const one = onTeam().does(dispute());
+  given(...one.events).refuses(asks('unheard', LATER), 'plan_not_found');
+  expect(lent(one.does(close('won')))).toBe(OVERDRAFT);
+});
+
+it('asked for while a dearer one is to be paid, a plan whose money went back ends alone, which withdraws that', () => {
+  const one = onTeam().does(asks('big', MID), refund(TEAM_PRICE), asks('team', LATER));
+  expect(one.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled' } });
+  one.givenUp(ms(LATER)).does(asks('team', LATER));
+  expect([one.claims.at(-1)?.periodStart, one.faults]).toEqual([LATER, []]);
+});
+
+it('none is asked for of a plan whose money went back as of any other: it goes on to its end, or ends now', () => {
+  const one = onTeam().does(refund(TEAM_PRICE), asks('none', LATER));
+  expect(one.events.at(-1)).toMatchObject({ type: 'PlanChanged', data: { plan: 'none' } });
+  one.does({ type: 'EndPlan', reason: 'x', by: 'operator', nowMs: ms(LATER) });
+  expect([one.plan, one.faults]).toEqual([null, []]);
+});
+
+it('what was paid for a dearer plan alone goes back: that stays, lends and is renewed; so it is not where the period’s own went back', () => {
+  const dearer = onStarter().does(asks('team', MID)).pays(MID);
+  const price = Number(dearer.claims.at(-1)?.price);
+  const one = dearer.does(refund(price, 're_1', paymentId(`pi_${MID}`)));
+  expect([one.state.plan, lent(one)]).toEqual(['team', OVERDRAFT]);
+  expect(atEnd(one)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'team' } });
+  const other = onStarter().does(asks('team', MID)).pays(MID).does(refund(20_000_000));
+  expect([other.state.plan, lent(other)]).toEqual(['team', 0n]);
+  expect(atEnd(other)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team' } });
+  expect([one.faults, other.faults]).toEqual([[], []]);
+});
+
+it('a period that was paid twice is paid while either payment stands', () => {
+  const one = onTeam()
+    .does(online(ms(END)))
+    .givenUp(ms(END) + 1);
+  const [, given1] = one.claims;
+  one.does(online(ms(END) + DAY + 1)).pays(new Date(ms(END) + DAY + 1).toISOString(), 'second');
+  const said = { provider: 'stripe', amount: usd(TEAM_PRICE), paidAtMs: ms(END), nowMs: ms(END) + 2 * DAY };
+  if (given1 === undefined) throw new Error('nothing was renewed');
+  one.does({ type: 'RecordPayment', attemptId: given1.attemptId, paymentId: paymentId('pi_first'), ...said });
+  const at = new Date(ms(END) + 3 * DAY).toISOString();
+  expect(lent(one.does(refund(TEAM_PRICE, 're_1', paymentId('pi_second'))), at)).toBe(OVERDRAFT);
+  expect(lent(one.does(refund(TEAM_PRICE, 're_2', paymentId('pi_first'))), at)).toBe(0n);
+  expect(one.faults).toEqual([]);
+});
+
+it('a period that costs nothing stands, whatever goes back of what was paid too late for another plan', () => {
+  const one = onStarter()
+    .does(online(ms(END)))
+    .givenUp(ms(END) + 1);
+  const attempt = one.claims.at(-1);
+  if (attempt === undefined) throw new Error('nothing was renewed');
+  one.does(asks('open-source', new Date(ms(END) + 2).toISOString()));
+  const said = { provider: 'stripe', amount: usd(20_000_000), paidAtMs: ms(END), nowMs: ms(END) + DAY };
+  one.does({ type: 'RecordPayment', attemptId: attempt.attemptId, paymentId: paymentId('pi_late'), ...said });
+  one.does(refund(20_000_000, 're_1', paymentId('pi_late')));
+  expect(one.state.plan).toBe('open-source');
+  expect(one.does(looks('2027-01-30T10:00:00.000Z')).claims.at(-1)).toMatchObject({ plan: 'open-source', price: 0n });
+  expect(one.faults).toEqual([]);
+});
+
+describe('what was paid for the period before goes back while the next is to be paid: the plan', () => {
+  const due = (): Life => onTeam().does(online(ms(END)), refund(TEAM_PRICE));
+
+  it('lends nothing, and waits for the attempt that is open: paid, it goes on', () => {
+    const one = due();
+    expect(lent(one, END)).toBe(0n);
+    given(...one.events).decides(online(ms(END) + DAY));
+    given(...one.events).decides(asks('team', new Date(ms(END) + DAY).toISOString()));
+    expect(lent(one.pays(END, 'next'), END)).toBe(OVERDRAFT);
+    expect([one.plan?.period?.startMs, one.faults]).toEqual([ms(END), []]);
+  });
+
+  it('ends once that is declined: no further one is begun', () => {
+    const one = due().declined(ms(END) + 1);
+    one.does(online(ms(END) + 1));
+    expect(one.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { reason: 'cancelled' } });
+    expect([one.claims.length, one.faults]).toEqual([2, []]);
+  });
+});
+
+it('an account as it is stored knows that the money of its plan went back', () => {
+  const { state } = onTeam().does(refund(TEAM_PRICE));
+  const { attempts } = state.billing.payments;
+  const rows = [...STORED_PARTS.endedAttempts.changes({ ...NO_ROWS }, { ...NO_ROWS, attempts })];
+  const stored = rows.flatMap(([id, text]) => (text === null ? [] : [[id, text] as const]));
+  const read = STORED_PARTS.endedAttempts.put(accountOfText(accountText(state)), stored);
+  expect([rows.length, overdraftOf(read, ms(LATER))]).toEqual([1, 0n]);
+});
+
+const NO_ROWS = { keys: null, keyLimits: null, months: [], attempts: null };
+
+it('the auditor tells of a plan that ended as cancelled, which nobody has asked for, and whose money is here', () => {
+  const one = onTeam().does(refund(TEAM_PRICE - 1));
+  one.events.push({ type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled', at: END } });
+  expect(one.faults).toEqual([expect.stringMatching(/nobody asked for its end, nor is what was paid for it back/)]);
+});
