@@ -91,7 +91,7 @@ class KnownIds {
     if (ids === undefined) return lacks;
     return {
       ...lacks,
-      ...{ account: null, suspended: null, isReinstatementLost: false, members: [], statement: null },
+      ...{ account: null, suspended: null, isReinstatementLost: false, members: [], plan: null, statement: null },
       grants: lacks.grants.filter(({ grantId }) => !ids.has(`grant ${grantId}`)),
       keys: lacks.keys.filter(({ keyId }) => !ids.has(`key ${keyId}`)),
       rotatedKeys: lacks.rotatedKeys.filter(({ keyId }) => !ids.has(`key ${keyId}`)),

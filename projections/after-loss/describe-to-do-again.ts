@@ -1,27 +1,37 @@
 import { isDeepStrictEqual } from 'node:util';
 import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
-import { counted, groupedUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
+import { counted, formatUsd, groupedUsd, microUsd, PICO_PER_MICRO } from '../../contracts/money.ts';
+import { NO_PLAN } from '../../contracts/plan.ts';
 import { onOneLine } from '../../contracts/printable.ts';
+import { usualCost } from '../../ledger/account/usual-cost.ts';
 import type { CatalogToDoAgain } from './catalog-to-do-again.ts';
 import type { AccountToDoAgain, ToDoAgain } from './to-do-again.ts';
 
-/** As many lines as there are things to do, each with what an operator needs for it. */
-export const describeToDoAgain = ({ catalog, accounts }: ToDoAgain): string[] =>
+/**
+ * As many lines as there are things to do, each with what an operator needs for it.
+ *
+ * @param typed a command as it is to be typed
+ */
+export const describeToDoAgain = ({ catalog, accounts }: ToDoAgain, typed: Typed): string[] =>
   [
     ...(catalog === null ? [] : [catalogLine(catalog)]),
     ...accounts.flatMap((lacks) => [
-      ...accountLines(lacks),
+      ...accountLines(lacks, typed),
       ...moneyLines(lacks),
       ...settlesLines(lacks),
       ...grantLines(lacks),
       ...keyLines(lacks),
       ...memberLines(lacks),
       ...paymentLines(lacks),
+      ...planLines(lacks, typed),
       ...statementLines(lacks),
       ...limitLines(lacks),
       ...exceptionLines(lacks),
     ]),
   ].map(onOneLine);
+
+/** A command as it is to be typed. */
+type Typed = (...command: readonly string[]) => string;
 
 /** Models that one line names: all of them are in the answer for machines. */
 const MODELS_NAMED_MAX = 10;
@@ -36,19 +46,27 @@ function catalogLine({ was, is, pricesDiffer }: CatalogToDoAgain): string {
   );
 }
 
-function accountLines({
-  accountId: id,
-  whyAside,
-  account,
-  suspended,
-  isReinstatementLost,
-}: AccountToDoAgain): string[] {
+function accountLines(
+  { accountId: id, whyAside, account, suspended, isReinstatementLost }: AccountToDoAgain,
+  typed: Typed,
+): string[] {
   return [
     ...(whyAside === null ? [] : [`account ${id} is set aside (${whyAside}): what of it is lost cannot be told`]),
-    ...(account === null ? [] : [`account ${id} (${account.kind}, ${account.email}, plan ${account.plan})`]),
+    ...(account === null ? [] : [accountLine(id, account, typed)]),
     ...(suspended === null ? [] : [`suspension of ${id}: ${JSON.stringify(suspended)}`]),
     ...(isReinstatementLost ? [`reinstatement of ${id}: the ledger has it suspended`] : []),
   ];
+}
+
+/** Its product is its own for good. What it was granted has lines of its own, the trial, too. */
+function accountLine(
+  id: string,
+  { kind, email, plan, product }: NonNullable<AccountToDoAgain['account']>,
+  typed: Typed,
+): string {
+  const is = ['--id', id, '--kind', kind, '--email', email, '--product', product, '--trial-usd', '0'];
+  const open = typed('gateway', 'account', 'open', ...is);
+  return `account ${id} (${kind}, ${email}, plan ${plan}, product ${product}): ${open}`;
 }
 
 function moneyLines({ accountId: id, balance, debt, spentThisMonth, settlesByItself }: AccountToDoAgain): string[] {
@@ -76,14 +94,21 @@ const settlesLines = ({ accountId: id, settlesByItself: settles }: AccountToDoAg
 
 const grantLines = ({ accountId: id, grants }: AccountToDoAgain): string[] =>
   grants.map(
-    ({ grantId, source, amount, remaining, expiresAtMs }) =>
-      `grant ${grantId} of ${id}: ${source}, ${usd(amount)} USD, ${usd(remaining)} of it left, ${until(expiresAtMs)}`,
+    ({ grantId, source, amount, remaining, costBasis, expiresAtMs }) =>
+      `grant ${grantId} of ${id}: ${source}, ${usd(amount)} USD${costInWords(source, amount, costBasis)}, ` +
+      `${usd(remaining)} of it left, ${until(expiresAtMs)}`,
   );
 
+const costInWords = (source: string, amount: string, cost: string | null): string =>
+  cost === null || usualCost(source, microUsd(BigInt(amount))).toString() === cost
+    ? ''
+    : ` (--cost-usd ${formatUsd(BigInt(cost))})`;
+
 function keyLines({ accountId: id, keys, rotatedKeys }: AccountToDoAgain): string[] {
-  const line = ({ keyId, name, last4, models, expiresAtMs }: (typeof keys)[number], what: string): string => {
+  const line = ({ keyId, name, last4, member, models, expiresAtMs }: (typeof keys)[number], what: string): string => {
     const forModels = models === null ? 'for all models' : `for ${models.join(', ') || 'no model'}`;
-    return `key ${keyId} of ${id} ("${name}", …${last4}), ${forModels}, ${until(expiresAtMs)}: ${what}`;
+    const whose = member === null ? '' : `, of member ${member}`;
+    return `key ${keyId} of ${id} ("${name}", …${last4})${whose}, ${forModels}, ${until(expiresAtMs)}: ${what}`;
   };
   return [
     ...keys.map((key) => line(key, 'issue another one')),
@@ -124,6 +149,28 @@ const reloadInWords = (reload: NonNullable<Lost['reload']>['was']): string =>
   reload === null || reload.consentedAtMs === null
     ? 'off'
     : `at ${usd(reload.threshold)} USD up to ${usd(reload.target)} USD, at most ${usd(reload.monthlyCap)} USD a month`;
+
+function planLines({ accountId: id, plan }: AccountToDoAgain, typed: Typed): string[] {
+  if (plan === null) return [];
+  const { was, is, ended, commands, isChargedAnew } = plan;
+  const why =
+    ended === null
+      ? ''
+      : ` (${ended.plan} has ended: ${ended.reason === 'unpaid' ? 'not paid in time' : ended.reason})`;
+  const anew = isChargedAnew ? ' (what that begins is charged anew)' : '';
+  const asks = commands.map((command) => typed(...command)).join(', then ');
+  return [`plan of ${id}: ${planInWords(was)}${why}; the ledger has ${planInWords(is)}: ${asks}${anew}`];
+}
+
+type Plan = NonNullable<AccountToDoAgain['plan']>['was'];
+
+function planInWords(plan: Plan): string {
+  if (plan === null) return NO_PLAN;
+  const upgrade = plan.upgrade === null ? '' : `, ${plan.upgrade} once it is paid`;
+  if (plan.untilMs === null) return `${plan.plan}${plan.isInForce ? '' : ' once it is paid'}${upgrade}`;
+  const then = plan.next === null ? 'then renewed' : plan.next === NO_PLAN ? 'then it ends' : `then ${plan.next}`;
+  return `${plan.plan} ${until(plan.untilMs)}, ${then}${upgrade}`;
+}
 
 const statementLines = ({ accountId: id, statement }: AccountToDoAgain): string[] =>
   statement === null

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
+import { WITHOUT_PLAN } from '../../contracts/plan.ts';
 import { readBalanceStates, readExceptionRows, readPartRows } from '../known-views.ts';
 
 const amount = z.string();
@@ -8,6 +10,8 @@ const grant = z.object({
   source: z.string(),
   amount,
   remaining: amount,
+  /** What was paid for it; null where views of that version do not have it. */
+  costBasis: amount.nullable().default(null),
   priority: z.int().nullable().default(null),
   /** Exclusive, in milliseconds since 1970; null is never. */
   expiresAtMs: z.number().nullable(),
@@ -18,6 +22,8 @@ const key = z.object({
   number: z.int().default(0),
   name: z.string().default(''),
   last4: z.string().default(''),
+  /** Whose it is, by e-mail; null is the first owner, as before version 8. */
+  member: z.string().nullable().default(null),
   /** The models that it may use; null is all. */
   models: z.array(z.string()).nullable().default(null),
   expiresAtMs: z.number().nullable().default(null),
@@ -66,14 +72,28 @@ const payments = z.object({
 });
 export type KnownPayments = z.infer<typeof payments>;
 
-const statement = z.object({ month: z.string(), closing: amount });
+const plan = z.object({
+  plan: z.string(),
+  period: z.object({ endMs: z.number() }).nullable(),
+  next: z.object({ plan: z.string() }).nullable(),
+  /** Since version 14; absent is not known. */
+  upgrade: z.string().nullable().optional(),
+});
+
+const billing = z.object({
+  payments: payments.optional(),
+  /** Since version 9. */
+  plan: plan.nullish(),
+  endedPlan: z.object({ plan: z.string(), reason: z.string() }).nullish(),
+  statement: z.object({ month: z.string(), closing: amount }).nullish(),
+});
 
 /** What of an account must not be forgotten with it; read from views of any version. */
 const knownSchema = z.looseObject({
   accountId: z.string(),
   kind: z.string().default(''),
   email: z.string().default(''),
-  plan: z.string().default(''),
+  plan: z.string().default(WITHOUT_PLAN),
   /** Why it is; null where it is not. */
   suspended: z.string().nullable().default(null),
   /** Null where views of that version do not have it. */
@@ -85,9 +105,12 @@ const knownSchema = z.looseObject({
   exceptions: exceptions.default({ open: {}, ended: {} }),
   /** Absent where views of that version have none. */
   organization: z
-    .object({ members: z.record(z.string(), z.object({ email: z.string(), role: z.string() })) })
+    .object({
+      product: z.string().default(DEFAULT_PRODUCT),
+      members: z.record(z.string(), z.object({ email: z.string(), role: z.string() })),
+    })
     .optional(),
-  billing: z.object({ payments: payments.optional(), statement: statement.nullish() }).optional(),
+  billing: billing.optional(),
 });
 
 /** An account as a views' file knows it, at a revision of its stream. Amounts in micro-USD, as decimal strings. */

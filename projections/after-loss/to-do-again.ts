@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import type { EventLog } from '../../contracts/event-log.ts';
 import { accountId } from '../../contracts/ids.ts';
 import { USUAL_THRESHOLDS } from '../../contracts/limit-events.ts';
@@ -15,6 +16,7 @@ import { type CatalogToDoAgain, findCatalogToDoAgain } from './catalog-to-do-aga
 import { type KnownAccount, readKnownAccounts } from './known-accounts.ts';
 import { type MemberToDoAgain, missingMembers } from './members-to-do-again.ts';
 import { missingPayments, type PaymentsToDoAgain } from './payments-to-do-again.ts';
+import { missingPlan, type PlanToDoAgain } from './plans-to-do-again.ts';
 import { type SettlesByItself, whenSettled } from './settles-by-itself.ts';
 
 /** What views know and their ledger has lost: nothing but an operator can do it again. */
@@ -29,7 +31,7 @@ export interface AccountToDoAgain {
   /** Why its events cannot be relied on: what of it is lost cannot be told then, and nothing is said of it here. Null where they can. */
   readonly whyAside: string | null;
   /** The account itself; null where the ledger has it. */
-  readonly account: Pick<KnownAccount, 'kind' | 'email' | 'plan'> | null;
+  readonly account: (Pick<KnownAccount, 'kind' | 'email' | 'plan'> & { readonly product: string }) | null;
   /** Why it was suspended, where the account itself is lost; one that the ledger has is suspended again without anybody. */
   readonly suspended: string | null;
   /** The ledger has it suspended, and has lost that this was lifted. */
@@ -41,6 +43,7 @@ export interface AccountToDoAgain {
   readonly rotatedKeys: readonly KeyToDoAgain[];
   readonly members: readonly MemberToDoAgain[];
   readonly payments: PaymentsToDoAgain | null;
+  readonly plan: PlanToDoAgain | null;
   /** The month of the last statement, which is closed anew with what the ledger has then; null where it is there. */
   readonly statement: { readonly month: string; readonly closing: string } | null;
   /** As they were. */
@@ -56,7 +59,7 @@ export interface AccountToDoAgain {
   readonly settlesByItself: { readonly requests: number; readonly amount: string } | null;
 }
 
-type KeyToDoAgain = Pick<KnownAccount['keys'][string], 'name' | 'last4' | 'models' | 'expiresAtMs'> & {
+type KeyToDoAgain = Pick<KnownAccount['keys'][string], 'name' | 'last4' | 'member' | 'models' | 'expiresAtMs'> & {
   readonly keyId: string;
 };
 
@@ -115,14 +118,15 @@ async function readStates(log: EventLog, { accountId: id, revision }: KnownAccou
 
 const accountAside = ({ accountId }: KnownAccount, { message }: AsideReason): AccountToDoAgain => ({
   ...{ accountId, whyAside: message, account: null, suspended: null, isReinstatementLost: false },
-  ...{ grants: [], keys: [], rotatedKeys: [], members: [], limits: [], exceptions: [], payments: null },
+  ...{ grants: [], keys: [], rotatedKeys: [], members: [], limits: [], exceptions: [], payments: null, plan: null },
   ...{ statement: null, balance: null, debt: null, spentThisMonth: null, settlesByItself: null },
 });
 
 type Settling = NonNullable<ReturnType<SettlesByItself['get']>>;
 
 function missingIn({ now, then }: States, known: KnownAccount, settling: Settling, month: string): AccountToDoAgain {
-  const { kind, email, plan } = known;
+  const { kind, email, plan, organization } = known;
+  const product = organization?.product ?? DEFAULT_PRODUCT;
   const isOpen = now.type === 'open';
   const settled = whenSettled(now, settling);
   // What views have folded and the journal still holds is not lost.
@@ -138,7 +142,7 @@ function missingIn({ now, then }: States, known: KnownAccount, settling: Settlin
   return {
     accountId: known.accountId,
     whyAside: null,
-    account: isOpen ? null : { kind, email, plan },
+    account: isOpen ? null : { kind, email, plan, product },
     suspended: isOpen ? null : known.suspended,
     isReinstatementLost: known.suspended === null && then.type === 'open' && then.suspended !== null,
     grants: missingGrants(now, known),
@@ -146,6 +150,7 @@ function missingIn({ now, then }: States, known: KnownAccount, settling: Settlin
     rotatedKeys: rotatedBefore({ now, then }, known),
     members: missingMembers({ now, then }, known),
     payments: missingPayments({ now, then }, known),
+    plan: missingPlan({ now, then }, known),
     statement: missingStatement(now, known),
     limits: missingLimits({ now, then }, known),
     balance: lost(known.balance, 'balance'),
@@ -193,20 +198,25 @@ function missingGrants(state: AccountState, known: KnownAccount): KnownAccount['
 
 function missingKeys(state: AccountState, known: KnownAccount): KeyToDoAgain[] {
   const has = state.type === 'open' ? state.keys : null;
-  return Object.entries(known.keys).flatMap(([keyId, { name, last4, models, expiresAtMs, revokedAtMs }]) =>
-    revokedAtMs != null || entryOf(has, keyId) !== undefined ? [] : [{ keyId, name, last4, models, expiresAtMs }],
+  return Object.entries(known.keys).flatMap(([keyId, key]) =>
+    key.revokedAtMs != null || entryOf(has, keyId) !== undefined ? [] : [keyToDoAgain(keyId, key)],
   );
 }
 
 /** Those that the ledger has with another secret, and has not rotated since the views. */
 const rotatedBefore = ({ now, then }: States, known: KnownAccount): KeyToDoAgain[] =>
-  Object.entries(known.keys).flatMap(([keyId, { name, last4, models, expiresAtMs, revokedAtMs, sha256 }]) => {
+  Object.entries(known.keys).flatMap(([keyId, key]) => {
     const [is, was] = [now, then].map((state) =>
       state.type === 'open' ? entryOf(state.keys, keyId)?.sha256 : undefined,
     );
-    const isLost = revokedAtMs == null && is !== undefined && is !== sha256 && is === was;
-    return isLost ? [{ keyId, name, last4, models, expiresAtMs }] : [];
+    const isLost = key.revokedAtMs == null && is !== undefined && is !== key.sha256 && is === was;
+    return isLost ? [keyToDoAgain(keyId, key)] : [];
   });
+
+const keyToDoAgain = (
+  keyId: string,
+  { name, last4, member, models, expiresAtMs }: KnownAccount['keys'][string],
+): KeyToDoAgain => ({ keyId, name, last4, member, models, expiresAtMs });
 
 const missingStatement = (now: AccountState, { billing }: KnownAccount): AccountToDoAgain['statement'] => {
   const was = billing?.statement ?? null;

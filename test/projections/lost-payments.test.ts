@@ -1,15 +1,10 @@
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
-import { accountStream, attemptId, commandId, NO_STREAM, paymentId, revision } from '../../contracts/ids.ts';
+import { attemptId, paymentId } from '../../contracts/ids.ts';
 import type { AccountCommand } from '../../ledger/account/commands.ts';
-import { describeToDoAgain } from '../../projections/after-loss/describe-to-do-again.ts';
-import { findToDoAgain } from '../../projections/after-loss/to-do-again.ts';
 import { given } from '../fixtures/ledger/decider-specification.ts';
-import { ACCOUNT, granted, ms, opened, usd } from '../fixtures/ledger/example-account.ts';
-import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import { copyOf, viewsOf } from './put-back.ts';
+import { granted, ms, opened, usd } from '../fixtures/ledger/example-account.ts';
+import { lostOf, toldOf } from './put-back.ts';
 
 const NOW = ms('2026-12-04T10:00:00.000Z');
 const organization = { ...opened, data: { ...opened.data, kind: 'organization' } } as AccountEvent;
@@ -59,20 +54,8 @@ async function toDo(
   known: readonly AccountEvent[],
   since: readonly AccountEvent[] = [],
 ) {
-  const folder = temporaryFolder();
-  let commands = 0;
-  const recording = () => ({
-    commandId: commandId(`019a5b3c-0000-7000-8000-${(++commands).toString(16).padStart(12, '0')}`),
-    ...{ actor: 'test', recordedAt: '2026-12-04T10:00:00.000Z' },
-  });
-  const stream = accountStream(ACCOUNT);
-  const whole = await copyOf(null, join(folder, 'whole.db'));
-  const parts = encodeEvents(known, recording());
-  await whole.append(stream, NO_STREAM, parts);
-  const left = await copyOf(whole, join(folder, 'left.db'), (event) => event.revision < kept.length);
-  if (since.length > 0) await left.append(stream, revision(kept.length - 1), encodeEvents(since, recording()));
-  const found = await findToDoAgain(left, await viewsOf(whole, folder), NOW);
-  return found === null ? null : describeToDoAgain(found).filter((line) => !/^(balance|debt|grant) /.test(line));
+  const told = toldOf(await lostOf({ kept, known, since, nowMs: NOW }));
+  return told?.filter((line) => !/^(balance|debt|grant) /.test(line));
 }
 
 const kept = lived([organization], KEPT);

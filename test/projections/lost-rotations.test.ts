@@ -5,14 +5,13 @@ import type { EventLog } from '../../contracts/event-log.ts';
 import { accountId, keyId, ledgerId } from '../../contracts/ids.ts';
 import { entryOf } from '../../ledger/account/keyed-tree.ts';
 import { loadAccount } from '../../ledger/account/load-account.ts';
-import { describeToDoAgain } from '../../projections/after-loss/describe-to-do-again.ts';
 import { enterGeneration } from '../../projections/after-loss/enter-generation.ts';
 import { findToDoAgain } from '../../projections/after-loss/to-do-again.ts';
 import { writeLedgerOfViews } from '../../projections/known-views.ts';
 import { endedLater } from '../fixtures/ended-later.ts';
 import { programInProcess } from '../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../fixtures/temporary-folder.ts';
-import { copyOf, viewsOf } from './put-back.ts';
+import { copyOf, toldOf, viewsOf } from './put-back.ts';
 
 const LEDGER = ledgerId('ledger_019a5b3c00007000800000000000000a');
 const ADA = 'acct_ada';
@@ -57,7 +56,7 @@ it('a key whose rotation is lost is revoked: its secret of before does not work 
   const { folder, views, key, putBack } = await rotatedTwice();
   const left = await putBack();
   const found = await findToDoAgain(left, views, Date.now());
-  expect(found && describeToDoAgain(found)).toEqual([
+  expect(toldOf(found)).toEqual([
     expect.stringMatching(
       `^key ${key} of ${ADA} \\("laptop", ….{4}\\), for all models, without end: its rotation is lost, and it is revoked: issue another one$`,
     ),

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import type { EventData } from '../../../contracts/events.ts';
 import { type AccountId, grantId } from '../../../contracts/ids.ts';
-import { groupedUsd, type MicroUsd, microUsd } from '../../../contracts/money.ts';
+import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
+import { usualCost } from '../../../ledger/account/usual-cost.ts';
 import {
   accountArgument,
   instantArgument,
@@ -65,7 +66,7 @@ async function grant(id: AccountId, options: GrantOptions, command: Command, con
       grantId: granted,
       source,
       amount: usd,
-      costBasis: costUsd ?? (source === 'purchase' ? usd : microUsd(0n)),
+      costBasis: costUsd ?? usualCost(source, usd),
       priority,
       effectiveAtMs: context.clock(),
       expiresAtMs: expires,

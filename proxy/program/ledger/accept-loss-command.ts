@@ -76,7 +76,7 @@ export function addAcceptLossCommand(ledger: Command, context: CommandContext): 
         const accepted = await accept(log, configuration, context, reason);
         show(context, command, {
           json: jsonOf(accepted, reason),
-          text: textOf(accepted, nextCommand(startedWithOf(context), 'gateway', 'serve')),
+          text: textOf(accepted, (...command) => nextCommand(startedWithOf(context), ...command)),
         });
       });
     });
@@ -210,10 +210,10 @@ const jsonOf = (
   toDoAgainFile,
 });
 
-/** @param serve what starts a gateway on it, to be typed */
+/** @param typed a command as it is to be typed */
 function textOf(
   { identity, lost, untold, requests, entered, toDoAgain, toDoAgainFile }: Accepted,
-  serve: string,
+  typed: (...command: readonly string[]) => string,
 ): string {
   const { revokedKeys, rotatedKeys, suspended, setAside, viewsSetAside, requestsSetAside } = entered;
   return [
@@ -224,7 +224,7 @@ function textOf(
     ...rotatedKeys.map(({ accountId, keyId }) => `revoked, because its rotation is lost: ${keyId} of ${accountId}`),
     ...suspended.map((accountId) => `suspended again: ${accountId}`),
     ...setAside.map(saysNotRefused),
-    ...saysToDoAgain(toDoAgain, toDoAgainFile),
+    ...saysToDoAgain(toDoAgain, toDoAgainFile, typed),
     ...requests.map(({ requestId, accountId, cause }) => `not billed: ${requestId} of ${accountId}, ${cause}`),
     ...(requestsSetAside === null
       ? []
@@ -233,7 +233,7 @@ function textOf(
         ]),
     ...(viewsSetAside === null ? [] : [`the views of before are in ${viewsSetAside}: to look up what was lost`]),
     '',
-    `next: ${serve}`,
+    `next: ${typed('gateway', 'serve')}`,
   ].join('\n');
 }
 
@@ -247,15 +247,19 @@ function saysGivenUp(lost: Accepted['lost']): string[] {
 /** For people: the rest of a long list is in its file, and in the answer for machines. */
 const SHOWN_MAX = 200;
 
-function saysToDoAgain(toDoAgain: AllToDoAgain | null, file: string | null): string[] {
+function saysToDoAgain(
+  toDoAgain: AllToDoAgain | null,
+  file: string | null,
+  typed: Parameters<typeof textOf>[1],
+): string[] {
   if (toDoAgain === null) return ['what is lost of accounts and prices is not known: there are no views of before'];
   const parts = [
-    { title: 'lost, and to be done again or made good by hand:', lines: describeToDoAgain(toDoAgain) },
+    { title: 'lost, and to be done again or made good by hand:', lines: describeToDoAgain(toDoAgain, typed) },
     ...toDoAgain.earlier.map((earlier) => ({
       title:
         `lost, too, and known from before generation ${earlier.beforeGeneration} only; what was done again since under` +
         ' other names or ids stands above, or is there:',
-      lines: describeToDoAgain(earlier),
+      lines: describeToDoAgain(earlier, typed),
     })),
   ].filter(({ lines }) => lines.length > 0);
   if (parts.length === 0) return [];

@@ -10,7 +10,6 @@ import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { acceptLoss } from '../../../ledger/identity/accept-loss.ts';
 import { readLedgerState } from '../../../ledger/identity/ledger-state.ts';
 import { findAllToDoAgain } from '../../../projections/after-loss/all-to-do-again.ts';
-import { describeToDoAgain } from '../../../projections/after-loss/describe-to-do-again.ts';
 import { findToDoAgain, type ToDoAgain } from '../../../projections/after-loss/to-do-again.ts';
 import { endedLater } from '../../fixtures/ended-later.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
@@ -27,7 +26,7 @@ import {
 } from '../../fixtures/ledger/example-account.ts';
 import { programInProcess } from '../../fixtures/processes/program-in-process.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
-import { copyOf, viewsOf } from '../put-back.ts';
+import { copyOf, toldOf, viewsOf } from '../put-back.ts';
 
 it('what views know and the ledger has lost is named, as far as an operator has to do it again', async () => {
   const data = temporaryFolder();
@@ -90,7 +89,7 @@ it('what views know and the ledger has lost is named, as far as an operator has 
     },
     { accountId: 'acct_eve', account: { email: 'eve@example.com' }, grants: [], keys: [], limits: [] },
   ]);
-  expect(found && describeToDoAgain(found)).toEqual([
+  expect(toldOf(found)).toEqual([
     'balance of acct_ada: it was 17.500000 USD, it is 5.000000 USD (-12.500000)',
     'grant paid of acct_ada: purchase, 12.500000 USD, 12.500000 of it left, until 2099-01-01T00:00:00.000Z',
     expect.stringMatching(
@@ -161,6 +160,7 @@ const NOTHING_LOST = {
   members: [],
   rotatedKeys: [],
   payments: null,
+  plan: null,
   statement: null,
   debt: null,
   spentThisMonth: null,
@@ -187,13 +187,15 @@ it('money, prices, exceptions and suspensions that are lost are told, with what 
     },
     {
       ...{ ...NOTHING_LOST, accountId: EVE, suspended: 'fraud' },
-      account: { kind: 'personal', email: 'owner@example.com', plan: expect.any(String) },
+      account: { kind: 'personal', email: 'owner@example.com', plan: 'trial', product: 'gateway' },
       grants: [expect.objectContaining({ grantId: 'e' })],
       ...{ keys: [], balance: { was: '7', is: '0' }, exceptions: [] },
     },
     {
       ...{ ...NOTHING_LOST, accountId: ACCOUNT, account: null, grants: [] },
-      keys: [{ keyId: OTHER_KEY, name: 'limited', last4: 'wxyz', models: ['svc-mock'], expiresAtMs: END_MS }],
+      keys: [
+        { keyId: OTHER_KEY, name: 'limited', last4: 'wxyz', member: null, models: ['svc-mock'], expiresAtMs: END_MS },
+      ],
       balance: { was: '-10', is: '90' },
       debt: { was: '10', is: '0' },
       spentThisMonth: { month: '2026-11', was: '110', is: '10' },
@@ -203,7 +205,7 @@ it('money, prices, exceptions and suspensions that are lost are told, with what 
       ],
     },
   ]);
-  expect(found && describeToDoAgain(found)).toEqual([
+  expect(toldOf(found)).toEqual([
     'catalog: version 2 was in force, the ledger has version 1: publish it again; prices differ of opal-large',
     'reinstatement of acct_bob: the ledger has it suspended',
     expect.stringMatching(/^account acct_eve \(/),
@@ -252,7 +254,7 @@ describe('requests that the journal still holds', () => {
       spentThisMonth: { was: '110', is: '50' },
       settlesByItself: { requests: 2, amount: '40' },
     });
-    expect(found && describeToDoAgain(found)).toEqual(
+    expect(toldOf(found)).toEqual(
       expect.arrayContaining([
         'balance of acme: it was -0.000010 USD, it will be 0.000050 USD (+0.000060)',
         'nothing to do for 2 requests of acme in the journal, settled at the next start: 0.000040 USD, which the amounts above have already',
@@ -298,7 +300,7 @@ it('a ledger without any catalog has lost the prices of all models, of which a l
   expect(found?.catalog).toMatchObject({ was: { version: 2 }, is: null });
   const models = Array.from({ length: 12 }, (_, number) => `m${number}`);
   const catalog = { was: { version: 2, hash: 'a' }, is: null, pricesDiffer: models };
-  expect(describeToDoAgain({ catalog, accounts: [] })).toEqual([
+  expect(toldOf({ catalog, accounts: [] })).toEqual([
     'catalog: version 2 was in force, the ledger has none: publish it again; ' +
       'prices differ of m0, m1, m2, m3, m4, m5, m6, m7, m8, m9 and 2 more',
   ]);
