@@ -94,7 +94,7 @@ function exitCodeOf(error: unknown, context: CommandContext): number {
   if (lacking !== null) return say(lacking, EXIT.unavailable);
   if (isBusy(error) && error instanceof Error)
     return say(
-      `${error.message}: another process has a file of the data folder for itself; ${AGAIN}`,
+      `${error.message}: another process has a file of the data folder for itself; run it again once that has ended`,
       EXIT.unavailable,
     );
   // What the machine has too little of, or what a file's disk or folder refuses: nothing of it is this program's.
@@ -102,8 +102,6 @@ function exitCodeOf(error: unknown, context: CommandContext): number {
     return say(`${error.message}: ${tooLittle(error)}`, EXIT.unavailable);
   return sayOfLedger(error instanceof Error ? (error.stack ?? error.message) : String(error), 1);
 }
-
-const AGAIN = 'run it again once that has ended';
 
 /** SQLite has the same words for several of these. */
 function tooLittle(error: Error): string {
