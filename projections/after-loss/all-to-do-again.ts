@@ -4,7 +4,7 @@ import { LEDGER_STREAM } from '../../contracts/ids.ts';
 import { type KnownAccount, readKnownAccounts } from './known-accounts.ts';
 import type { SettlesByItself } from './settles-by-itself.ts';
 import { type AccountToDoAgain, findToDoAgain, isAnything, type ToDoAgain } from './to-do-again.ts';
-import { readSetAside, type ViewsSetAside, viewsBefore, viewsSetAside } from './views-set-aside.ts';
+import { readFileSetAside, type ViewsSetAside, viewsBefore, viewsSetAside } from './views-set-aside.ts';
 
 /** What the newest views know and the ledger has lost, and what only those know that were set aside before. */
 export interface AllToDoAgain extends ToDoAgain {
@@ -65,7 +65,7 @@ async function viewsToAsk(log: EventLog, dataFolder: string, generation: number)
   return [...(newest === null ? [] : [{ file: newest, generation }]), ...aside.reverse()];
 }
 
-const readViews = (file: string): KnownAccount[] => readSetAside(file, 'what was lost', readKnownAccounts);
+const readViews = (file: string): KnownAccount[] => readFileSetAside(file, 'what was lost', readKnownAccounts);
 
 /** What views know by its id: a later word on it is theirs. */
 class KnownIds {

@@ -5,7 +5,7 @@ import { replaceFile } from '../../ledger/replace-file.ts';
 import { UnreadableFileError } from '../../ledger/unreadable-file.ts';
 import { wantOfRightsOf } from '../../ledger/want-of-rights.ts';
 import { type KnownLockouts, readLockouts, VIEWS_FILE } from '../known-views.ts';
-import { readSetAside, viewsSetAside } from './views-set-aside.ts';
+import { readFileSetAside, viewsSetAside } from './views-set-aside.ts';
 
 /** The file in a data folder that outlives its views: who was refused in any generation of its ledger. */
 const LOCKOUTS_FILE = 'refused.json';
@@ -74,7 +74,7 @@ function readFile(dataFolder: string): readonly KeptLockout[] | null {
 /** A folder that went over to a generation before there was the file has them in its views of then, if anywhere. */
 const lockoutsSetAside = (dataFolder: string): readonly KeptLockout[] =>
   viewsSetAside(dataFolder).reduce<readonly KeptLockout[]>(
-    (kept, { file }) => withViews(kept, readSetAside(file, 'who was refused', readLockouts)),
+    (kept, { file }) => withViews(kept, readFileSetAside(file, 'who was refused', readLockouts)),
     [],
   );
 

@@ -63,7 +63,7 @@ function makeOneFile(path: string): void {
 }
 
 /** @throws UnreadableFileError */
-export function readSetAside<T>(file: string, mayKnow: string, read: (file: string) => T): T {
+export function readFileSetAside<T>(file: string, mayKnow: string, read: (file: string) => T): T {
   try {
     return read(file);
   } catch (cause) {

@@ -35,6 +35,18 @@ export const lackingHere = (faults: readonly string[], { isServed }: Pick<Examin
     ? warn(faults.join('; '), 'the gateway that runs has its own; set it here, too, to look at it')
     : fault(faults.join('; '), 'set it where the gateway is started: it does not start without');
 
+/** Until when a look may read, by `performance.now()`: what is left of its time is for what it says of it. */
+export const readingUntilMs = ({ timeMs }: Pick<Examined, 'timeMs'>): number => performance.now() + 0.8 * timeMs;
+
+/** So many are named. */
+const NAMED_MAX = 5;
+
+/** The first of them by name, and how many more there are. */
+export const firstNamed = (names: readonly string[]): string => {
+  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
+  return `${names.slice(0, NAMED_MAX).join(', ')}${more}`;
+};
+
 export interface Check {
   readonly check: string;
   /** What to do where the look fails or does not end in time. */

@@ -1,10 +1,7 @@
 import { brief } from '../../../contracts/printable.ts';
 import { accountsAsideIn, UNPARKED } from '../../../projections/accounts-aside-in.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
-import { type Examined, type Finding, fault, looked, ok, warn } from './finding.ts';
-
-/** So many are named; `gateway projections status` names all. */
-const NAMED_MAX = 5;
+import { type Examined, type Finding, fault, firstNamed, looked, ok, warn } from './finding.ts';
 
 /** Which accounts the gateway of this folder refuses: parked ones are an operator's will, any other has lost its service. */
 export const lookAtAccounts = ({ configuration, context, timeMs }: Examined): Promise<Finding> =>
@@ -16,11 +13,8 @@ export const lookAtAccounts = ({ configuration, context, timeMs }: Examined): Pr
         nextCommand(startedWithOf(context), 'gateway', 'projections', ...words);
       const aside = accountsAsideIn(configuration.data);
       if (aside.length === 0) return ok('none is set aside');
-      const named = aside
-        .slice(0, NAMED_MAX)
-        .map(({ accountId, cause, why }) => `${brief(accountId)} (${cause}: ${why})`);
-      const more = aside.length > named.length ? ` and ${aside.length - named.length} more` : '';
-      const says = `${aside.length} set aside, whose requests are refused: ${named.join(', ')}${more}`;
+      const named = firstNamed(aside.map(({ accountId, cause, why }) => `${brief(accountId)} (${cause}: ${why})`));
+      const says = `${aside.length} set aside, whose requests are refused: ${named}`;
       if (aside.every(({ cause }) => cause === UNPARKED))
         return warn(
           says,

@@ -5,13 +5,9 @@ import { whyDamaged } from '../../../projections/damaged-views.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { lengthOf } from '../../clock/clock-watch.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
-import { type Examined, type Finding, type Found, looked, ok, warn } from './finding.ts';
+import { type Examined, type Finding, type Found, firstNamed, looked, ok, readingUntilMs, warn } from './finding.ts';
 
 const DAY_MS = 86_400_000;
-/** So many are named. */
-const NAMED_MAX = 5;
-/** Of the time of the look. */
-const READING = 0.8;
 
 /** Payments that are open for long, plans that are not paid, and accounts that cannot pay as they are configured to. */
 export const lookAtPaying = ({ configuration, context, timeMs }: Examined): Promise<Finding> =>
@@ -20,7 +16,7 @@ export const lookAtPaying = ({ configuration, context, timeMs }: Examined): Prom
     advice: null,
     look: async () => {
       const { live } = viewFilesOf(configuration.data);
-      const untilMs = performance.now() + READING * timeMs;
+      const untilMs = readingUntilMs({ timeMs });
       try {
         return verdictOf(await awaitedPaymentsIn(live, context.clock(), () => performance.now() < untilMs), {
           nowMs: context.clock(),
@@ -87,6 +83,5 @@ function verdictOf(
 
 function told(noun: string, how: string, names: readonly string[], advice: string) {
   if (names.length === 0) return [];
-  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : '';
-  return [{ says: `${counted(names.length, noun)} ${how}: ${names.slice(0, NAMED_MAX).join(', ')}${more}`, advice }];
+  return [{ says: `${counted(names.length, noun)} ${how}: ${firstNamed(names)}`, advice }];
 }

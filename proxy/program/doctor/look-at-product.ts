@@ -3,16 +3,13 @@ import { whyDamaged } from '../../../projections/damaged-views.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
 import { knownProducts } from '../known-products.ts';
 import { productsInWords } from '../product-words.ts';
-import { type Examined, type Found, ok, warn } from './finding.ts';
-
-/** Of the time of the look. */
-const READING = 0.8;
+import { type Examined, type Found, ok, readingUntilMs, warn } from './finding.ts';
 
 /** Whether there are accounts that a gateway of this configuration serves: misspelt, or forgotten, its `product` shuts out all. */
-export async function lookAtProduct(log: EventLog, { configuration, timeMs }: Examined): Promise<Found> {
-  const { product, data } = configuration;
+export async function lookAtProduct(log: EventLog, examined: Examined): Promise<Found> {
+  const { product, data } = examined.configuration;
   const { live } = viewFilesOf(data);
-  const untilMs = performance.now() + READING * timeMs;
+  const untilMs = readingUntilMs(examined);
   const found = new Set<string>();
   try {
     for await (const one of knownProducts(log, live)) {

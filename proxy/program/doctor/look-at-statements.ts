@@ -7,21 +7,14 @@ import { openMonthsOf } from '../../../ledger/statement/open-months.ts';
 import { whyDamaged } from '../../../projections/damaged-views.ts';
 import { unstatedAccountsIn } from '../../../projections/unstated-accounts.ts';
 import { viewFilesOf } from '../../../projections/view-files.ts';
-import { type Examined, type Found, ok, warn } from './finding.ts';
-
-/** So many are named. */
-const NAMED_MAX = 5;
-/** Of the time of the look. */
-const READING = 0.8;
+import { type Examined, type Found, firstNamed, ok, readingUntilMs, warn } from './finding.ts';
 
 /** Whether months of accounts could have been closed for long, and are not. */
-export async function lookAtStatements(
-  log: EventLog,
-  { configuration, context, isServed, timeMs }: Examined,
-): Promise<Found> {
+export async function lookAtStatements(log: EventLog, examined: Examined): Promise<Found> {
+  const { configuration, context, isServed } = examined;
   const month = lastMonthOver(context.clock() - configuration.statements.graceMs - LIMITS.statementLateMs);
   const { live } = viewFilesOf(configuration.data);
-  const untilMs = performance.now() + READING * timeMs;
+  const untilMs = readingUntilMs(examined);
   const late: string[] = [];
   let isWhole = true;
   try {
@@ -36,9 +29,8 @@ export async function lookAtStatements(
   }
   const part = isWhole ? '' : '; not all accounts were looked at (give it more --timeout)';
   if (late.length === 0) return isWhole ? ok('no month is left to close') : warn(`none that is late was found${part}`);
-  const more = late.length > NAMED_MAX ? ` and ${late.length - NAMED_MAX} more` : '';
   return warn(
-    `a month of ${counted(late.length, 'account')} is not closed in time: ${late.slice(0, NAMED_MAX).join(', ')}${more}${part}`,
+    `a month of ${counted(late.length, 'account')} is not closed in time: ${firstNamed(late)}${part}`,
     isServed ? 'the log of the gateway says why, each time that it tries' : 'a gateway closes them once one runs',
   );
 }
