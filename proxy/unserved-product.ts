@@ -24,7 +24,7 @@ export class UnservedProduct {
   /** One line, for everybody: of other products it says nothing. Null where it is not so, or not known while the views do not follow the ledger. */
   describe(): string | null {
     const { product } = this.#parts;
-    return this.#isSo()
+    return this.isSo
       ? `the ledger has accounts, and none of the product ${product}, which this gateway serves: every key is unknown here until one is opened, or \`product\` in the configuration is mended`
       : null;
   }
@@ -32,7 +32,7 @@ export class UnservedProduct {
   /** Into the log, each time that it has come to be so, or is over; asked at the start, and of itself with each further product. */
   tell(): void {
     const { product, projections, logger } = this.#parts;
-    const isSo = this.#isSo();
+    const { isSo } = this;
     if (isSo === this.#isTold || !projections.isLive) return;
     this.#isTold = isSo;
     if (isSo)
@@ -43,7 +43,7 @@ export class UnservedProduct {
     else logger.info({ product }, 'the ledger has an account of the product of this configuration by now');
   }
 
-  #isSo(): boolean {
+  get isSo(): boolean {
     const { product, projections } = this.#parts;
     return projections.isLive && projections.accounts.otherProducts(product).length > 0;
   }

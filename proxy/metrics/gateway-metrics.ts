@@ -29,6 +29,7 @@ import type { RateLimits } from '../rate-limits/rate-limits.ts';
 import type { BodyBudget } from '../request-body/body-budget.ts';
 import type { RequestCounts } from '../request-counts.ts';
 import type { UnservedModels } from '../unserved-models.ts';
+import type { UnservedProduct } from '../unserved-product.ts';
 import type { UpstreamDirectory } from '../upstream/upstream-directory.ts';
 import type { ViewsRenewal } from '../views-renewal.ts';
 import type { PaymentFigures } from './payment-figures.ts';
@@ -41,6 +42,7 @@ export interface MeasuredParts {
   readonly availability: Availability;
   readonly breaker: Pick<LogBreaker, 'isAway'>;
   readonly unserved: Pick<UnservedModels, 'count'>;
+  readonly unservedProduct: Pick<UnservedProduct, 'isSo'>;
   readonly projections: Pick<Projections, 'ageMs' | 'accounts'>;
   readonly journal: Pick<Journal, 'bytes' | 'asideBytes' | 'open' | 'obstacle'>;
   /** `journal.maxBytes` of the configuration. */
@@ -212,6 +214,10 @@ function gaugesOf(parts: MeasuredParts): Measures {
     models_without_provider: [
       'Models of the catalog that the configuration has no provider for: every request for them fails',
       () => parts.unserved.count,
+    ],
+    product_unserved: [
+      '1 while the ledger has accounts, and none of the product that the configuration says: every key is refused',
+      () => Number(parts.unservedProduct.isSo),
     ],
     journal_bytes: ['Bytes of the journal that are still needed', () => journal.bytes],
     journal_max_bytes: ['journal.maxBytes: with as many no request is admitted', () => parts.journalBytesMax],

@@ -341,6 +341,13 @@ describe.skipIf(!hasPromtool || isDiskFilling)('alerts of compose.yaml', () => {
     expectFiring(['AccountsSetAside'], still(await page(gateway)));
   });
 
+  it('tell of a product that no account of the ledger has', async () => {
+    const own = await startTestGateway();
+    await own.stop();
+    const gateway = await start({ data: own.data, settings: { product: 'chat' } });
+    expectFiring(['ProductUnserved'], still(await page(gateway)));
+  });
+
   it('tell of views of an earlier version whose rebuild is killed each time', async () => {
     const before = await startTestGateway({ settings: METRICS });
     await before.stop();

@@ -286,7 +286,7 @@ function recoveredOf(
 }
 
 function metricsOf(
-  { options, clock: watch, projections, journal, breaker }: OpenedGateway,
+  { options, clock: watch, projections, journal, breaker, unservedProduct }: OpenedGateway,
   {
     recovered,
     settlement,
@@ -298,7 +298,7 @@ function metricsOf(
   const pending = (): number => settlement.pending + recovered.count;
   const { clock, accessLog, tracing, configuration } = options;
   const bounds = { journalBytesMax: configuration.journal.maxBytes, data: configuration.data };
-  const watched = { watch, projections, journal, breaker, pending };
+  const watched = { watch, projections, journal, breaker, pending, unservedProduct };
   return gatewayMetrics({ ...measured, ...bounds, ...watched, clock, accessLog, tracing });
 }
 

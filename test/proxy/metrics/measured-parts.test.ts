@@ -13,6 +13,7 @@ const PARTS = {
   },
   breaker: { isAway: false },
   unserved: { count: 7 },
+  unservedProduct: { isSo: true },
   projections: {
     ageMs: (nowMs: number) => nowMs - 989_000,
     accounts: { balance: { openExceptions: { count: 13, amount: 17n } }, setAside: { count: 19 } },
@@ -64,6 +65,7 @@ it('each metric is the figure of its name', async () => {
   const expected = {
     ...{ clock_steady: 1, clock_skew_seconds: 3, clock_jumps: 2, event_log_up: 1, admitting: 1, healthy: 1 },
     ...{ machine_short: 1, fenced: 1, views_age_seconds: 11, models_without_provider: 7, journal_bytes: 23 },
+    product_unserved: 1,
     ...{ journal_max_bytes: 37, journal_aside_bytes: 29, journal_open_requests: 31, settlements_pending: 41 },
     ...{ settlements_stuck: 5, requests_in_flight: 43, event_loop_delay_seconds: 53, shedding: 1, body_bytes: 47 },
     ...{ holds: 59, held_micro_usd: 61, accounts_set_aside: 19, exceptions_open: 13, exceptions_open_micro_usd: 17 },
