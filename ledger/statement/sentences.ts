@@ -129,7 +129,7 @@ const SENTENCES: { readonly [T in EventType]: Sentence<T> } = {
   PlanEnded: ({ plan, reason }) =>
     reason === 'unpaid'
       ? `plan ${plan} ended: its period was not paid in time`
-      : `plan ${plan} ended, as was asked for`,
+      : `plan ${plan} ended: that was asked for, or what was paid for it went back`,
   CreditsGranted: ({ source, grantId, costBasis, expiresAt }, _, by) =>
     `${GRANT_WORDS[source]} granted${isByHand(source, grantId) ? by : ''} (${grantId})${costBasis === 0n ? '' : `, ${usd(costBasis)} paid`}${until(expiresAt)}`,
   CreditsExpired: ({ grantId, expiredAt }) => `what was left of ${grantId} has expired at ${toTheSecond(expiredAt)}`,

@@ -171,7 +171,7 @@ it('gateway account plan begins a plan with its payment, account show says how i
   expect(statement).toMatch(/a plan's credits granted \(payment_transfer 1\).*: a period of plan starter, .* begins/);
   expect(statement).toMatch(/\(payment_transfer 2\).*: the rest of a period of plan team, .* begins/);
   expect(statement).toMatch(/a period of plan open-source, .* begins, for nothing/);
-  expect(statement).toMatch(/grace ended the plan from .*: fraud 4711\W.*plan team ended, as was asked for/s);
+  expect(statement).toMatch(/grace ended the plan from .*: fraud 4711\W.*plan team ended: that was asked for, or/s);
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/0 faults|no fault/);
 });
 
@@ -246,7 +246,7 @@ it('a statement has no begin of a plan that was asked for and never had, and say
     expect(shown).toMatch(new RegExp(`nothing was paid: it is not wanted any more \\(${first?.attemptId}\\)`));
     expect(shown).toMatch(new RegExp(`ended by eve: no transfer came \\(${second?.attemptId}\\)`));
     expect(shown).toContain('plan starter never began: it was not wanted any more before it was paid');
-    expect(shown).not.toContain('ended, as was asked for');
+    expect(shown).not.toContain('ended: that was asked for');
   }
   expect(await program.run('ledger', 'replay', 'acct_ada')).toMatch(/plan starter never began: it was not wanted/);
   await program.run('account', 'plan', 'acct_ada', 'none');
