@@ -16,8 +16,8 @@ function configured(data: string, product: string): string {
   return config;
 }
 
-const open = async (data: string, product: string, id = `acct_${product}`) => {
-  const account = ['account', 'open', '--email', 'a@example.com', '--id', id];
+const open = async (data: string, product: string, id = `acct_${product}`, ...named: readonly string[]) => {
+  const account = ['account', 'open', '--email', 'a@example.com', '--id', id, ...named];
   const opened = await runHere('--config', configured(data, product), ...account);
   expect(opened).toMatchObject({ exitCode: 0 });
   return opened;
@@ -61,6 +61,9 @@ it('the first account of a product is told as that where there are others, for o
   expect((await open(data, 'shop', 'acct_more')).stderr).toBe('');
   await endedLater(await startTestGateway({ data })).stop();
   expect((await open(data, 'chat')).stderr).toBe(first('chat', 'shop, shpo'));
+  const named = await open(data, 'images', 'acct_named', '--product', 'mail');
+  expect(named.stderr).not.toContain('first account');
+  expect(named.stderr).toContain('mail');
   const { live } = viewFilesOf(data);
   writeFileSync(live, 'no database. '.repeat(1_000));
   expect((await open(data, 'images')).stderr).toContain(

@@ -55,7 +55,7 @@ async function scene() {
   const parts = { log, provider, clock, logger };
   const hearing = (accounts: AccountViews, product: string, may = true) => {
     const webhooks = new PaymentWebhooks({ ...parts, accounts, product, mayWrite: () => may });
-    return async (): Promise<number> => (await webhooks.hear(Buffer.from(body), signature)).status;
+    return async (by = signature): Promise<number> => (await webhooks.hear(Buffer.from(body), by)).status;
   };
   const hear = (...of: Parameters<typeof hearing>): Promise<number> => hearing(...of)();
   return {
@@ -102,6 +102,9 @@ it('that none is of the one that is configured is told once a minute, with how m
   expect(await heard(3)).toEqual([1]);
   time.nowMs += 60_000;
   expect(await heard(2)).toEqual([3]);
+  // What nobody has proven is counted by itself.
+  expect(await hear('t=1,v1=00')).toBe(400);
+  expect(said()).toEqual([expect.objectContaining({ level: 40, count: 1, reason: expect.any(String) })]);
 });
 
 it('a payment that is told of while nothing final may be written is to be told again, and is granted then', async () => {
