@@ -58,7 +58,7 @@ const ACTOR = 'payments';
  *   400   nobody has proven that it is the provider's, or it is and cannot be read, which telling it again does not mend
  *   409   it concerns an account here, and was refused: told again it shows among the provider's failed deliveries, too
  *   503   it could not be looked into, or written down, now, or not within seconds: that goes on; or it is of an account of
- *         another product, and there is none of the one that is served, which may be configured wrong
+ *         another product, and none is known of the one that is served, which may be configured wrong
  */
 export class PaymentWebhooks {
   readonly #options: WebhooksOptions;
@@ -166,11 +166,12 @@ export class PaymentWebhooks {
   #leave(notice: Notice, itsProduct: string): WebhookAnswer {
     const { accounts, product, clock, logger } = this.#options;
     const said = { notice, product: itsProduct, served: product };
-    if (accounts.otherProducts(product).length > 0) {
+    // One that cannot be read may be of it: only one that is known to be shows that this is another's.
+    if (accounts.products.lack(product)) {
       this.#ofOthers.count(clock(), (count) =>
         logger.warn(
           { ...said, count },
-          'webhooks are of accounts of another product, and none is of the one that is served: they are told again, until one is or `product` in the configuration is mended; so many since this was told last',
+          'webhooks are of accounts of another product, and none that can be read is of the one that is served: they are told again, until one is or `product` in the configuration is mended; so many since this was told last',
         ),
       );
       return LATER;

@@ -4,6 +4,7 @@ import { encodeEvents } from '../../contracts/event-codec.ts';
 import type { AccountEvent } from '../../contracts/events.ts';
 import { accountId, accountStream, attemptId, revision } from '../../contracts/ids.ts';
 import { catchUpAccount } from '../../ledger/account/account-repository.ts';
+import { AccountUnreadableError } from '../../ledger/account/account-unreadable-error.ts';
 import { EMPTY_CATALOG } from '../../ledger/catalog/catalog-state.ts';
 import { pursuePayments } from '../../ledger/payments/pursue-payments.ts';
 import { recordingBy } from '../../ledger/recording-by.ts';
@@ -87,6 +88,8 @@ it('a payment of an account of another product is to be told again where none is
     expect(await hear(accounts, 'gatway')).toBe(503);
     expect(said()).toEqual([expect.objectContaining({ level: 40, ...LEFT, served: 'gatway' })]);
   }
+  behind.putAside(OTHER, new AccountUnreadableError(OTHER, revision(0), 'it may be of any product'));
+  expect(await hear(behind, 'gatway')).toBe(503);
   expect(written()).toEqual(['PurchaseStarted']);
   expect(await hear(behind, 'gateway')).toBe(200);
   expect(written()).toContain('PaymentSucceeded');
