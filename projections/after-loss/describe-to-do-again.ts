@@ -152,14 +152,29 @@ const reloadInWords = (reload: NonNullable<Lost['reload']>['was']): string =>
 
 function planLines({ accountId: id, plan }: AccountToDoAgain, typed: Typed): string[] {
   if (plan === null) return [];
-  const { was, is, ended, commands, isChargedAnew } = plan;
+  const { was, is, ended, isBegunAnew, commands, toBePaid } = plan;
   const why =
     ended === null
       ? ''
       : ` (${ended.plan} has ended: ${ended.reason === 'unpaid' ? 'not paid in time' : ended.reason})`;
-  const anew = isChargedAnew ? ' (what that begins is charged anew)' : '';
-  const asks = commands.map((command) => typed(...command)).join(', then ');
-  return [`plan of ${id}: ${planInWords(was)}${why}; the ledger has ${planInWords(is)}: ${asks}${anew}`];
+  const before = isBegunAnew ? ', which had ended before that was begun' : '';
+  const asks = commands.map((command, at) => {
+    const isPaid = toBePaid.includes(commands[at - 1]?.at(-1) ?? '');
+    return `${at === 0 ? '' : isPaid ? ', then, once that is paid, ' : ', then '}${typed(...command)}`;
+  });
+  return [
+    `plan of ${id}: ${planInWords(was)}${why}; the ledger has ${planInWords(is)}${before}: ${asks.join('')}${chargedInWords(plan)}`,
+  ];
+}
+
+function chargedInWords({ was, isConfirmed, isChargedAnew, paidBy }: NonNullable<AccountToDoAgain['plan']>): string {
+  const by = paidBy.map(({ paymentId, provider }) => `${paymentId} at ${provider}`).join(' and ');
+  const isPaid = `, though it is paid ${until(was?.untilMs ?? null)} by ${by}: ask for it then, or pay that back`;
+  const words = [
+    ...(isConfirmed ? ['what is confirmed is charged no more, and brings its credits'] : []),
+    ...(isChargedAnew ? [`what that begins is charged anew${paidBy.length === 0 ? '' : isPaid}`] : []),
+  ];
+  return words.length === 0 ? '' : ` (${words.join('; ')})`;
 }
 
 type Plan = NonNullable<AccountToDoAgain['plan']>['was'];
@@ -168,7 +183,8 @@ function planInWords(plan: Plan): string {
   if (plan === null) return NO_PLAN;
   const upgrade = plan.upgrade === null ? '' : `, ${plan.upgrade} once it is paid`;
   if (plan.untilMs === null) return `${plan.plan}${plan.isInForce ? '' : ' once it is paid'}${upgrade}`;
-  const then = plan.next === null ? 'then renewed' : plan.next === NO_PLAN ? 'then it ends' : `then ${plan.next}`;
+  const renewed = plan.isPaidBack ? 'paid back, then it ends' : 'then renewed';
+  const then = plan.next === null ? renewed : plan.next === NO_PLAN ? 'then it ends' : `then ${plan.next}`;
   return `${plan.plan} ${until(plan.untilMs)}, ${then}${upgrade}`;
 }
 

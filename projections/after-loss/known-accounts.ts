@@ -59,6 +59,8 @@ const exceptions = z.object({
 const attempt = z.object({
   ...{ attemptId: z.string(), kind: z.string(), provider: z.string(), credits: amount, price: amount },
   ...{ state: z.string(), paymentId: z.string().nullable() },
+  /** What of a plan it pays for; null where it is credit alone. */
+  period: z.object({ plan: z.string(), endMs: z.number() }).nullable().default(null),
   refunds: z.array(z.object({ refundId: z.string(), amount })),
   disputes: z.array(z.object({ disputeId: z.string(), amount, outcome: z.string().nullable() })),
 });
@@ -74,6 +76,7 @@ export type KnownPayments = z.infer<typeof payments>;
 
 const plan = z.object({
   plan: z.string(),
+  anchorMs: z.number(),
   period: z.object({ endMs: z.number() }).nullable(),
   next: z.object({ plan: z.string() }).nullable(),
   /** Since version 14; absent is not known. */

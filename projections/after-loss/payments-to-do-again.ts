@@ -8,7 +8,9 @@ type KnownAttempt = KnownPayments['attempts'][string];
 /** What money has done outside of the ledger stays done: each is to be looked up with whoever has it. Amounts are micro-USD. */
 export interface PaymentsToDoAgain {
   /** With how the ledger has them; null where it has nothing of them. */
-  readonly attempts: readonly (Omit<KnownAttempt, 'refunds' | 'disputes'> & { readonly is: string | null })[];
+  readonly attempts: readonly (Omit<KnownAttempt, 'refunds' | 'disputes' | 'period'> & {
+    readonly is: string | null;
+  })[];
   /** Refunds, and disputes with how they ended, where that is lost. */
   readonly returned: readonly Returned[];
   /** As they were, where they are not so; `was` null is none. */
@@ -32,7 +34,7 @@ export function missingPayments(
   const known = billing?.payments;
   if (known === undefined) return null;
   const [has, had] = [paymentsIn(now), paymentsIn(then)];
-  const attempts = Object.values(known.attempts).flatMap(({ refunds: _, disputes: __, ...attempt }) => {
+  const attempts = Object.values(known.attempts).flatMap(({ refunds: _, disputes: __, period: ___, ...attempt }) => {
     const is = has.attempts[attempt.attemptId]?.state ?? null;
     const isThere = attempt.state === is || attempt.state === had.attempts[attempt.attemptId]?.state;
     return isThere ? [] : [{ ...attempt, is }];

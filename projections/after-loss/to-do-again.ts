@@ -93,9 +93,7 @@ export async function findToDoAgain(
   for (const known of readKnownAccounts(viewsFile)) {
     const ofAccount = settling.get(accountId(known.accountId)) ?? [];
     const states = await readOrReason(readStates(log, known));
-    const lacks = isAsideReason(states)
-      ? accountAside(known, states)
-      : missingIn(states, known, ofAccount, monthOf(nowMs));
+    const lacks = isAsideReason(states) ? accountAside(known, states) : missingIn(states, known, ofAccount, nowMs);
     if (isAnything(lacks)) accounts.push(lacks);
   }
   return { catalog: await findCatalogToDoAgain(log, viewsFile), accounts };
@@ -124,10 +122,11 @@ const accountAside = ({ accountId }: KnownAccount, { message }: AsideReason): Ac
 
 type Settling = NonNullable<ReturnType<SettlesByItself['get']>>;
 
-function missingIn({ now, then }: States, known: KnownAccount, settling: Settling, month: string): AccountToDoAgain {
+function missingIn({ now, then }: States, known: KnownAccount, settling: Settling, nowMs: number): AccountToDoAgain {
   const { kind, email, plan, organization } = known;
   const product = organization?.product ?? DEFAULT_PRODUCT;
   const isOpen = now.type === 'open';
+  const month = monthOf(nowMs);
   const settled = whenSettled(now, settling);
   // What views have folded and the journal still holds is not lost.
   const states = { atViews: then, atViewsSettled: whenSettled(then, settling), is: settled };
@@ -150,7 +149,7 @@ function missingIn({ now, then }: States, known: KnownAccount, settling: Settlin
     rotatedKeys: rotatedBefore({ now, then }, known),
     members: missingMembers({ now, then }, known),
     payments: missingPayments({ now, then }, known),
-    plan: missingPlan({ now, then }, known),
+    plan: missingPlan({ now, then }, known, nowMs),
     statement: missingStatement(now, known),
     limits: missingLimits({ now, then }, known),
     balance: lost(known.balance, 'balance'),

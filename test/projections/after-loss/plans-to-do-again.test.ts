@@ -25,7 +25,10 @@ const ask = (plan: string): CommandOf<'ChangePlan'> => ({
 
 const TRIAL: readonly AccountEvent[] = [opened];
 /** A plan that is paid. */
-const on = (plan: string): AccountEvent[] => [opened, ...subscribed(plan, FROM, { catalog })];
+const on = (plan: string, provider = 'manual'): AccountEvent[] => [
+  opened,
+  ...subscribed(plan, FROM, { catalog, provider }),
+];
 const asking = (life: readonly AccountEvent[], ...plans: readonly string[]): AccountEvent[] => {
   const events = [...life];
   for (const plan of plans) events.push(...given(...events).decided(ask(plan)));
@@ -44,6 +47,8 @@ const told = async (put: Put) => toldOf(await found(put))?.filter((line) => line
 const line = (rest: string): string[] => [`plan of acme: ${rest}`];
 const PLAN = 'gateway account plan acme';
 const ANEW = '(what that begins is charged anew)';
+const CONFIRM = `gateway payment confirm acme --payment pi_${FROM}`;
+const CONFIRMED = 'what is confirmed is charged no more, and brings its credits';
 
 describe('a plan that is lost', () => {
   const kept = on('team');
@@ -52,10 +57,12 @@ describe('a plan that is lost', () => {
     const put = { kept, known: asking(kept, 'none') };
     const words = `team until ${UNTIL}, then it ends; the ledger has team until ${UNTIL}, then renewed: ${PLAN} none`;
     expect(await told(put)).toEqual(line(words));
-    const team = { plan: 'team', isInForce: true, untilMs: ms(UNTIL), upgrade: null };
+    const period = { anchorMs: ms(FROM), untilMs: ms(UNTIL), isPaidBack: false };
+    const team = { plan: 'team', ...period, isInForce: true, upgrade: null };
     expect(await planOf(put)).toEqual({
-      ...{ was: { ...team, next: 'none' }, is: { ...team, next: null }, ended: null },
-      ...{ commands: [['gateway', 'account', 'plan', 'acme', 'none']], isChargedAnew: false },
+      ...{ was: { ...team, next: 'none' }, is: { ...team, next: null }, ended: null, isBegunAnew: false },
+      ...{ commands: [['gateway', 'account', 'plan', 'acme', 'none']], toBePaid: [], isConfirmed: false },
+      ...{ isChargedAnew: false, paidBy: [] },
     });
   });
 
@@ -67,16 +74,24 @@ describe('a plan that is lost', () => {
     expect(await told({ kept, known })).toEqual(line(`none (team has ended: not paid in time)${ended}`));
   });
 
-  it('is asked for anew where its account is left without it, and that is charged', async () => {
-    const words = `team until ${UNTIL}, then renewed; the ledger has none: ${PLAN} team ${ANEW}`;
-    expect(await told({ kept: TRIAL, known: kept })).toEqual(line(words));
+  it('is asked for anew where its account is left without it, with what has paid it, or that it is charged anew', async () => {
+    const words = `team until ${UNTIL}, then renewed; the ledger has none: ${PLAN} team`;
+    expect(await told({ kept: TRIAL, known: kept })).toEqual(line(`${words}, then ${CONFIRM} (${CONFIRMED})`));
+    const anew = `though it is paid until ${UNTIL} by pi_${FROM} at stripe: ask for it then, or pay that back`;
+    const known = on('team', 'stripe');
+    expect(await told({ kept: TRIAL, known })).toEqual(line(`${words} (what that begins is charged anew, ${anew})`));
+    const ends = asking(known, 'none');
+    expect((await told({ kept: TRIAL, known: ends }))?.[0]).toContain(
+      `: ${PLAN} team, then, once that is paid, ${PLAN} none (`,
+    );
   });
 
   it('is told with what waits for its end and for a payment, also of an account that is lost', async () => {
     const known = asking(on('starter'), 'none', 'team');
     const words =
       `starter until ${UNTIL}, then it ends, team once it is paid; the ledger has none: ` +
-      `${PLAN} starter, then ${PLAN} none, then ${PLAN} team ${ANEW}`;
+      `${PLAN} starter, then ${CONFIRM}, then ${PLAN} none, then ${PLAN} team ` +
+      `(${CONFIRMED}; what that begins is charged anew)`;
     for (const left of [TRIAL, []]) expect(await told({ kept: left, known })).toEqual(line(words));
   });
 
@@ -89,6 +104,12 @@ describe('a plan that is lost', () => {
   it('is told of that was set by hand, before there were periods', async () => {
     const known: AccountEvent[] = [opened, { type: 'PlanChanged', data: { plan: 'pro', terms: null } }];
     expect(await told({ kept: TRIAL, known })).toEqual(line(`pro; the ledger has none: ${PLAN} pro ${ANEW}`));
+    // It has nothing that could be ended, and is no plan that is paid.
+    const byHand: AccountEvent = { type: 'PlanChanged', data: { plan: 'team', terms: null } };
+    const [account, ...asked] = on('team');
+    const left = [account as AccountEvent, byHand];
+    const { is, commands } = (await planOf({ kept: left, known: [...left, ...asked] })) ?? {};
+    expect([is?.anchorMs, commands?.[0]?.at(-1)]).toEqual([null, 'team']);
   });
 });
 

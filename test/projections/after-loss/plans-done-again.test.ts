@@ -1,0 +1,251 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { accountId } from '../../../contracts/ids.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
+import { loadAccount } from '../../../ledger/account/load-account.ts';
+import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
+import { isReturned } from '../../../ledger/account/returned-plan.ts';
+import { findToDoAgain } from '../../../projections/after-loss/to-do-again.ts';
+import { catalogEntry } from '../../fixtures/catalog-entry.ts';
+import { endedLater } from '../../fixtures/ended-later.ts';
+import { type ProgramInProcess, programInProcess } from '../../fixtures/processes/program-in-process.ts';
+import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
+import { copyOf, toldOf, viewsOf } from '../put-back.ts';
+
+/** A command, of the account where it names one, as it is typed at a time of the year 2026 or 2027. */
+type Typed = readonly [at: string, command: string];
+
+const STARTER = { id: 'starter', label: 'Starter', price: '20.00', credits: '25.00' };
+const TEAM = { id: 'team', label: 'Team', price: '200.00', credits: '260.00', overdraft: '20.00', grace_days: 14 };
+const ACCOUNT = accountId('acct_a');
+const begin = (plan: string, at: string, payment: string): Typed[] => [
+  [at, `account plan acct_a ${plan}`],
+  [at, `payment confirm acct_a --payment ${payment}`],
+];
+const END: Typed = ['2026-11-20T10:00Z', 'account plan acct_a none --now'];
+const REFUND: Typed = ['2026-11-20T10:00Z', 'payment refund acct_a P1 --usd 200 --id back --reason x'];
+const ANEW = '2026-11-20T10:01Z';
+const NOW = '2026-11-22T10:00Z';
+const TEAM_PAID = begin('team', '2026-11-05T10:00Z', 'P1');
+
+async function typedOn(program: ProgramInProcess, lines: readonly Typed[]): Promise<void> {
+  for (const [at, line] of lines) {
+    program.clock = () => Date.parse(at);
+    await program.run(...line.split(' '));
+  }
+}
+
+async function accountOf(program: ProgramInProcess): Promise<OpenAccount> {
+  const { state } = await loadAccount(program.log, ACCOUNT);
+  if (state.type !== 'open') throw new Error('the account is lost');
+  return state;
+}
+
+/** A ledger that was put back to what was kept, and what the views know of what came behind that. */
+async function putBack(kept: readonly Typed[], lost: readonly Typed[], now = NOW) {
+  const whole = endedLater(await programInProcess());
+  const catalog = join(temporaryFolder(), 'catalog.json');
+  const models = [catalogEntry('opal', { upstreams: [{ provider: 'mock', model: 'opal' }] })];
+  writeFileSync(catalog, JSON.stringify({ models, plans: [STARTER, TEAM] }));
+  const opened = 'account open --email ada@example.com --id acct_a --trial-usd 0';
+  await typedOn(whole, [
+    ['2026-11-05T09:00Z', `catalog publish ${catalog}`],
+    ['2026-11-05T09:00Z', opened],
+  ]);
+  await typedOn(whole, kept);
+  const head = await whole.log.headPosition();
+  await typedOn(whole, lost);
+  const left = await copyOf(
+    whole.log,
+    join(temporaryFolder(), 'left.db'),
+    ({ position }) => head !== null && position <= head,
+  );
+  const views = await viewsOf(whole.log, temporaryFolder());
+  const program = endedLater(await programInProcess(left));
+  const found = await findToDoAgain(left, views, Date.parse(now));
+  const plan = found?.accounts[0]?.plan ?? null;
+  const commands = plan?.commands.map((command) => command.slice(1).join(' ')) ?? null;
+  const type = (lines: readonly string[], at = now) =>
+    typedOn(
+      program,
+      lines.map((line) => [at, line]),
+    );
+  const [told] = toldOf(found)?.filter((line) => line.startsWith('plan ')) ?? [];
+  return { commands, told: told?.replaceAll('gateway ', ''), plan, program, type, was: await accountOf(whole) };
+}
+
+/** What is asked for of a plan, without when. */
+const askedOf = ({ billing: { plan } }: OpenAccount) =>
+  plan && { plan: plan.plan, isPaid: plan.period !== null, next: plan.next?.plan ?? null, upgrade: plan.upgrade };
+
+const paymentsOf = ({ billing: { payments } }: OpenAccount) =>
+  allAttempts(payments).flatMap(({ state, paymentId }) => (state === 'paid' ? [paymentId] : []));
+
+const plan = (...plans: readonly string[]) => plans.map((one) => `account plan acct_a ${one}`);
+const confirm = (payment: string) => `payment confirm acct_a --payment ${payment}`;
+
+const [FIRST_ASKED, FIRST_PAID] = TEAM_PAID as [Typed, Typed];
+const NONE_LATER: Typed = ['2026-11-21T10:00Z', 'account plan acct_a none'];
+const STARTER_PAID = begin('starter', '2026-11-05T10:00Z', 'P1');
+const RENEWED = begin('team', '2026-12-05T10:00Z', 'P2');
+const RENEWED_NOW = '2026-12-10T10:00Z';
+
+describe('what is told of a plan, typed as it is told, makes it so again with no payment but those that were made', () => {
+  it.each<[string, readonly Typed[], readonly Typed[], readonly string[], string?]>([
+    [
+      'ended, and begun anew',
+      TEAM_PAID,
+      [END, ...begin('team', ANEW, 'P2')],
+      [...plan('none --now', 'team'), confirm('P2')],
+    ],
+    [
+      'paid back, and begun anew',
+      TEAM_PAID,
+      [REFUND, ...begin('team', ANEW, 'P2')],
+      [...plan('none --now', 'team'), confirm('P2')],
+    ],
+    ['begun anew, and not paid yet', TEAM_PAID, [END, [ANEW, 'account plan acct_a team']], plan('none --now', 'team')],
+    [
+      'another one begun anew',
+      TEAM_PAID,
+      [END, ...begin('starter', ANEW, 'P2')],
+      [...plan('none --now', 'starter'), confirm('P2')],
+    ],
+    [
+      'a cheaper one ended, and a dearer one begun anew, that ends',
+      STARTER_PAID,
+      [END, ...begin('team', ANEW, 'P2'), NONE_LATER],
+      [...plan('none --now', 'team'), confirm('P2'), ...plan('none')],
+    ],
+    [
+      'all of it, with its end and a dearer one',
+      [],
+      [...STARTER_PAID, NONE_LATER, ['2026-11-21T10:00Z', 'account plan acct_a team']],
+      [...plan('starter'), confirm('P1'), ...plan('none', 'team')],
+    ],
+    [
+      'all of it, with another one to follow',
+      [],
+      [...TEAM_PAID, ['2026-11-21T10:00Z', 'account plan acct_a starter']],
+      [...plan('team'), confirm('P1'), ...plan('starter')],
+    ],
+    [
+      'its first payment, and its end',
+      [FIRST_ASKED],
+      [FIRST_PAID, NONE_LATER],
+      [...plan('team'), confirm('P1'), ...plan('none')],
+    ],
+    [
+      'its renewal, and its end',
+      TEAM_PAID,
+      [...RENEWED, ['2026-12-06T10:00Z', 'account plan acct_a none']],
+      [...plan('team'), confirm('P2'), ...plan('none')],
+      RENEWED_NOW,
+    ],
+    [
+      'its renewal, and a dearer one that is to be paid',
+      STARTER_PAID,
+      [...begin('starter', '2026-12-05T10:00Z', 'P2'), ['2026-12-06T10:00Z', 'account plan acct_a team']],
+      [...plan('starter'), confirm('P2'), ...plan('team')],
+      RENEWED_NOW,
+    ],
+  ])('%s', async (_what, kept, lost, expected, now) => {
+    const { commands, type, program, was } = await putBack(kept, lost, now);
+    expect(commands).toEqual(expected);
+    await type(commands ?? []);
+    const is = await accountOf(program);
+    expect(askedOf(is)).toEqual(askedOf(was));
+    expect(paymentsOf(was)).toEqual(expect.arrayContaining(paymentsOf(is)));
+    expect(openAttempts(is.billing.payments).length).toBe(openAttempts(was.billing.payments).length);
+    expect(await program.run('ledger', 'verify', 'acct_a')).toMatch(/no fault/);
+  });
+});
+
+describe('a plan that was begun anew', () => {
+  it('is told with what the ledger has of before, what is confirmed, and until when it was paid', async () => {
+    const { told, plan } = await putBack(TEAM_PAID, [END, ...begin('team', ANEW, 'P2')]);
+    expect(told).toBe(
+      'plan of acct_a: team until 2026-12-20T10:01:00.000Z, then renewed; the ledger has team until ' +
+        '2026-12-05T10:00:00.000Z, then renewed, which had ended before that was begun: account plan acct_a none --now, ' +
+        'then account plan acct_a team, then payment confirm acct_a --payment P2 ' +
+        '(what is confirmed is charged no more, and brings its credits)',
+    );
+    expect(plan).toMatchObject({ isBegunAnew: true, isConfirmed: true, isChargedAnew: false, paidBy: [] });
+  });
+
+  it('is renewed no more as the period ends that the ledger has of before, in time that is paid', async () => {
+    const { commands, type, program } = await putBack(TEAM_PAID, [END, ...begin('team', ANEW, 'P2')]);
+    await type(commands ?? []);
+    await type(plan('team'), '2026-12-06T10:00Z');
+    expect(openAttempts((await accountOf(program)).billing.payments)).toEqual([]);
+  });
+
+  it.each([{ isRefundFirst: true }, { isRefundFirst: false }])(
+    'stands, and is not taken for paid back, whenever the refund of before is written again: $isRefundFirst',
+    async ({ isRefundFirst }) => {
+      const { commands, type, program } = await putBack(TEAM_PAID, [REFUND, ...begin('team', ANEW, 'P2')]);
+      const [, refund] = REFUND;
+      await type(isRefundFirst ? [refund, ...(commands ?? [])] : [...(commands ?? []), refund]);
+      const is = await accountOf(program);
+      expect([askedOf(is)?.isPaid, isReturned(is), paymentsOf(is)]).toEqual([true, false, ['P1', 'P2']]);
+    },
+  );
+
+  it('and is paid back, too, is ended, and not bought again', async () => {
+    const back: Typed = [ANEW, 'payment refund acct_a P2 --usd 200 --id again --reason x'];
+    const lost = [REFUND, ...begin('team', ANEW, 'P2'), back];
+    const { commands, told } = await putBack(TEAM_PAID, lost);
+    expect(commands).toEqual(plan('none --now'));
+    expect(told).toContain('team until 2026-12-20T10:01:00.000Z, paid back, then it ends; the ledger has team');
+    expect((await putBack([], [...TEAM_PAID, REFUND])).commands).toBe(null);
+    const left = await putBack([...TEAM_PAID, REFUND], begin('team', ANEW, 'P2'));
+    expect(left.told).toContain('; the ledger has team until 2026-12-05T10:00:00.000Z, paid back, then it ends, which');
+    const part: Typed = [ANEW, 'payment refund acct_a P1 --usd 199 --id part --reason x'];
+    expect((await putBack([], [...TEAM_PAID, part])).commands).toEqual([...plan('team'), confirm('P1')]);
+  });
+
+  it('where it is begun anew since is not told', async () => {
+    const { commands, type, program } = await putBack(TEAM_PAID, [END, ...begin('team', ANEW, 'P2')]);
+    await type(commands ?? []);
+    const whole = [...TEAM_PAID, END, ...begin('team', ANEW, 'P2')];
+    const views = await viewsOf((await putBack(whole, [])).program.log, temporaryFolder());
+    const found = await findToDoAgain(program.log, views, Date.parse(NOW));
+    expect(found?.accounts.map((one) => one.plan)).toEqual([null]);
+  });
+});
+
+it('a plan that was simply renewed, also several times, or as the one that was to follow, is told by its payments alone', async () => {
+  const { commands } = await putBack(TEAM_PAID, RENEWED, RENEWED_NOW);
+  expect(commands).toBe(null);
+  const twice = [...RENEWED, ...begin('team', '2027-01-05T10:00Z', 'P3')];
+  expect((await putBack(TEAM_PAID, twice, '2027-01-06T10:00Z')).commands).toBe(null);
+  const next: Typed = ['2026-11-21T10:00Z', 'account plan acct_a starter'];
+  const other = begin('starter', '2026-12-05T10:00Z', 'P2');
+  expect((await putBack([...TEAM_PAID, next], other, RENEWED_NOW)).commands).toBe(null);
+});
+
+it('a dearer plan that was paid in mid-period is charged anew, which is told with what has paid it, and what follows waits for that', async () => {
+  const dearer = begin('team', '2026-11-20T10:00Z', 'P2');
+  const { told, commands, type, program, was } = await putBack(STARTER_PAID, [...dearer, NONE_LATER]);
+  expect(told).toMatch(
+    /: account plan acct_a team, then, once that is paid, account plan acct_a none \(what that begins is charged anew, though it is paid until 2026-12-05T10:00:00\.000Z by P2 at manual: ask for it then, or pay that back\)$/,
+  );
+  const [ask = '', end = ''] = commands ?? [];
+  await type([ask, confirm('P2'), end]);
+  expect(askedOf(await accountOf(program))).toEqual(askedOf(was));
+});
+
+describe('of a plan whose period is over by now', () => {
+  const LATER = '2027-02-20T10:00Z';
+  it('and that was to end, nothing is bought: it is ended, where the ledger has it', async () => {
+    expect((await putBack([], [...TEAM_PAID, NONE_LATER], LATER)).commands).toBe(null);
+    expect((await putBack(TEAM_PAID, [NONE_LATER], LATER)).commands).toEqual(plan('none --now'));
+  });
+
+  it('what was to follow is asked for, and no payment of before confirmed', async () => {
+    const next: Typed = ['2026-11-21T10:00Z', 'account plan acct_a starter'];
+    expect((await putBack([], [...TEAM_PAID, next], LATER)).commands).toEqual(plan('starter'));
+    expect((await putBack([...TEAM_PAID, next], [NONE_LATER, next], LATER)).commands).toBe(null);
+  });
+});
