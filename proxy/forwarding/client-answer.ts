@@ -11,6 +11,7 @@ import type { RequestId } from '../../contracts/ids.ts';
 import { EVENT_STREAM_TYPE, JSON_TYPE } from '../../contracts/media-types.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
+import { endOfTornLine, lastBytes, NOTHING_SENT } from './torn-line.ts';
 
 /** A proxy in front of the gateway would otherwise keep a stream's events until it has a buffer full. */
 const UNBUFFERED = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
@@ -28,6 +29,7 @@ export class ClientAnswer {
   #isLengthKnown = false;
   /** Its bytes go out in chunks of HTTP, which are made here. */
   #isChunked = false;
+  #last = NOTHING_SENT;
 
   constructor(response: ServerResponse, requestId: RequestId, request: AnsweredRequest) {
     this.#response = response;
@@ -72,6 +74,7 @@ export class ClientAnswer {
       this.#response.end(bytes);
       return true;
     }
+    this.#last = lastBytes(bytes, this.#last);
     if (!this.#isChunked || bytes.length === 0) return this.#response.write(bytes);
     if (bytes.length <= COPIED_BYTES_MAX) return this.#response.write(chunkOf(bytes));
     // They go out together: what is written in one turn does.
@@ -105,9 +108,10 @@ export class ClientAnswer {
 
   /**
    * Ends an answer that broke off: one that has not begun is an error of ours; a stream gets the protocol's `error`
-   * event, then the connection is cut. A clean end would be taken for a complete answer by clients that only read on.
+   * event, then the connection is cut. A clean end would be taken for a complete answer by clients that only read on. What
+   * there is of an unfinished event becomes part of the error's: its name stands last, and SDKs go by that.
    */
-  cut(message: string, isAtEventBoundary: boolean): void {
+  cut(message: string): void {
     if (!this.#hasBegun) {
       this.refuse(refusal('upstream_failed', message));
       return;
@@ -118,7 +122,7 @@ export class ClientAnswer {
       return;
     }
     const envelope = JSON.stringify(errorEnvelope('upstream_failed', message, this.#requestId));
-    const event = Buffer.from(`${isAtEventBoundary ? '' : '\n\n'}event: error\ndata: ${envelope}\n\n`);
+    const event = Buffer.concat([endOfTornLine(this.#last), Buffer.from(`event: error\ndata: ${envelope}\n\n`)]);
     this.#response.write(this.#isChunked ? chunkOf(event) : event, () => this.#response.destroy());
   }
 

@@ -301,14 +301,14 @@ export class Forwarder implements AttemptReceiver {
   #breakOff(message: string): void {
     if (this.#phase.type === 'waiting' && !this.#hasReached) this.#accounted.abandon();
     else this.#account('upstream_interrupted');
-    if (this.#phase.type !== 'draining') this.#client.cut(message, this.#meter?.atBoundary ?? true);
+    if (this.#phase.type !== 'draining') this.#client.cut(message);
     this.#finish();
   }
 
-  /** What a client gets as complete is billed, and this cannot be. Where its bytes stand is not known: the last are kept back. */
+  /** What a client gets as complete is billed, and this cannot be: its last bytes are kept back. */
   #cutUnbilled(): void {
     if (this.#hasEnded) return;
-    this.#client.cut('the gateway could not take down the end of the answer', false);
+    this.#client.cut('the gateway could not take down the end of the answer');
     this.#finish();
   }
 

@@ -45,7 +45,7 @@ export class GuardedMeter {
     return this.#meter.messageId;
   }
 
-  /** Whether an event may follow the bytes so far; a blank line before it does no harm where that is not known. */
+  /** Whether the bytes so far end between two events; false where that is not known. */
   get atBoundary(): boolean {
     return this.#meter.kind === 'answer' || (!this.#isFaulty && this.#meter.atBoundary);
   }

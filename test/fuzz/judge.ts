@@ -41,8 +41,8 @@ function faultOf({ status, head, body, isWhole }: ReadAnswer, isUpstreamsFault: 
     : 'an error without a request id';
 }
 
-/** What tells a stream's client that it has broken off: the gateway's own, behind what had come until then. */
-const BROKEN_OFF = /\n*event: error\ndata: \{"type":"error".*"request_id":"req_\w+"\}\n\n$/;
+/** What tells a stream's client that it has broken off: the gateway's own, behind what had come until then, and the end of a torn line. */
+const BROKEN_OFF = /[\x80-\xbf]{0,3}\n?event: error\ndata: \{"type":"error".*"request_id":"req_\w+"\}\n\n$/;
 
 /** What an upstream said with 200 comes as it said it: a JSON answer all of it, a stream as far as it comes. */
 function lossOf({ status, head, body, isWhole }: ReadAnswer, passedOn: Buffer): string | null {

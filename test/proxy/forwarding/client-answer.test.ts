@@ -67,7 +67,7 @@ describe('an answer on the wire', () => {
   it('has an error event in a chunk of its own where it broke off, and no last one', async () => {
     const wire = await wireOf((client) => {
       client.begin(STREAM, true);
-      client.cut('it broke off', true);
+      client.cut('it broke off');
     }, LAST_GET);
     const [size = '', event = ''] = bodyIn(wire).split('\r\n');
     expect(event).toMatch(/^event: error\ndata: \{.*it broke off.*\}\n\n$/);

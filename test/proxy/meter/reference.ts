@@ -77,7 +77,7 @@ interface ReferenceEvent {
   readonly data: string;
 }
 
-function eventsOf(bytes: Buffer): { events: ReferenceEvent[]; unended: ReferenceEvent; atBoundary: boolean } {
+export function eventsOf(bytes: Buffer): { events: ReferenceEvent[]; unended: ReferenceEvent; atBoundary: boolean } {
   // TextDecoder drops a byte order mark at the start, and nowhere else.
   const lines = new TextDecoder().decode(bytes).split(/\r\n|\r|\n/);
   const unfinished = lines.pop();
