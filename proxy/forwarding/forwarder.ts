@@ -4,13 +4,7 @@ import { LIMITS } from '../../contracts/limits.ts';
 import { AnswerMeter } from '../meter/answer-meter.ts';
 import { GuardedMeter } from '../meter/guarded-meter.ts';
 import { StreamMeter } from '../meter/stream-meter.ts';
-import {
-  isEncoded,
-  isOverTime,
-  type UpstreamError,
-  type UpstreamErrorKind,
-  type UpstreamHeaders,
-} from '../upstream/upstream.ts';
+import { isOverTime, type UpstreamError, type UpstreamErrorKind, type UpstreamHeaders } from '../upstream/upstream.ts';
 import { AccountedOnce } from './accounted-once.ts';
 import { BackPressure } from './back-pressure.ts';
 import type { ClientAnswer } from './client-answer.ts';
@@ -18,6 +12,7 @@ import { Failover } from './failover.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
 import type { ForwardingParts } from './forwarding-parts.ts';
 import { RefusedBody } from './refused-body.ts';
+import { unreadableBy } from './unreadable-head.ts';
 import { type AttemptReceiver, UpstreamAttempt } from './upstream-attempt.ts';
 import { isPassedOn, refusalForFailure, refusalForStatus, UNREADABLE } from './upstream-refusal.ts';
 import { WholeAnswer } from './whole-answer.ts';
@@ -189,13 +184,13 @@ export class Forwarder implements AttemptReceiver {
   }
 
   #beginAnswer(headers: UpstreamHeaders): void {
-    if (isEncoded(headers)) {
-      // Only what can be read can be metered; it was asked for unencoded.
-      this.#attemptFailed(UNREADABLE, { contentEncoding: headers.contentEncoding });
+    const { isStream } = this.#request;
+    const unreadable = unreadableBy(headers, isStream);
+    if (unreadable !== null) {
+      this.#attemptFailed(UNREADABLE, unreadable);
       return;
     }
     const { words } = this.#attempt.deployment.upstream;
-    const isStream = isEventStream(headers.contentType, this.#request.isStream);
     const meter = new GuardedMeter(
       isStream ? new StreamMeter(words) : new AnswerMeter(headers.contentLength, words),
       this.#accounted.tellFault,
@@ -389,9 +384,3 @@ export class Forwarder implements AttemptReceiver {
 /** A drain that runs out of the time that a call may have, or that never began, ends by its client. */
 const isClients = ({ meter }: Extract<Phase, { type: 'draining' }>, kind: UpstreamErrorKind): boolean =>
   meter === null ? isOverTime(kind) : kind === 'overdue';
-
-/** Media types have no case (RFC 9110, 8.3.1). An answer without one is what was asked for. */
-function isEventStream(contentType: string, asksForStream: boolean): boolean {
-  const [type = ''] = contentType.toLowerCase().split(';', 1);
-  return type.trim() === '' ? asksForStream : type.trim() === 'text/event-stream';
-}

@@ -61,7 +61,10 @@ export const refusalForFailure = (kind: UpstreamErrorKind): Refusal => {
   );
 };
 
-/** Of an answer with status 200 that is no Message, or not all of one, or encoded in a way that is not known here. */
+/**
+ * Of an answer with status 200 that is no Message, or not all of one, encoded in a way that is not known here, or no stream where
+ * one was asked for, or one where none was.
+ */
 export const UNREADABLE: Refusal = refusal(
   'upstream_failed',
   'the model gave an answer that cannot be read; try again',

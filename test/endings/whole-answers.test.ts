@@ -60,13 +60,6 @@ describe('a JSON answer that is not whole, or that nobody can read', () => {
     await nothingIsCharged(broken.length);
   });
 
-  it('to a request for a stream is one, too', async () => {
-    await start();
-    upstream.answerWith(json('<html></html>', { headers: { 'content-type': 'text/html' } }));
-    await isCleanError(await postMessage(gateway, { stream: true }));
-    await nothingIsCharged();
-  });
-
   it('for its silence is a 502 that says so', async () => {
     await start({ provider: { idleMs: 150 } });
     upstream.answerWith([head(200, withLength), write(whole.slice(0, 50)), silence]);

@@ -107,7 +107,7 @@ function answerCase(random: SeededRandom, key: string): FuzzCase {
   return { ...whole, answer: answered(isStream, body), passedOn: body };
 }
 
-function goodAnswer(isStream: boolean): { readonly bytes: Buffer; readonly body: Buffer } {
+export function goodAnswer(isStream: boolean): { readonly bytes: Buffer; readonly body: Buffer } {
   const body = isStream ? Buffer.concat(streamEvents()) : jsonBytes(message());
   return { bytes: answered(isStream, body), body };
 }

@@ -3,8 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { postMessage } from '../fixtures/gateway/post-message.ts';
 import { startTestGateway, type TestGateway } from '../fixtures/gateway/start-gateway.ts';
 import { SeededRandom } from '../fixtures/seeded-random.ts';
-import { message } from '../upstream/message.ts';
-import { type FuzzCase, type FuzzKind, fuzzCase } from './fuzz-cases.ts';
+import { type FuzzCase, type FuzzKind, fuzzCase, goodAnswer } from './fuzz-cases.ts';
 import { judge } from './judge.ts';
 import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
 
@@ -35,7 +34,7 @@ const CASES_BETWEEN_CHECKS = 64;
  * that of the run and the number of the case, so that a case can be run again alone. The gateway runs in this process.
  */
 export async function fuzzRun({ seed, casesMax, msMax }: FuzzOptions): Promise<FuzzReport> {
-  const upstream = await startRawUpstream(goodAnswer());
+  const upstream = await startRawUpstream(goodAnswerTo);
   const gateway = await startTestGateway({
     upstreamUrl: upstream.url,
     creditsMicroUsd: 1_000_000_000_000_000n,
@@ -118,8 +117,8 @@ async function nothingHeld(gateway: TestGateway): Promise<void> {
   }
 }
 
-function goodAnswer(): Buffer {
-  const body = JSON.stringify(message());
-  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n`;
-  return Buffer.from(head + body);
+/** Of the kind that it asks for: what the gateway sends on is JSON. */
+function goodAnswerTo(request: string): Buffer {
+  const { stream } = JSON.parse(request.slice(request.indexOf('\r\n\r\n')));
+  return goodAnswer(stream === true).bytes;
 }

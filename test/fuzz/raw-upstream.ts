@@ -10,8 +10,12 @@ export interface RawUpstream {
 
 const GOOD_COUNT = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 19\r\n\r\n{"input_tokens":12}';
 
-/** Answers with bytes as they are, whatever they say, and closes the connection behind them. */
-export async function startRawUpstream(otherwise: Buffer): Promise<RawUpstream> {
+/**
+ * Answers with bytes as they are, whatever they say, and closes the connection behind them.
+ *
+ * @param otherwise what is answered to a request that no other answer is for
+ */
+export async function startRawUpstream(otherwise: (request: string) => Buffer): Promise<RawUpstream> {
   const answers = new Map<string, Buffer>();
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -30,7 +34,7 @@ export async function startRawUpstream(otherwise: Buffer): Promise<RawUpstream> 
         return;
       }
       const word = [...answers.keys()].find((one) => text.includes(one));
-      socket.end((word === undefined ? null : answers.get(word)) ?? otherwise);
+      socket.end((word === undefined ? null : answers.get(word)) ?? otherwise(text));
       if (word !== undefined) answers.delete(word);
     });
   });

@@ -185,7 +185,7 @@ it.each([
     const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n${header}transfer-encoding: chunked\r\n\r\n`;
     const bytes = encode(answer);
     const crumbs = bytes.toString('latin1').replaceAll(/./gs, '1\r\n$&\r\n');
-    const upstream = await startRawUpstream(Buffer.from(`${head}${crumbs}0\r\n\r\n`, 'latin1'));
+    const upstream = await startRawUpstream(() => Buffer.from(`${head}${crumbs}0\r\n\r\n`, 'latin1'));
     const gateway = await startTestGateway({ upstreamUrl: upstream.url });
     const turns: number[] = [];
     const came = vi.spyOn(UpstreamAttempt.prototype, told);
@@ -207,7 +207,7 @@ it.each([
 it('is read in so many bytes a turn of the loop, of all answers together, also once clients have left', async () => {
   const answer = Buffer.concat(streamEvents({ blocks: [text(...Array<string>(2_000).fill('x'.repeat(KIB)))] }));
   const head = `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: ${answer.length}\r\n\r\n`;
-  const upstream = await startRawUpstream(Buffer.concat([Buffer.from(head), answer]));
+  const upstream = await startRawUpstream(() => Buffer.concat([Buffer.from(head), answer]));
   const gateway = await startTestGateway({ upstreamUrl: upstream.url });
   const sockets: Socket[] = [];
   const connected = (told: unknown): void => {

@@ -137,7 +137,7 @@ it.each([
   'an answer that is paused again and again keeps no more of its connection each time: pieces %s',
   async (_what, piece, pieces, piecesOfPause) => {
     const answer = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${piece.repeat(pieces)}0\r\n\r\n`;
-    const { url } = endedLater(await startRawUpstream(Buffer.from(answer)));
+    const { url } = endedLater(await startRawUpstream(() => Buffer.from(answer)));
     const { taken, kept } = await pausedEach(piecesOfPause, url);
     expect(taken).toBe((piece.match(/x/g)?.length ?? 0) * pieces);
     expect(Math.max(...kept)).toBeGreaterThan(0);
