@@ -202,6 +202,25 @@ describe('a reload that was paid, whose money went back before anybody here has 
     expect(await look()).toEqual([]);
   });
 
+  it('is asked of again also where something else of the same answer is refused for good', async () => {
+    const { server, look, unknown, intent } = await paidUnheard();
+    const [first, second] = [server.refund(intent, 300).id, server.refund(intent, 200).id];
+    const refusedAs = (code: 'not_written_off' | 'payment_differs', id: string) =>
+      commandRefused(code, `${id}: ${code}`);
+    const notYet: WhyNot = (_, events) => {
+      const refund = events.find(({ type }) => type === 'PaymentRefunded');
+      if (refund?.type !== 'PaymentRefunded') return null;
+      const { refundId } = refund.data;
+      return refusedAs(refundId === first ? 'payment_differs' : 'not_written_off', refundId);
+    };
+    expect(await look(notYet)).toEqual(['PaymentSucceeded', 'CreditsGranted']);
+    expect(await look(notYet)).toEqual([]);
+    expect(unknown.slice(1)).toEqual(
+      [0, 1].map(() => expect.objectContaining({ message: expect.stringContaining(`${second}: not_written_off`) })),
+    );
+    expect(await look()).toContain('PaymentRefunded');
+  });
+
   it('is open while what became of its money cannot be told', async () => {
     const { server, look, unknown, intent } = await paidUnheard();
     server.refund(intent, 500);
