@@ -81,8 +81,8 @@ export type PaymentsState = Omit<z.output<typeof storedPayments>, 'attempts'> & 
   readonly open: KeyedTree<PaymentAttempt>;
   /** What was bought by auto-reload, or may have been, by the calendar month (UTC) in which it was begun. */
   readonly reloaded: KeyedTree<MicroUsd>;
-  /** Periods of plans that were paid for, and of which none of that money is here any more, by when they begin (milliseconds). */
-  readonly returned: KeyedTree<true>;
+  /** By when a period of a plan begins (milliseconds), where a payment of it has gone back whole: all that it was paid by, for whichever plan. */
+  readonly returned: KeyedTree<readonly PaymentAttempt[]>;
 };
 
 export const NO_PAYMENTS: PaymentsState = Object.freeze({
@@ -161,19 +161,24 @@ export function withEndedAttempts(payments: PaymentsState, ended: readonly Payme
   };
 }
 
-/** Looked for among the others only where what was paid by one has gone back. */
+/** The others are looked for only where what was paid by one has gone back. */
 function returnedAfter(
   returned: PaymentsState['returned'],
   attempts: PaymentsState['attempts'],
-  { kind, state, period, price, ...returns }: PaymentAttempt,
+  attempt: PaymentAttempt,
 ): PaymentsState['returned'] {
-  if (kind !== 'renewal' || state !== 'paid' || period === null) return returned;
-  const { startMs } = period;
-  const stands = (one: PaymentAttempt): boolean =>
-    one.kind === 'renewal' && one.state === 'paid' && one.period?.startMs === startMs && mayGoBack(one) > 0n;
-  const isHere = mayGoBack({ price, ...returns }) > 0n || valuesOf(attempts).some(stands);
-  return isHere ? withoutEntry(returned, String(startMs)) : withEntry(returned, String(startMs), true);
+  if (attempt.kind !== 'renewal' || attempt.state !== 'paid' || attempt.period === null) return returned;
+  const { startMs } = attempt.period;
+  const key = String(startMs);
+  if (!isBack(attempt) && entryOf(returned, key) === undefined) return returned;
+  const paid = [...valuesOf(attempts)].filter(
+    ({ kind, state, period }) => kind === 'renewal' && state === 'paid' && period?.startMs === startMs,
+  );
+  return paid.some(isBack) ? withEntry(returned, key, paid) : withoutEntry(returned, key);
 }
+
+/** Whether none of its money is here. */
+export const isBack = (attempt: Pick<PaymentAttempt, 'price'> & Returns): boolean => mayGoBack(attempt) <= 0n;
 
 type Returns = Pick<PaymentAttempt, 'refunds' | 'disputes'>;
 

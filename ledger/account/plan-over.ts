@@ -11,15 +11,17 @@ import { isReturned } from './returned-plan.ts';
 
 /**
  * Why the plan that there is goes on no more, whether that is written down yet or not: it was not to, what was paid for its last period
- * went back, or it is not paid and its grace is over. Null while it goes on, and where there is none. An outage ends none: what nobody
- * has answered is waited for, also behind money that went back.
+ * went back and no other was to follow, or it is not paid and its grace is over. Null while it goes on, and where there is none. An outage
+ * ends none: what nobody has answered is waited for, also behind money that went back.
  */
 export function whyOver(account: HasPlan, nowMs: number): EventData<'PlanEnded'>['reason'] | null {
   const { billing } = account;
   const { plan } = billing;
   if (plan === null || nowMs < (plan.period?.endMs ?? plan.anchorMs)) return null;
-  if (wantedPlan(plan, nowMs) === NO_PLAN) return 'cancelled';
-  if (isReturned(account) && openAttempts(billing.payments).every(({ kind }) => kind !== 'renewal')) return 'cancelled';
+  const wanted = wantedPlan(plan, nowMs);
+  if (wanted === NO_PLAN) return 'cancelled';
+  const isAsked = openAttempts(billing.payments).some(({ kind }) => kind === 'renewal');
+  if (wanted === plan.plan && !isAsked && isReturned(account)) return 'cancelled';
   if (plan.due === null || nowMs < plan.due.graceUntilMs) return null;
   return unansweredUntil(billing) === null || isGivenUp(billing) ? 'unpaid' : null;
 }

@@ -174,7 +174,7 @@ export class AccountAudit {
     AccountReinstated: ({ books }, event) => takeSuspension(books, false, event),
     PlanChanged: ({ books }, event) => takePlanChanged(books, event.data as PlanChangedData, event),
     RenewalStarted: ({ books }, event) => takeRenewal(books, event.data as RenewalData, event),
-    PlanEnded: ({ books }, { data }) => takePlanEnded(books, data as PlanEndedData),
+    PlanEnded: ({ books }, event) => takePlanEnded(books, event.data as PlanEndedData, event),
     ApiKeyIssued: ({ books }, event) => takeKey(books, event.data as IssuedData, event),
     ApiKeyRotated: ({ books }, { data }) => rotateKey(books, data as RotatedData),
     MemberAdded: ({ books }, { data }) => takeMember(books, data as MemberData),

@@ -1,7 +1,7 @@
 import { takeAttempt } from './audit-payments.ts';
 import { isWhollyBack } from './audit-refunds.ts';
 import { isOfMethodBefore } from './audit-reload.ts';
-import { type AccountBooks, compare, compareAmount, tell } from './own-account.ts';
+import { type AccountBooks, compare, compareAmount, type OwnFollowing, tell } from './own-account.ts';
 import {
   beginsIn,
   monthsAfter,
@@ -16,7 +16,8 @@ import type { PlanChangedData, PlanEndedData, RenewalData, StoredEvent } from '.
 /*
  * A period is of the plan that was asked for, as the catalog that it names has it; it begins where the one before ends, or later, and no
  * period is paid twice. What a dearer plan costs more for the rest of one is counted in days. A plan ends unpaid where its grace is over,
- * and its newest attempt was answered: an outage ends none. It is cancelled where that was asked for, or all of its money went back.
+ * and its newest attempt was answered: an outage ends none. It is cancelled where that was asked for, or all of its money went back,
+ * and what was to follow it then begins all the same, unless something else is asked for.
  */
 
 export function takePlanChanged(
@@ -24,6 +25,7 @@ export function takePlanChanged(
   { plan, terms = null }: PlanChangedData,
   { metadata }: StoredEvent,
 ): void {
+  books.following = null;
   if (terms === null) return;
   const { catalogVersion, effectiveAt, anchorAt, periodEnd } = terms;
   const before = books.plan;
@@ -47,7 +49,8 @@ export function takePlanChanged(
   compare(books, `plan ${plan}: the end of its period`, periodEnd, until);
   if (isNew)
     books.plan = {
-      ...{ plan, version: catalogVersion, anchorAt, paidUntil: '', paidFrom: '', overdraft: 0n },
+      ...{ plan, version: catalogVersion, anchorAt, paidUntil: '', overdraft: 0n },
+      ...{ paidFrom: '', paidFor: '' },
       ...{ upgrade: '', due: null, wanted: null },
     };
   else {
@@ -88,7 +91,11 @@ export function takeRenewal(books: AccountBooks, claim: RenewalData, event: Stor
   books.following = { type: 'CreditsGranted', fields, commandId, name: attemptId, told: 'begun, and nothing granted' };
 }
 
-export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEndedData): void {
+export function takePlanEnded(
+  books: AccountBooks,
+  { plan, reason, at }: PlanEndedData,
+  { metadata }: StoredEvent,
+): void {
   const { plan: own, attempts, openAttempts, life } = books;
   books.following = null;
   books.plan = null;
@@ -101,6 +108,7 @@ export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEnd
         books,
         `plan ${plan}: has ended as cancelled, and nobody asked for its end, nor is what was paid for it back`,
       );
+    else if (!isAskedFor) books.following = askedInstead(books, own, metadata?.commandId);
     return;
   }
   const { due } = own;
@@ -116,14 +124,27 @@ export function takePlanEnded(books: AccountBooks, { plan, reason, at }: PlanEnd
     tell(books, `plan ${plan}: has ended unpaid, and ${due.attemptId} was never answered`);
 }
 
+/** Where another plan was to follow, what is asked for in its place: nothing else drops it. Where an attempt is in the way, one has to ask again. */
+function askedInstead(
+  { attempts, openAttempts }: AccountBooks,
+  { plan, wanted }: OwnPlanState,
+  commandId: string | undefined,
+): OwnFollowing | null {
+  const isInTheWay = [...openAttempts].some((id) => attempts.get(id)?.period !== null);
+  if (wanted === null || isInTheWay) return null;
+  const told = `has ended as cancelled, and ${wanted.plan} was to follow it`;
+  return { type: 'PlanChanged', fields: {}, commandId, name: `plan ${plan}`, told };
+}
+
 /**
- * Whether of what was paid for its period, whichever attempt that was of, nothing is here. It is not asked why one of which that is so was
- * renewed: programs of before did.
+ * Whether of what was paid for its period, as of that plan, whichever attempt that was of, nothing is here. It is not asked why one of which
+ * that is so was renewed: programs of before did.
  */
-function isPaidBack({ attempts }: AccountBooks, { paidFrom }: OwnPlanState): boolean {
+function isPaidBack({ attempts }: AccountBooks, { paidFrom, paidFor }: OwnPlanState): boolean {
   if (paidFrom === '') return false;
   const payments = [...attempts.values()].filter(
-    ({ kind, paidBy, period }) => kind === 'renewal' && paidBy !== null && period?.from === paidFrom,
+    ({ kind, paidBy, period }) =>
+      kind === 'renewal' && paidBy !== null && period?.from === paidFrom && period.plan === paidFor,
   );
   return payments.length > 0 && payments.every(isWhollyBack);
 }

@@ -18,6 +18,8 @@ export interface OwnPlanState {
   paidUntil: string;
   /** When the period that is paid begins; '' where that cost nothing, too. */
   paidFrom: string;
+  /** Which plan that was begun for, whichever dearer one is there by now. */
+  paidFor: string;
   overdraft: bigint;
   /** The dearer plan that was asked for last; '' where something else was since, or it is paid. */
   upgrade: string;
@@ -74,7 +76,7 @@ export function takePeriod(own: OwnPlanState, kind: string, period: OwnPaidPerio
     return;
   }
   if (own.wanted !== null && own.due !== null && own.wanted.from <= own.due.from) own.wanted = null;
-  Object.assign(own, { paidFrom: from, paidUntil: until, due: null });
+  Object.assign(own, { paidFrom: from, paidFor: plan, paidUntil: until, due: null });
 }
 
 /** The period that begins in the month of an instant, by the day and time of the first. */

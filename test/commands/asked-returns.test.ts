@@ -3,6 +3,7 @@ import { EXIT } from '../../proxy/program/command-context.ts';
 import type { StripeServer } from '../fixtures/stripe/stripe-server.ts';
 import { stripeProgram } from './stripe-program.ts';
 
+const EXAMPLE = new URL('../../contracts/example-catalog.yaml', import.meta.url).pathname;
 const ASK = ['payment', 'ask', 'acct_ada', 'p1'];
 
 /** A purchase of 20 USD that is paid and written down, as `pi_2`. */
@@ -80,6 +81,23 @@ it('payment ask tells programs, too, which credits were taken, and which came ba
   });
   expect(await program.json(...ASK)).toMatchObject({ credits: [], recordedAt: null });
   expect(await program.run('ledger', 'events', 'acct_ada', '--json')).toContain('"reason":"it was canceled"');
+});
+
+it('where all that was paid for a plan goes back at Stripe, payment ask says what becomes of that, once', async () => {
+  const { server, program } = await stripeProgram();
+  await program.run('catalog', 'publish', EXAMPLE);
+  await program.run('payment', 'save-method', 'acct_ada');
+  server.consent('cs_1');
+  await program.run('payment', 'save-method', 'acct_ada', '--id', 'cs_1');
+  await program.run('account', 'plan', 'acct_ada', 'starter');
+  const [{ attemptId }] = (await program.json('payment', 'list', 'acct_ada')) as never as [{ attemptId: string }];
+  const id = String(server.all('payment_intent')[0]?.id);
+  server.refund(id, Number(server.get(id).amount));
+  const ask = () => program.run('payment', 'ask', 'acct_ada', attemptId);
+  expect(await ask()).toMatch(
+    /\nwhat was paid for the plan starter went back: .*, and `gateway account plan acct_ada none --now --config \S+` ends it now\n/,
+  );
+  expect(await ask()).not.toContain('went back');
 });
 
 it('of a refund that has failed, and had taken nothing, no credits are said to be restored', async () => {

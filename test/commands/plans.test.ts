@@ -183,12 +183,15 @@ it('the money of a plan that goes back is told with what becomes of that, by eac
   await program.run('account', 'plan', 'acct_ada', 'team');
   await program.run('payment', 'confirm', 'acct_ada', '--payment', 'pays 1');
   const said = ['--reason', 'as agreed'];
+  /** Where its ledger is each names; how is not looked at here. */
+  const run = async (...words: readonly string[]) =>
+    (await program.run(...words)).replaceAll(/ --config \S+(?=`)/g, ' --config …');
   const back = (word: string, ...more: readonly string[]) =>
-    program.run('payment', word, 'acct_ada', 'pays 1', ...more, ...said);
-  const show = () => program.run('account', 'show', 'acct_ada');
+    run('payment', word, 'acct_ada', 'pays 1', ...more, ...said);
+  const show = () => run('account', 'show', 'acct_ada');
   const GONE =
     'what was paid for the plan team went back: nothing may be owed by it, and it ends at 2026-12-05T10:00:00.000Z;' +
-    ' asking for it again begins it anew, and `gateway account plan acct_ada none --now` ends it now';
+    ' asking for it again begins it anew, and `gateway account plan acct_ada none --now --config …` ends it now';
   expect(await back('refund', '--usd', '150', '--id', 'r1')).not.toContain('plan');
   expect(await show()).toMatch(/, then renewed\n/);
   expect(await back('refund', '--usd', '50', '--id', 'r2')).toContain(`; the balance is 0.000000 USD; ${GONE}\n`);
@@ -217,6 +220,67 @@ it('the money of a plan that goes back is told with what becomes of that, by eac
   at = Date.parse('2026-12-21T10:00:00.000Z');
   expect(await show()).toMatch(/nothing may be owed by it, and it is over; asking for it again/);
   expect(await program.json('account', 'list')).toMatchObject([{ plan: 'none' }]);
+  expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
+});
+
+it('of a plan whose money went back a member is told what they may see, and may do', async () => {
+  await program.run('catalog', 'publish', fileOf(STARTER, TEAM));
+  const open = ['--email', 'own@example.com', '--kind', 'organization', '--id', 'acct_org', '--trial-usd', '0'];
+  await program.run('account', 'open', ...open);
+  await program.run('member', 'add', 'acct_org', 'adm@example.com', '--role', 'admin');
+  await program.run('account', 'plan', 'acct_org', 'team');
+  await program.run('payment', 'confirm', 'acct_org', '--payment', 'pays 1');
+  const show = ['account', 'show', 'acct_org', '--as'];
+  const before = await program.json(...show, 'adm@example.com');
+  await program.run('payment', 'dispute', 'acct_org', 'pays 1', '--usd', '200', '--id', 'dp_e', '--reason', 'told');
+  const admin = await program.run(...show, 'adm@example.com');
+  expect(admin).toMatch(/plan +team, \S+ to \S+, then it ends\n/);
+  expect(admin).not.toMatch(/went back|dp_e/);
+  const after = await program.json(...show, 'adm@example.com');
+  expect(Object.keys(after)).toEqual(Object.keys(before));
+  expect(after).not.toHaveProperty('planPaidBack');
+  expect(await program.run(...show, 'own@example.com')).toMatch(
+    /plan +team, \S+ to \S+; what was paid for the plan team went back: .* ends at \S+; asking for it again begins it anew\n/,
+  );
+  expect(await program.json(...show, 'own@example.com')).toMatchObject({ planPaidBack: true });
+  await program.run('account', 'plan', 'acct_org', 'starter', '--as', 'own@example.com');
+});
+
+it('what follows a plan whose money went back, and comes again, is told as it is', async () => {
+  let at = Date.parse('2026-11-05T10:00:00.000Z');
+  program.clock = () => at;
+  await program.run('catalog', 'publish', fileOf(STARTER, TEAM));
+  await program.run('account', 'open', '--email', 'ada@example.com', '--id', 'acct_ada', '--trial-usd', '0');
+  const plan = (id: string) => program.run('account', 'plan', 'acct_ada', id);
+  await plan('team');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'pays 1');
+  const said = ['acct_ada', 'pays 1', '--reason', 'x'];
+  let refunds = 0;
+  const refund = () => program.run('payment', 'refund', ...said, '--usd', '200', '--id', `r${++refunds}`);
+  const withdraw = () => program.run('payment', 'withdraw-refund', ...said, '--id', `r${refunds}`);
+  const show = () => program.run('account', 'show', 'acct_ada');
+  const END = '2026-12-05T10:00:00.000Z';
+  await plan('none');
+  expect(await refund()).toContain(`may be owed by it, and it ends at ${END}; asking`);
+  expect(await withdraw()).toContain(`; the plan team is paid, and it ends at ${END}\n`);
+  await plan('starter');
+  expect(await refund()).toContain(`may be owed by it, and starter follows at ${END}; asking`);
+  expect(await show()).toContain(`${END}, then starter; what was paid for the plan team went back`);
+  expect(await withdraw()).toContain(`; the plan team is paid, and starter follows at ${END}\n`);
+  await refund();
+  at = Date.parse(END);
+  expect(await show()).toMatch(/, then starter; that is over: the next is due, .*; what was paid for the plan team/);
+  await program.run('account', 'plan', 'acct_ada', 'team');
+  await program.run('payment', 'confirm', 'acct_ada', '--payment', 'pays 2');
+  await plan('starter');
+  at = Date.parse('2027-01-06T10:00:00.000Z');
+  await plan('starter');
+  said[1] = 'pays 2';
+  expect(await refund()).toMatch(/may be owed by it until the plan starter, which follows it, is paid\n/);
+  expect(await show()).toMatch(/, then starter; the renewal of the plan starter is not paid yet, [^;]*$/m);
+  expect(await withdraw()).toContain('; the plan team is paid until 2027-01-05T10:00:00.000Z\n');
+  await plan('team');
+  expect(await refund()).toMatch(/may be owed by it until its renewal is paid\n/);
   expect(await program.run('ledger', 'verify', 'acct_ada')).toMatch(/no fault/);
 });
 

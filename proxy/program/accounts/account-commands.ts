@@ -25,7 +25,7 @@ import { facts, show, showWritten, type Terminal, table } from '../show.ts';
 import { accountJson } from './account-json.ts';
 import { otherProducts } from './other-products.ts';
 import { paymentFacts } from './payments-shown.ts';
-import { planInWords } from './plan-in-words.ts';
+import { endsNowFor, planInWords } from './plan-in-words.ts';
 import { readAccount, runAccountCommand } from './run-account-command.ts';
 import { limitsOf, limitsTable } from './show-limits.ts';
 
@@ -42,6 +42,7 @@ interface ShownAt {
   readonly limits: ReturnType<typeof limitsOf>;
   /** Whether whoever asks may. */
   readonly seesPayments: boolean;
+  readonly endsNow: string | null;
   readonly terminal: Terminal;
 }
 
@@ -170,14 +171,15 @@ async function showAccount(id: AccountId, command: Command, context: CommandCont
     const seesPayments = authorize(actorOf(context), { type: 'ListPayments' }, state) === null;
     const available = microUsd(usableCredits(state.grants, nowMs) - state.uncovered);
     const asideWords = setAside === null ? null : asideInWords(context, id, setAside);
-    const shownAt = { nowMs, lateMs, planEnds, setAside: asideWords, limits, seesPayments, terminal: context };
+    const endsNow = endsNowFor(context, id);
+    const shownAt = { nowMs, lateMs, planEnds, setAside: asideWords, limits, seesPayments, endsNow, terminal: context };
     show(context, command, {
       json: {
         ...accountJson(state, keys, { nowMs, planEnds, seesPayments }),
         revision,
         availableMicroUsd: available,
         overdraftMicroUsd: overdraftOf(state, nowMs),
-        planPaidBack: isReturned(state),
+        ...(seesPayments ? { planPaidBack: isReturned(state) } : {}),
         limits,
         setAside,
       },
@@ -198,7 +200,7 @@ function textOf(
   state: OpenAccount,
   keysUsed: readonly UsedKey[],
   available: MicroUsd,
-  { nowMs, lateMs, planEnds, setAside, limits, seesPayments, terminal }: ShownAt,
+  { nowMs, lateMs, planEnds, setAside, limits, seesPayments, endsNow, terminal }: ShownAt,
 ): string {
   const month = monthOf(nowMs);
   const ofAccount = limitOf(state.spend, { keyId: null, member: null });
@@ -208,7 +210,7 @@ function textOf(
     [
       ['account', `${state.accountId} (${state.kind}, ${ownerOf(state)})`],
       ['product', state.organization.product],
-      ['plan', planInWords(state, planEnds, nowMs)],
+      ['plan', planInWords(state, planEnds, { nowMs, seesPayments, endsNow })],
       ...(state.suspended === null ? [] : [['suspended', state.suspended] as const]),
       ...(setAside === null ? [] : [['set aside', setAside] as const]),
       ['available', `${groupedUsd(available)} USD`],

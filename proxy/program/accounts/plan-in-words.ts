@@ -3,18 +3,36 @@ import { NO_PLAN } from '../../../contracts/plan.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import { openAttempts } from '../../../ledger/account/payments.ts';
 import type { PlanState } from '../../../ledger/account/plan-state.ts';
-import { planSaid } from '../../../ledger/account/plans.ts';
+import { duePlan, planSaid } from '../../../ledger/account/plans.ts';
 import { isReturned } from '../../../ledger/account/returned-plan.ts';
 import { unpaidPlan, wasPaidInTime } from '../../../ledger/account/unpaid-plan.ts';
 import type { PlanEnd } from '../../../ledger/statement/plans-had.ts';
+import { type CommandContext, readerOf } from '../command-context.ts';
+import { nextCommand, startedWithOf } from '../next-command.ts';
+
+/** To whom a plan is shown, and when. */
+export interface ShownTo {
+  readonly nowMs: number;
+  /** Whether whoever reads may. */
+  readonly seesPayments: boolean;
+  /** What ends the plan at once; null where whoever reads may not. */
+  readonly endsNow: string | null;
+}
+
+/** As whoever reads this command line may type it: of an account's members none may. */
+export const endsNowFor = (context: CommandContext, accountId: string): string | null =>
+  readerOf(context) === 'operator'
+    ? nextCommand(startedWithOf(context), 'gateway', 'account', 'plan', accountId, NO_PLAN, '--now')
+    : null;
 
 /**
  * An account's plan, with its period and what comes then; where it has none, those that have ended.
  *
  * @param ends from the account's events: its state knows the last one alone, and not whether that was in force
  */
-export function planInWords(account: OpenAccount, ends: readonly PlanEnd[], nowMs: number): string {
+export function planInWords(account: OpenAccount, ends: readonly PlanEnd[], to: ShownTo): string {
   const { billing } = account;
+  const { nowMs } = to;
   const { plan } = billing;
   const inForce = planSaid(account);
   if (plan === null) {
@@ -29,28 +47,43 @@ export function planInWords(account: OpenAccount, ends: readonly PlanEnd[], nowM
   const unpaid =
     due === null ? notBegun(account, plan, nowMs) : `; ${due.says}${isHeld ? `, and ${HELD}` : `: ${due.next}`}`;
   if (period === null) return `${inForce}; ${plan.plan} once it is paid${unpaid}`;
-  const back = paidBackInWords(account, nowMs);
-  if (back !== null && plan.due === null)
-    return `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}; ${back}`;
-  const then = next === null ? 'then renewed' : next.plan === NO_PLAN ? 'then it ends' : `then ${next.plan}`;
-  return `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}, ${then}${unpaid}`;
+  const during = `${inForce}, ${instant(period.startMs)} to ${instant(period.endMs)}`;
+  const back = plan.due === null ? paidBackInWords(account, to) : null;
+  const isFollowed = next !== null && next.plan !== NO_PLAN;
+  if (back === null || isFollowed) {
+    const then = next === null ? 'then renewed' : isFollowed ? `then ${next.plan}` : 'then it ends';
+    return `${during}, ${then}${unpaid}${back === null || !to.seesPayments ? '' : `; ${back}`}`;
+  }
+  // Why it does is not for who may not see payments.
+  return to.seesPayments ? `${during}; ${back}` : `${during}, then it ends`;
 }
 
-/**
- * That the money of an account's plan went back, and what becomes of it, with the command that ends it at once; null where it did not.
- *
- * @param nowMs of the reader's clock
- */
-export function paidBackInWords(account: OpenAccount, nowMs: number): string | null {
-  const { accountId, billing } = account;
-  const { plan } = billing;
+/** That the money of an account's plan went back, and what becomes of it, with what may be done about it; null where it did not. */
+export function paidBackInWords(
+  account: OpenAccount,
+  { nowMs, endsNow }: Pick<ShownTo, 'nowMs' | 'endsNow'>,
+): string | null {
+  const { plan } = account.billing;
   if (plan === null || plan.period === null || !isReturned(account)) return null;
   const says = `what was paid for the plan ${plan.plan} went back: nothing may be owed by it`;
-  if (plan.due !== null) return `${says} until its renewal is paid`;
-  const { endMs } = plan.period;
-  const ends = nowMs < endMs ? `ends at ${instant(endMs)}` : 'is over';
-  return `${says}, and it ${ends}; asking for it again begins it anew, and \`gateway account plan ${accountId} ${NO_PLAN} --now\` ends it now`;
+  if (plan.due !== null)
+    return `${says} until ${duePlan(plan) === plan.plan ? 'its renewal' : `the plan ${duePlan(plan)}, which follows it,`} is paid`;
+  const ends = nowMs < plan.period.endMs ? endOfPeriod(plan, plan.period.endMs) : 'it is over';
+  const orEnd = endsNow === null ? '' : `, and \`${endsNow}\` ends it now`;
+  return `${says}, and ${ends}; asking for it again begins it anew${orEnd}`;
 }
+
+/** That a plan is paid again, and what comes then; null where there is none, or nothing of it is paid. */
+export function paidAgainInWords({ billing: { plan } }: OpenAccount): string | null {
+  if (plan === null || plan.period === null) return null;
+  const { period, next, due } = plan;
+  const says = `the plan ${plan.plan} is paid`;
+  if (due !== null) return `${says} until ${instant(period.endMs)}`;
+  return `${says}, and ${next === null ? 'goes on' : endOfPeriod(plan, period.endMs)}`;
+}
+
+const endOfPeriod = ({ next }: PlanState, endMs: number): string =>
+  next === null || next.plan === NO_PLAN ? `it ends at ${instant(endMs)}` : `${next.plan} follows at ${instant(endMs)}`;
 
 /** Where what the period is followed by is due, and nobody has looked at it yet: a gateway does, and who asks for the plan. */
 function notBegun({ suspended }: OpenAccount, { period, next, due }: PlanState, nowMs: number): string {

@@ -2,6 +2,7 @@ import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountEvent } from '../../../contracts/events.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
+import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand, CommandRefusal } from '../../../ledger/account/commands.ts';
 import { type CreditsMoved, sayMoved } from '../../../ledger/account/credits-moved.ts';
 import type { CommandResult } from '../../../ledger/account/execute-command.ts';
@@ -66,6 +67,8 @@ export function attemptNamed(
 
 interface Asked extends Written {
   readonly attempt: PaymentAttempt;
+  /** As it was before anybody was asked. */
+  readonly before: OpenAccount;
   /** As it is told. */
   readonly outcome: PaymentOutcome | EndedByHand;
 }
@@ -111,7 +114,7 @@ export async function askProvider(
   const state = await readPayer(context, provided, accountId, 'ListPayments');
   const attempt = attemptNamed(context, state.billing.payments, named);
   const ended = endedByHand(attempt);
-  if (ended !== null) return { attempt, outcome: ended, recordedAt: null, moved: [] };
+  if (ended !== null) return { attempt, before: state, outcome: ended, recordedAt: null, moved: [] };
   const { attemptId, provider: name } = attempt;
   const configured = await providerFor(context, provided, attempt);
   const provider = takerOf(attempt, configured);
@@ -120,7 +123,8 @@ export async function askProvider(
       `${accountId}: ${attemptId} is of ${name}, and payments.provider of the configuration is ${configured.name}\n\nname ${name} there, or end the payment: ${nextCommand(startedWithOf(context), 'gateway', 'payment', 'decline', accountId, attemptId, '--reason', '"…"')}`,
       EXIT.refused,
     );
-  if (attempt.state === 'paid' && isTelling(provider)) return askOfPaid(context, log, { accountId, attempt, provider });
+  if (attempt.state === 'paid' && isTelling(provider))
+    return { before: state, ...(await askOfPaid(context, log, { accountId, attempt, provider })) };
   const isFirst = claimsIn(begunBy).has(attemptId);
   const outcome = await askOfAttempt(provider, accountId, { stateNow: () => state, attempt, isFirst }).catch(
     (error: unknown) => {
@@ -128,7 +132,7 @@ export async function askProvider(
     },
   );
   const written = await recordAnswer(context, log, { accountId, attemptId, provider, outcome });
-  return { attempt, outcome: outcomeAsTold(context, outcome), ...written };
+  return { attempt, before: state, outcome: outcomeAsTold(context, outcome), ...written };
 }
 
 interface Answer {
@@ -181,7 +185,7 @@ interface OfPaid {
 }
 
 /** What became of money that is there: refunds and disputes may have been told while nobody heard. */
-async function askOfPaid(context: CommandContext, log: EventLog, of: OfPaid): Promise<Asked> {
+async function askOfPaid(context: CommandContext, log: EventLog, of: OfPaid): Promise<Omit<Asked, 'before'>> {
   const { accountId, attempt, provider } = of;
   const { outcome, facts } = await factsOfPaid(of);
   const ask = async () => (await factsOfPaid(of)).facts;
@@ -261,7 +265,7 @@ const allRefused = (accountId: AccountId, refusals: readonly CommandRefusal[]): 
 export const linesOf = (moved: readonly CreditsMoved[]): string[] => moved.map((one) => `${one.id}: ${sayMoved(one)}`);
 
 /** An outcome, and what became of credits by it. */
-export const sayAsked = (context: CommandContext, accountId: AccountId, asked: Asked): string =>
+export const sayAsked = (context: CommandContext, accountId: AccountId, asked: Omit<Asked, 'before'>): string =>
   [sayOutcome(context, accountId, asked), ...linesOf(asked.moved)].join('\n');
 
 /** The same for programs. */

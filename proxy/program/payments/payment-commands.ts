@@ -1,13 +1,16 @@
 import type { Command } from 'commander';
+import type { EventLog } from '../../../contracts/event-log.ts';
 import type { AccountId } from '../../../contracts/ids.ts';
 import { paymentId } from '../../../contracts/ids.ts';
 import { groupedUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
 import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
+import { loadAccount } from '../../../ledger/account/load-account.ts';
 import { allAttempts, openAttempts } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { readInViews } from '../accounts/account-in-views.ts';
+import { endsNowFor } from '../accounts/plan-in-words.ts';
 import { runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, attemptArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
 import {
@@ -25,6 +28,7 @@ import { warnOfNoAccounts } from '../product-words.ts';
 import { type ShownRow, showRows, showWritten } from '../show.ts';
 import { askProvider, findAttempt, movedAsJson, type NamedAttempt, sayAsked, sayOutcome } from './ask-provider.ts';
 import { declinePayment } from './decline-payment.ts';
+import { planAfter } from './plan-after.ts';
 import { assertOfProduct } from './read-payer.ts';
 
 /** `gateway payment list|confirm|decline|ask`. (`gateway credits purchase` begins one.) */
@@ -79,12 +83,25 @@ export function addPaymentCommands(payment: Command, context: CommandContext): v
       withEventLog(bySystem(context), command, async (log, configuration) => {
         const asked = await askProvider(context, { log, configuration }, { accountId, attemptId });
         const { attempt, outcome, recordedAt } = asked;
+        const ofPlan = recordedAt === null ? null : await planSince(context, log, accountId, asked);
         showWritten(context, command, recordedAt, {
           json: { accountId, attemptId: attempt.attemptId, outcome, credits: movedAsJson(asked.moved) },
-          text: `${accountId}: ${attempt.attemptId} ${sayAsked(context, accountId, asked)}`,
+          text: `${accountId}: ${attempt.attemptId} ${sayAsked(context, accountId, asked)}${ofPlan === null ? '' : `\n${ofPlan}`}`,
         });
       }),
     );
+}
+
+/** What became of the account's plan by what was written; null where nothing did. */
+async function planSince(
+  context: CommandContext,
+  log: EventLog,
+  accountId: AccountId,
+  { attempt, before }: Pick<Awaited<ReturnType<typeof askProvider>>, 'attempt' | 'before'>,
+): Promise<string | null> {
+  const { state: after } = await loadAccount(log, accountId);
+  const shownTo = { nowMs: context.clock(), endsNow: endsNowFor(context, accountId) };
+  return after.type === 'unopened' ? null : planAfter(attempt, { before, after, ...shownTo });
 }
 
 interface ConfirmOptions {

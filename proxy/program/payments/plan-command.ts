@@ -10,7 +10,7 @@ import type { PaymentAttempt } from '../../../ledger/account/payments-state.ts';
 import { isBegunForAnother, planSaid } from '../../../ledger/account/plans.ts';
 import { saveMethodCommand } from '../../../ledger/account/save-method-command.ts';
 import { loadCatalog } from '../../../ledger/catalog/catalog-state.ts';
-import { planInWords } from '../accounts/plan-in-words.ts';
+import { endsNowFor, planInWords } from '../accounts/plan-in-words.ts';
 import { accountAfter, readAccount, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
@@ -100,6 +100,8 @@ async function carriedOut(id: AccountId, asked: Changing, provider: string, call
       given.push(`${nameOf(attempt)}: ${sayAsked(context, id, await ask(attempt.attemptId))}`);
   // With what the provider has answered.
   const { state, planEnds } = await readAccount(context, log, id, 'ChangePlan');
+  // Whoever may change the plan sees what is paid for it (contracts/permissions.ts).
+  const shownTo = { nowMs: asked.nowMs, seesPayments: true, endsNow: endsNowFor(context, id) };
   return {
     recordedAt,
     hasPlan: billing.plan !== null,
@@ -113,7 +115,7 @@ async function carriedOut(id: AccountId, asked: Changing, provider: string, call
       attemptId,
       outcome: paid?.outcome ?? null,
     },
-    text: `${id}: ${planInWords(state, planEnds, asked.nowMs)}${given.map((line) => `\n${line}`).join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayAsked(context, id, paid)}`}`,
+    text: `${id}: ${planInWords(state, planEnds, shownTo)}${given.map((line) => `\n${line}`).join('')}${paid === null ? '' : `\n${attemptId}: ${next ?? sayAsked(context, id, paid)}`}`,
   };
 }
 

@@ -2,22 +2,21 @@ import { type Command, Option } from 'commander';
 import { type AccountId, paymentId } from '../../../contracts/ids.ts';
 import { groupedUsd, type MicroUsd } from '../../../contracts/money.ts';
 import { MANUAL } from '../../../contracts/payments-configuration.ts';
-import type { OpenAccount } from '../../../ledger/account/account-state.ts';
 import type { BillingState } from '../../../ledger/account/billing-state.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { creditsTaken, sayTaken } from '../../../ledger/account/credits-taken.ts';
 import { attemptOf, paidBy } from '../../../ledger/account/payments.ts';
 import type { PaymentAttempt, PaymentsState } from '../../../ledger/account/payments-state.ts';
-import { isReturned } from '../../../ledger/account/returned-plan.ts';
 import { refundIdOf, toldDispute, toldRefund } from '../../../ledger/account/told-returns.ts';
 import { isTelling, type PaymentFact } from '../../../ledger/payments/payment-provider.ts';
-import { paidBackInWords } from '../accounts/plan-in-words.ts';
+import { endsNowFor } from '../accounts/plan-in-words.ts';
 import { accountAfter, runAccountCommand } from '../accounts/run-account-command.ts';
 import { accountArgument, nameArgument, reasonArgument, usdArgument } from '../command-arguments.ts';
 import { type CommandContext, CommandError, EXIT, recordingOf, withEventLog } from '../command-context.ts';
 import { nextCommand, startedWithOf } from '../next-command.ts';
 import { showWritten } from '../show.ts';
 import { configuredProvider, factsOfPaid } from './ask-provider.ts';
+import { planAfter } from './plan-after.ts';
 import { type ProvidedLog, readPayer } from './read-payer.ts';
 
 interface RefundOptions {
@@ -151,7 +150,10 @@ const written =
       const after = accountAfter(done);
       const { balance } = after.type === 'unopened' ? state : after;
       const taken = creditsTaken(events, before);
-      const ofPlan = after.type === 'unopened' ? null : planAfter(attempt, { before: state, after, nowMs: said.nowMs });
+      const ofPlan =
+        after.type === 'unopened'
+          ? null
+          : planAfter(attempt, { before: state, after, nowMs: said.nowMs, endsNow: endsNowFor(context, id) });
       showWritten(context, line, recordedAt, {
         json: {
           ...{ accountId: id, paymentId: payment, balanceMicroUsd: balance, revokedMicroUsd: taken?.revoked ?? null },
@@ -160,17 +162,6 @@ const written =
         text: `${id}: of ${named} ${what}${taken === null ? '' : `, ${sayTaken(taken)}`}; the balance is ${groupedUsd(balance)} USD${ofPlan === null ? '' : `; ${ofPlan}`}`,
       });
     });
-
-/** What became of the account's plan by that; null where nothing did. */
-function planAfter(
-  attempt: PaymentAttempt | undefined,
-  { before, after, nowMs }: { readonly before: OpenAccount; readonly after: OpenAccount; readonly nowMs: number },
-): string | null {
-  const { plan } = after.billing;
-  if (attempt?.kind !== 'renewal' || attempt.period?.startMs !== plan?.period?.startMs) return null;
-  if (isReturned(after)) return paidBackInWords(after, nowMs);
-  return isReturned(before) && plan !== null ? `the plan ${plan.plan} is paid, and goes on` : null;
-}
 
 /** An attempt is no payment, and has one once it is paid. @throws CommandError */
 function assertNoAttempt(

@@ -163,6 +163,130 @@ it('a period that costs nothing stands, whatever goes back of what was paid too 
   expect(one.faults).toEqual([]);
 });
 
+describe('another plan was paid for, too, in a period, which turned out later', () => {
+  const at = (days: number): string => new Date(ms(END) + days * DAY).toISOString();
+  const said = (days: number) => ({ provider: 'stripe', paidAtMs: ms(END), nowMs: ms(at(days)) });
+
+  /** Of the period from END on, which is the second one's; `day` is when that is paid. */
+  function paidFor(first: 'starter' | 'team', second: 'starter' | 'team', day = 1): Life {
+    const one = (first === 'team' ? onTeam() : onStarter()).does(online(ms(END))).givenUp(ms(END) + 1);
+    const late = one.claims.at(-1);
+    if (late === undefined) throw new Error('nothing was renewed');
+    one.does(asks(second, new Date(ms(END) + 2).toISOString())).pays(at(day), 'own');
+    const payment = { paymentId: paymentId('pi_late'), amount: late.price };
+    return one.does({ type: 'RecordPayment', attemptId: late.attemptId, ...payment, ...said(day) });
+  }
+  const goesBack = (one: Life, id: string, amount: number): Life => one.does(refund(amount, id, paymentId(id)));
+
+  it('the plan lends nothing, and is not renewed, once its own payment is back', () => {
+    const one = goesBack(paidFor('starter', 'team'), 'pi_own', TEAM_PRICE);
+    expect([one.state.plan, lent(one, at(2))]).toEqual(['team', 0n]);
+    expect(one.does(online(ms(at(31)))).events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team' } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('the plan stays as it is where the other’s goes back', () => {
+    const one = goesBack(paidFor('starter', 'team'), 'pi_late', 20_000_000);
+    expect(lent(one, at(2))).toBe(OVERDRAFT);
+    expect(one.does(online(ms(at(31)))).claims.at(-1)).toMatchObject({
+      plan: 'team',
+      periodStart: '2027-01-30T10:00:00.000Z',
+    });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('a dearer one that is there by now does not stand by what was paid for it instead of the period’s', () => {
+    const one = paidFor('team', 'starter')
+      .does(asks('team', at(2)))
+      .pays(at(2), 'dearer');
+    expect([one.state.plan, lent(one, at(3))]).toEqual(['team', OVERDRAFT]);
+    goesBack(one, 'pi_own', 20_000_000);
+    expect([lent(one, at(3)), one.faults]).toEqual([0n, []]);
+    expect(one.does(online(ms(at(31)))).events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team' } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('a plan that was paid, as was told after its period, ends once that is back', () => {
+    const one = goesBack(paidFor('team', 'starter', 32), 'pi_own', 20_000_000);
+    expect(one.plan?.period?.startMs).toBe(ms(END));
+    expect(one.does(online(ms(at(32)))).events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { plan: 'starter' } });
+    expect(one.faults).toEqual([]);
+  });
+});
+
+it('what was begun anew in the very instant in which the plan before had begun stands by its own payment', () => {
+  const one = onTeam().does(refund(TEAM_PRICE), asks('starter')).pays(AT, 'anew');
+  expect([one.plan?.period?.startMs, one.state.plan]).toEqual([ms(AT), 'starter']);
+  expect(atEnd(one)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'starter' } });
+  expect(one.faults).toEqual([]);
+});
+
+describe('another plan was asked for, from the end of a period whose money went back on', () => {
+  const followed = (plan: string): Life => onTeam().does(asks(plan, MID), refund(TEAM_PRICE));
+  const later = (days: number): number => ms(END) + days * DAY;
+
+  it('it begins then by its own payment, and meanwhile nothing may be owed', () => {
+    const one = followed('starter');
+    given(...one.events).decides(online(ms(END) - 1));
+    expect(atEnd(one)).toMatchObject({
+      ...{ type: 'RenewalStarted', data: { plan: 'starter', price: 20_000_000n, periodStart: END } },
+    });
+    expect([lent(one, END), one.plan?.plan]).toEqual([0n, 'team']);
+    one.pays(END, 'next');
+    expect([one.state.plan, one.plan?.period?.startMs, one.plan?.next]).toEqual(['starter', ms(END), null]);
+    expect(one.does(online(ms('2027-01-30T10:00:00.000Z'))).claims.at(-1)).toMatchObject({ plan: 'starter' });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('one that costs nothing is there at once', () => {
+    const one = followed('open-source').does(online(ms(END)));
+    expect([one.state.plan, one.plan?.period?.startMs, one.faults]).toEqual(['open-source', ms(END), []]);
+  });
+
+  it('declined, it is tried again, and not paid by the end of its grace the plan ends unpaid', () => {
+    const one = followed('starter')
+      .does(online(ms(END)))
+      .declined(ms(END));
+    expect(one.does(online(later(1))).claims.map(({ plan }) => plan)).toEqual(['team', 'starter', 'starter']);
+    one.declined(later(1)).does(online(later(7)));
+    expect(one.events.at(-1)).toEqual({
+      ...{ type: 'PlanEnded', data: { plan: 'team', reason: 'unpaid', at: new Date(later(7)).toISOString() } },
+    });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('it is tried again also where that went back once it was to be paid', () => {
+    const one = onTeam()
+      .does(asks('starter', MID), online(ms(END)), refund(TEAM_PRICE))
+      .declined(ms(END));
+    expect(one.does(online(later(1))).claims.map(({ plan }) => plan)).toEqual(['team', 'starter', 'starter']);
+    expect(one.faults).toEqual([]);
+  });
+
+  it('none ends it, as where nothing was asked for; and who asks for a plan meanwhile has that begun anew', () => {
+    expect(atEnd(followed('none'))).toMatchObject({ type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled' } });
+    for (const [plan, at] of [
+      ['starter', LATER],
+      ['big', LATER],
+      ['team', END],
+    ] as const) {
+      const one = followed('starter').does(asks(plan, at));
+      expect(one.claims.at(-1)).toMatchObject({ plan, periodStart: at, kind: 'renewal' });
+      expect(one.faults).toEqual([]);
+    }
+    const inTheWay = onTeam().does(asks('starter', MID), asks('big', MID), refund(TEAM_PRICE), asks('team', END));
+    expect([inTheWay.plan, inTheWay.faults]).toEqual([null, []]);
+  });
+
+  it('the auditor tells of an end that has dropped it', () => {
+    const one = followed('starter');
+    one.events.push({ type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled', at: END } });
+    expect(one.faults).toEqual([
+      expect.stringMatching(/^.*plan team: has ended as cancelled, and starter was to follow it/),
+    ]);
+  });
+});
+
 describe('what was paid for the period before goes back while the next is to be paid: the plan', () => {
   const due = (): Life => onTeam().does(online(ms(END)), refund(TEAM_PRICE));
 

@@ -26,7 +26,8 @@ interface PlainPlan {
   readonly name: string;
   /** The first period's start: all begin on its day of the month. */
   readonly bornMs: number;
-  readonly paid: { readonly fromMs: number; readonly toMs: number } | null;
+  /** A month, and for which plan it was paid. */
+  readonly paid: { readonly fromMs: number; readonly toMs: number; readonly name: string } | null;
   readonly bill: PlainBill | null;
   readonly next: PlainNext | null;
   /** A dearer one that was asked for last, and is not paid. */
@@ -91,10 +92,10 @@ export class PlainPlans {
     return verdict;
   }
 
-  /** Nobody has paid for what it has, for all of that is with them again. */
+  /** Nobody has paid for what it has, for all of that is with them again: also where somebody has paid for what it has not. */
   #isBack({ paid }: PlainPlan): boolean {
     if (paid === null || this.#gifts.has(paid.fromMs)) return false;
-    const payments = this.#triesOf(paid).filter(({ state }) => state === 'paid');
+    const payments = this.#triesOf(paid).filter(({ state, period }) => state === 'paid' && period?.plan === paid.name);
     return payments.length > 0 && payments.every((one) => goneOf(one) >= one.price);
   }
 
@@ -102,9 +103,10 @@ export class PlainPlans {
   #isOver(plan: PlainPlan, nowMs: number): boolean {
     const { paid, bill, next, bornMs } = plan;
     if (nowMs < (paid?.toMs ?? bornMs)) return false;
-    if (next !== null && next.name === 'none' && next.fromMs <= nowMs) return true;
+    const follows = next !== null && next.fromMs <= nowMs ? next.name : null;
+    if (follows === 'none') return true;
     const isAsked = this.#all().some((one) => one.kind === 'renewal' && isOpen(one));
-    if (this.#isBack(plan) && !isAsked) return true;
+    if (follows === null && this.#isBack(plan) && !isAsked) return true;
     return bill !== null && nowMs >= bill.graceMs && (this.#unanswered(bill) === null || this.#isGivenUp(bill));
   }
 
@@ -350,7 +352,7 @@ const isNo = ({ state, no }: PlainAttempt): boolean => state === 'abandoned' && 
 const lastSaid = ({ name, next, dearer }: PlainPlan): string | null => (dearer === null ? (next?.name ?? name) : null);
 
 const begunWith = (has: PlainPlan, { plan, fromMs, toMs }: NonNullable<PlainAttempt['period']>): PlainPlan => ({
-  ...{ name: plan, bornMs: has.bornMs, paid: { fromMs, toMs }, bill: null, dearer: null },
+  ...{ name: plan, bornMs: has.bornMs, paid: { fromMs, toMs, name: plan }, bill: null, dearer: null },
   next: has.next !== null && has.next.fromMs <= fromMs ? null : has.next,
 });
 

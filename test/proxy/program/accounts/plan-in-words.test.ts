@@ -6,9 +6,10 @@ import { PlansHad } from '../../../../ledger/statement/plans-had.ts';
 import { planInWords } from '../../../../proxy/program/accounts/plan-in-words.ts';
 import { given } from '../../../fixtures/ledger/decider-specification.ts';
 import { ms, openAccount, opened } from '../../../fixtures/ledger/example-account.ts';
-import { catalogOf, subscribed, TEAM } from '../../../fixtures/ledger/example-plan-events.ts';
+import { catalogOf, STARTER, subscribed, TEAM } from '../../../fixtures/ledger/example-plan-events.ts';
 
 const DAY_MS = 86_400_000;
+const at = (nowMs: number) => ({ nowMs, seesPayments: true, endsNow: null });
 
 function endsOf(life: readonly AccountEvent[]): PlansHad['ends'] {
   const plans = new PlansHad();
@@ -19,20 +20,20 @@ function endsOf(life: readonly AccountEvent[]): PlansHad['ends'] {
 it('a plan whose renewal was declined is shown with why, when it is tried again, until when, and what to do', () => {
   const life = [opened, ...subscribed('team', '2026-09-20T00:00:00.000Z')];
   const nowMs = ms('2026-10-20T00:00:00.000Z');
-  expect(planInWords(openAccount(life), [], nowMs - 1)).toBe(
+  expect(planInWords(openAccount(life), [], at(nowMs - 1))).toBe(
     'team, 2026-09-20T00:00:00.000Z to 2026-10-20T00:00:00.000Z, then renewed',
   );
   // Until a gateway has looked.
   const over = 'that is over: the next is due, and a gateway that runs begins it, as asking for the plan again does';
   const before = openAccount(life);
-  expect(planInWords(before, [], nowMs - 1)).not.toContain(over);
-  expect(planInWords(before, [], nowMs)).toMatch(new RegExp(`, then renewed; ${over}$`));
-  expect(planInWords({ ...before, suspended: 'x' }, [], nowMs)).toMatch(/; that is over: .*while .* suspended$/);
+  expect(planInWords(before, [], at(nowMs - 1))).not.toContain(over);
+  expect(planInWords(before, [], at(nowMs))).toMatch(new RegExp(`, then renewed; ${over}$`));
+  expect(planInWords({ ...before, suspended: 'x' }, [], at(nowMs))).toMatch(/; that is over: .*while .* suspended$/);
   life.push(...given(...life).decided({ type: 'StartRenewal', provider: 'stripe', catalog: catalogOf(TEAM), nowMs }));
   const renewal = attemptId('renewal_2026-10-20T00:00:00.000Z');
   const declined = { attemptId: renewal, code: 'do_not_honor', isTerminal: false, nowMs };
   life.push(...given(...life).decided({ type: 'RecordPaymentFailure', ...declined }));
-  const shown = (atMs: number) => planInWords(openAccount(life), [], atMs).split('; ')[1];
+  const shown = (atMs: number) => planInWords(openAccount(life), [], at(atMs)).split('; ')[1];
   const next = 'save another payment method, ask for the plan again, or buy credits';
   const end = 'the plan ends unless it is paid by 2026-11-03T00:00:00.000Z';
   const why = 'the renewal of the plan team was declined (do_not_honor)';
@@ -55,19 +56,34 @@ it('a plan of a suspended account is shown with that no payment of it is begun, 
     reason: 'x',
   } as const;
   const first = given(...suspendedFirst).decided({ ...asked, by: 'x', nowMs });
-  expect(planInWords(openAccount([...suspendedFirst, ...first]), [], nowMs)).toBe(
+  expect(planInWords(openAccount([...suspendedFirst, ...first]), [], at(nowMs))).toBe(
     `trial; team once it is paid; ${held}`,
   );
   const life = [opened, ...subscribed('team', '2026-09-20T00:00:00.000Z')];
   const does = (command: AccountCommand): void => void life.push(...given(...life).decided(command));
   does({ type: 'StartRenewal', provider: 'stripe', catalog: catalogOf(TEAM), nowMs: dueMs });
-  const suspended = () => planInWords({ ...openAccount(life), suspended: 'fraud' }, [], dueMs);
+  const suspended = () => planInWords({ ...openAccount(life), suspended: 'fraud' }, [], at(dueMs));
   expect(suspended()).toMatch(/is not paid yet, .*: pay for it, or buy credits$/);
   const renewal = attemptId('renewal_2026-10-20T00:00:00.000Z');
   does({ type: 'RecordPaymentFailure', attemptId: renewal, code: 'x', isTerminal: true, nowMs: dueMs });
   expect(suspended()).toMatch(
     new RegExp(`declined \\(x\\), the plan ends unless it is paid by [^:]*T[\\d:.]*Z, and ${held}$`),
   );
+});
+
+it('that the money of a plan went back is not shown to who may not see payments, beside what follows it either', () => {
+  const life = [opened, ...subscribed('team', '2026-09-20T00:00:00.000Z')];
+  const does = (command: AccountCommand): void => void life.push(...given(...life).decided(command));
+  const nowMs = ms('2026-09-21T00:00:00.000Z');
+  const asked = { type: 'ChangePlan', plan: 'starter', provider: 'manual', catalog: catalogOf(STARTER, TEAM) } as const;
+  does({ ...asked, reason: 'x', by: 'x', nowMs });
+  const [paid] = life.flatMap(({ type, data }) => (type === 'PaymentSucceeded' ? [data] : []));
+  if (paid === undefined) throw new Error('nothing was paid');
+  const said = { actor: 'x', reason: 'x', refundedAtMs: nowMs, nowMs };
+  does({ type: 'RecordRefund', paymentId: paid.paymentId, refundId: 're_1', amount: paid.amount, ...said });
+  const shown = (seesPayments: boolean) => planInWords(openAccount(life), [], { ...at(nowMs), seesPayments });
+  expect(shown(true)).toMatch(/, then starter; what was paid for the plan team went back/);
+  expect(shown(false)).toBe('team, 2026-09-20T00:00:00.000Z to 2026-10-20T00:00:00.000Z, then starter');
 });
 
 it.each([
@@ -83,10 +99,12 @@ it.each([
   does({ type: 'RecordPaymentFailure', attemptId: renewal, code: 'do_not_honor', isTerminal: true, nowMs: dueMs });
   does({ ...looks, nowMs: endMs });
   const ended = 'none; team ended 2026-11-03T00:00:00.000Z: it was not paid in time';
-  expect(planInWords(openAccount(life), endsOf(life), endMs)).toBe(ended);
+  expect(planInWords(openAccount(life), endsOf(life), at(endMs))).toBe(ended);
   // On Stripe's own site somebody has tried another card.
   const paid = { provider: 'stripe', paymentId: paymentId('pi_late'), amount: TEAM.price };
   const nowMs = endMs + 2 * DAY_MS;
   does({ type: 'RecordPayment', attemptId: renewal, ...paid, paidAtMs: endMs + afterEndMs, nowMs });
-  expect(planInWords(openAccount(life), endsOf(life), nowMs)).toBe(`none; team ended 2026-11-03T00:00:00.000Z: ${why}`);
+  expect(planInWords(openAccount(life), endsOf(life), at(nowMs))).toBe(
+    `none; team ended 2026-11-03T00:00:00.000Z: ${why}`,
+  );
 });
