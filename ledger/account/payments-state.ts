@@ -81,7 +81,7 @@ export type PaymentsState = Omit<z.output<typeof storedPayments>, 'attempts'> & 
   readonly open: KeyedTree<PaymentAttempt>;
   /** What was bought by auto-reload, or may have been, by the calendar month (UTC) in which it was begun. */
   readonly reloaded: KeyedTree<MicroUsd>;
-  /** By when a period of a plan begins (milliseconds), where a payment of it has gone back whole: all that it was paid by, for whichever plan. */
+  /** By when a period of a plan ends (milliseconds), where a payment of it has gone back whole: all that it was paid by, for whichever plan. */
   readonly returned: KeyedTree<readonly PaymentAttempt[]>;
 };
 
@@ -167,13 +167,11 @@ function returnedAfter(
   attempts: PaymentsState['attempts'],
   attempt: PaymentAttempt,
 ): PaymentsState['returned'] {
-  if (attempt.kind !== 'renewal' || attempt.state !== 'paid' || attempt.period === null) return returned;
-  const { startMs } = attempt.period;
-  const key = String(startMs);
+  if (attempt.state !== 'paid' || attempt.period === null) return returned;
+  const { endMs } = attempt.period;
+  const key = String(endMs);
   if (!isBack(attempt) && entryOf(returned, key) === undefined) return returned;
-  const paid = [...valuesOf(attempts)].filter(
-    ({ kind, state, period }) => kind === 'renewal' && state === 'paid' && period?.startMs === startMs,
-  );
+  const paid = [...valuesOf(attempts)].filter(({ state, period }) => state === 'paid' && period?.endMs === endMs);
   return paid.some(isBack) ? withEntry(returned, key, paid) : withoutEntry(returned, key);
 }
 

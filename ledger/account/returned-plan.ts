@@ -3,30 +3,45 @@ import type { OpenAccount } from './account-state.ts';
 import { inOrder } from './attempt-order.ts';
 import { grantsOfPaid } from './grant-id.ts';
 import { entryOf } from './keyed-tree.ts';
-import { isBack } from './payments-state.ts';
+import { isBack, type PaymentAttempt } from './payments-state.ts';
 import { renewalId } from './plans.ts';
 
 type Paid = Pick<OpenAccount, 'billing' | 'grants'>;
 
 /**
- * Whether all the money that was paid for the period that an account has has gone back, and none of it is here again: such a plan lends
- * nothing, and is not renewed. What was paid for a dearer plan within it counts for neither, nor what turned out to be paid for another plan
- * than the period's. Of a period that cost nothing none can go back, though somebody may have paid for another plan instead of it, too late.
+ * Whether all the money that was paid for the period that an account has, as it began and for dearer plans within it, has gone back, and
+ * none of it is here again: such a plan lends nothing, and is not renewed. What turned out to be paid for another plan than the account had
+ * is credit as bought, and counts for neither. Of what cost nothing none can go back.
  */
 export function isReturned(account: Paid): boolean {
   const { plan, payments } = account.billing;
   const period = plan?.period ?? null;
   if (plan === null || payments.returned === null || period === null) return false;
-  const paid = entryOf(payments.returned, String(period.startMs));
+  const paid = entryOf(payments.returned, String(period.endMs));
   if (paid === undefined) return false;
-  const first = renewalId(period.startMs);
-  if (account.grants.some(({ grantId }) => isNumbered(grantId, first))) return false;
-  // By whose credits: a dearer plan may be there by now. Told after its end they are as bought, and no dearer one was there in time.
-  const own = inOrder(paid).findLast((one) => hasPlansCredits(account, grantsOfPaid(account, [one])));
-  const ofPlan = own?.period?.plan ?? plan.plan;
-  const ofPeriod = paid.filter((one) => one.period?.plan === ofPlan);
+  const dearer = paid.filter(
+    (one) => one.kind === 'upgrade' && (one.period?.startMs ?? 0) >= period.startMs && hasPlansCredits(account, one),
+  );
+  const ofPeriod = [...paidAsItBegan(account, paid, { startMs: period.startMs, plan: plan.plan }), ...dearer];
   return ofPeriod.length > 0 && ofPeriod.every(isBack);
 }
 
-const hasPlansCredits = ({ grants }: Pick<Paid, 'grants'>, ids: ReturnType<typeof grantsOfPaid>): boolean =>
-  grants.some(({ grantId, source }) => source === 'plan' && ids.has(grantId));
+interface Begun {
+  readonly startMs: number;
+  readonly plan: string;
+}
+
+function paidAsItBegan(account: Paid, paid: readonly PaymentAttempt[], { startMs, plan }: Begun): PaymentAttempt[] {
+  const first = renewalId(startMs);
+  if (account.grants.some(({ grantId }) => isNumbered(grantId, first))) return [];
+  const renewals = paid.filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs);
+  // By whose credits: a dearer plan may be there by now. Told after its end they are as bought, and no dearer one was there in time.
+  const own = inOrder(renewals).findLast((one) => hasPlansCredits(account, one));
+  const ofPlan = own?.period?.plan ?? plan;
+  return renewals.filter(({ period }) => period?.plan === ofPlan);
+}
+
+function hasPlansCredits(account: Paid, attempt: PaymentAttempt): boolean {
+  const ids = grantsOfPaid(account, [attempt]);
+  return account.grants.some(({ grantId, source }) => source === 'plan' && ids.has(grantId));
+}

@@ -50,7 +50,7 @@ export function takePlanChanged(
   if (isNew)
     books.plan = {
       ...{ plan, version: catalogVersion, anchorAt, paidUntil: '', overdraft: 0n },
-      ...{ paidFrom: '', paidFor: '' },
+      ...{ paidFrom: '', paidFor: '', dearer: [] },
       ...{ upgrade: '', due: null, wanted: null },
     };
   else {
@@ -137,15 +137,16 @@ function askedInstead(
 }
 
 /**
- * Whether of what was paid for its period, as of that plan, whichever attempt that was of, nothing is here. It is not asked why one of which
- * that is so was renewed: programs of before did.
+ * Whether of what was paid for its period, as of that plan, whichever attempt that was of, and for dearer ones within it, nothing is here.
+ * It is not asked why one of which that is so was renewed: programs of before did.
  */
-function isPaidBack({ attempts }: AccountBooks, { paidFrom, paidFor }: OwnPlanState): boolean {
-  if (paidFrom === '') return false;
-  const payments = [...attempts.values()].filter(
-    ({ kind, paidBy, period }) =>
-      kind === 'renewal' && paidBy !== null && period?.from === paidFrom && period.plan === paidFor,
-  );
+function isPaidBack({ attempts }: AccountBooks, { paidFrom, paidFor, dearer }: OwnPlanState): boolean {
+  const payments = [...attempts]
+    .filter(([attemptId, { kind, paidBy, period }]) => {
+      const isAsItBegan = kind === 'renewal' && paidBy !== null && period?.from === paidFrom && period.plan === paidFor;
+      return isAsItBegan || dearer.includes(attemptId);
+    })
+    .map(([, attempt]) => attempt);
   return payments.length > 0 && payments.every(isWhollyBack);
 }
 

@@ -20,6 +20,8 @@ export interface OwnPlanState {
   paidFrom: string;
   /** Which plan that was begun for, whichever dearer one is there by now. */
   paidFor: string;
+  /** The attempts that have paid for dearer ones within the period, in time. */
+  dearer: string[];
   overdraft: bigint;
   /** The dearer plan that was asked for last; '' where something else was since, or it is paid. */
   upgrade: string;
@@ -76,7 +78,7 @@ export function takePeriod(own: OwnPlanState, kind: string, period: OwnPaidPerio
     return;
   }
   if (own.wanted !== null && own.due !== null && own.wanted.from <= own.due.from) own.wanted = null;
-  Object.assign(own, { paidFrom: from, paidFor: plan, paidUntil: until, due: null });
+  Object.assign(own, { paidFrom: from, paidFor: plan, dearer: [], paidUntil: until, due: null });
 }
 
 /** The period that begins in the month of an instant, by the day and time of the first. */

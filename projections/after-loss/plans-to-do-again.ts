@@ -1,3 +1,4 @@
+import { grantsOfPayment, paymentId } from '../../contracts/ids.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import { NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
 import type { AccountState } from '../../ledger/account/account-state.ts';
@@ -162,8 +163,12 @@ const paidUntil = ({ billing }: KnownAccount, untilMs: number): KnownAttempt[] =
   );
 
 function planKnown(known: KnownAccount): PlanAsked | null {
-  const renewals = paidUntil(known, known.billing?.plan?.period?.endMs ?? 0).filter(({ kind }) => kind === 'renewal');
-  return asked(known, renewals.length > 0 && renewals.every(isAllBack));
+  const ofPlans = new Set(known.grants.filter(({ source }) => source === 'plan').map(({ grantId }) => grantId));
+  // The others have bought credit alone.
+  const paid = paidUntil(known, known.billing?.plan?.period?.endMs ?? 0).filter(
+    ({ paymentId: id }) => id !== null && grantsOfPayment(paymentId(id)).some((grantId) => ofPlans.has(grantId)),
+  );
+  return asked(known, paid.length > 0 && paid.every(isAllBack));
 }
 
 function isAllBack({ price, refunds, disputes }: KnownAttempt): boolean {

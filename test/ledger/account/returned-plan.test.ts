@@ -121,16 +121,82 @@ it('none is asked for of a plan whose money went back as of any other: it goes o
   expect([one.plan, one.faults]).toEqual([null, []]);
 });
 
-it('what was paid for a dearer plan alone goes back: that stays, lends and is renewed; so it is not where the period’s own went back', () => {
-  const dearer = onStarter().does(asks('team', MID)).pays(MID);
-  const price = Number(dearer.claims.at(-1)?.price);
-  const one = dearer.does(refund(price, 're_1', paymentId(`pi_${MID}`)));
-  expect([one.state.plan, lent(one)]).toEqual(['team', OVERDRAFT]);
-  expect(atEnd(one)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'team' } });
-  const other = onStarter().does(asks('team', MID)).pays(MID).does(refund(20_000_000));
-  expect([other.state.plan, lent(other)]).toEqual(['team', 0n]);
-  expect(atEnd(other)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team' } });
-  expect([one.faults, other.faults]).toEqual([[], []]);
+describe('a dearer plan was paid for in mid-period', () => {
+  const [starter, team] = [FIRST, paymentId(`pi_${MID}`)];
+  const onDearer = (from = onStarter()): Life => from.does(asks('team', MID)).pays(MID);
+  /** All of what the last attempt has cost. */
+  const back = (one: Life, refundId: string, of = team): Life =>
+    one.does(refund(Number(one.claims.at(-1)?.price), refundId, of));
+
+  it.each<[string, (one: Life) => Life]>([
+    ['as the period began', (one) => one.does(refund(20_000_000, 're_1', starter))],
+    ['for the dearer one', (one) => back(one, 're_1')],
+  ])('what was paid %s alone goes back: it lends, and is renewed', (_, goesBack) => {
+    const one = goesBack(onDearer());
+    expect([one.state.plan, lent(one)]).toEqual(['team', OVERDRAFT]);
+    expect(atEnd(one)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'team' } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('both go back: it lends nothing, and is not renewed', () => {
+    const one = back(onDearer(), 're_1').does(refund(20_000_000, 're_2', starter));
+    expect([one.state.plan, lent(one)]).toEqual(['team', 0n]);
+    expect(atEnd(one)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled' } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('paid after the period’s own went back, it lends and is renewed', () => {
+    const one = onStarter().does(asks('team', MID), refund(20_000_000, 're_1', starter));
+    expect([one.state.plan, one.pays(LATER, MID).state.plan, lent(one)]).toEqual(['starter', 'team', OVERDRAFT]);
+    expect(atEnd(one)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'team' } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('behind what cost nothing it is all that was paid', () => {
+    const one = onDearer(life().does(asks('open-source')));
+    expect([one.state.plan, lent(one)]).toEqual(['team', OVERDRAFT]);
+    expect(lent(back(one, 're_1'))).toBe(0n);
+    expect(atEnd(one)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled' } });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('paid too late it is credit as bought, and neither stands for the plan nor ends it', () => {
+    const paidLate = (): Life =>
+      onStarter()
+        .does(asks('team', MID))
+        .givenUp(ms(MID) + 1)
+        .does(asks('starter', LATER))
+        .pays(LATER, MID);
+    expect(paidLate().state.plan).toBe('starter');
+    const own = paidLate().does(refund(20_000_000, 're_1', starter));
+    expect(atEnd(own)).toMatchObject({ type: 'PlanEnded', data: { plan: 'starter', reason: 'cancelled' } });
+    const other = back(paidLate(), 're_1');
+    expect(atEnd(other)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'starter' } });
+    expect([own.faults, other.faults]).toEqual([[], []]);
+  });
+
+  it('it does not stand for the period behind its own', () => {
+    const one = onDearer()
+      .does(online(ms(END)))
+      .pays(END)
+      .does(refund(TEAM_PRICE, 're_1', paymentId(`pi_${END}`)));
+    expect(lent(one, END)).toBe(0n);
+    expect(one.does(online(ms('2027-01-30T10:00:00.000Z'))).events.at(-1)).toMatchObject({ type: 'PlanEnded' });
+    expect(one.faults).toEqual([]);
+  });
+
+  it('it does not stand for a plan that was begun anew behind it, though its period ends in the same instant', () => {
+    const [first, second, third] = ['2027-01-30T10:00:00.000Z', '2027-01-30T12:00:00.000Z', '2027-01-31T10:00:00.000Z'];
+    const one = life().does(asks('starter', first)).pays(first).does(asks('team', second)).pays(second);
+    const endMs = one.plan?.period?.endMs;
+    one
+      .does({ type: 'EndPlan', reason: 'x', by: 'operator', nowMs: ms(third) - 1 }, asks('starter', third))
+      .pays(third);
+    expect([one.plan?.period?.startMs, one.plan?.period?.endMs]).toEqual([ms(third), endMs]);
+    one.does(refund(20_000_000, 're_1', paymentId(`pi_${third}`)));
+    expect(one.does(online(endMs ?? 0)).events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { plan: 'starter' } });
+    expect(one.faults).toEqual([]);
+  });
 });
 
 it('a period that was paid twice is paid while either payment stands', () => {
@@ -201,6 +267,8 @@ describe('another plan was paid for, too, in a period, which turned out later', 
       .pays(at(2), 'dearer');
     expect([one.state.plan, lent(one, at(3))]).toEqual(['team', OVERDRAFT]);
     goesBack(one, 'pi_own', 20_000_000);
+    expect([lent(one, at(3)), one.faults]).toEqual([OVERDRAFT, []]);
+    goesBack(one, 'pi_dearer', Number(one.claims.at(-1)?.price));
     expect([lent(one, at(3)), one.faults]).toEqual([0n, []]);
     expect(one.does(online(ms(at(31)))).events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team' } });
     expect(one.faults).toEqual([]);

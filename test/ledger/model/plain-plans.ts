@@ -26,8 +26,13 @@ interface PlainPlan {
   readonly name: string;
   /** The first period's start: all begin on its day of the month. */
   readonly bornMs: number;
-  /** A month, and for which plan it was paid. */
-  readonly paid: { readonly fromMs: number; readonly toMs: number; readonly name: string } | null;
+  /** A month, for which plan it was paid, and what was paid since for dearer ones. */
+  readonly paid: {
+    readonly fromMs: number;
+    readonly toMs: number;
+    readonly name: string;
+    readonly more: readonly PlainAttempt[];
+  } | null;
   readonly bill: PlainBill | null;
   readonly next: PlainNext | null;
   /** A dearer one that was asked for last, and is not paid. */
@@ -94,8 +99,9 @@ export class PlainPlans {
 
   /** Nobody has paid for what it has, for all of that is with them again: also where somebody has paid for what it has not. */
   #isBack({ paid }: PlainPlan): boolean {
-    if (paid === null || this.#gifts.has(paid.fromMs)) return false;
-    const payments = this.#triesOf(paid).filter(({ state, period }) => state === 'paid' && period?.plan === paid.name);
+    if (paid === null) return false;
+    const first = this.#triesOf(paid).filter(({ state, period }) => state === 'paid' && period?.plan === paid.name);
+    const payments = [...(this.#gifts.has(paid.fromMs) ? [] : first), ...paid.more];
     return payments.length > 0 && payments.every((one) => goneOf(one) >= one.price);
   }
 
@@ -141,7 +147,7 @@ export class PlainPlans {
     this.#has =
       attempt.kind === 'renewal'
         ? begunWith(has, attempt.period)
-        : { ...has, name: this.name, next: null, dearer: null };
+        : { ...has, name: this.name, next: null, dearer: null, paid: paidMore(has.paid, attempt) };
   }
 
   /** @param againMs when it was declined, where it may be tried again; null where nobody says so */
@@ -351,8 +357,11 @@ const isNo = ({ state, no }: PlainAttempt): boolean => state === 'abandoned' && 
 /** Null where it is undecided which. */
 const lastSaid = ({ name, next, dearer }: PlainPlan): string | null => (dearer === null ? (next?.name ?? name) : null);
 
+const paidMore = (paid: PlainPlan['paid'], attempt: PlainAttempt): PlainPlan['paid'] =>
+  paid === null ? null : { ...paid, more: [...paid.more, attempt] };
+
 const begunWith = (has: PlainPlan, { plan, fromMs, toMs }: NonNullable<PlainAttempt['period']>): PlainPlan => ({
-  ...{ name: plan, bornMs: has.bornMs, paid: { fromMs, toMs, name: plan }, bill: null, dearer: null },
+  ...{ name: plan, bornMs: has.bornMs, paid: { fromMs, toMs, name: plan, more: [] }, bill: null, dearer: null },
   next: has.next !== null && has.next.fromMs <= fromMs ? null : has.next,
 });
 

@@ -236,6 +236,27 @@ it('a dearer plan that was paid in mid-period is charged anew, which is told wit
   expect(askedOf(await accountOf(program))).toEqual(askedOf(was));
 });
 
+it('where a dearer plan was paid in mid-period what was paid before that goes back for nothing alone, and with it nothing is bought again', async () => {
+  const paid = [...STARTER_PAID, ...begin('team', '2026-11-20T10:00Z', 'P2')];
+  const one: Typed = ['2026-11-21T10:00Z', 'payment refund acct_a P1 --usd 20 --id one --reason x'];
+  const other: Typed = ['2026-11-21T10:00Z', 'payment dispute acct_a P2 --usd 90 --id two --reason x'];
+  expect((await putBack([], [...paid, one])).told).not.toContain('paid back');
+  expect((await putBack([], [...paid, one, other])).commands).toBe(null);
+});
+
+it('what turned out to be paid for another plan does not stand for one whose money is back', async () => {
+  const at = '2026-12-05T10:00Z';
+  const late: Typed[] = [
+    [at, 'account plan acct_a starter'],
+    [at, 'payment decline acct_a renewal_2026-12-05T10:00:00.000Z --reason x'],
+    ['2026-12-05T11:00Z', 'account plan acct_a team'],
+    ['2026-12-05T11:00Z', 'payment confirm acct_a --payment P2'],
+    ['2026-12-05T12:00Z', 'payment confirm acct_a renewal_2026-12-05T10:00:00.000Z --payment P3'],
+    ['2026-12-05T13:00Z', 'payment refund acct_a P2 --usd 200 --id one --reason x'],
+  ];
+  expect((await putBack([], [...STARTER_PAID, ...late], RENEWED_NOW)).commands).toBe(null);
+});
+
 describe('of a plan whose period is over by now', () => {
   const LATER = '2027-02-20T10:00Z';
   it('and that was to end, nothing is bought: it is ended, where the ledger has it', async () => {
