@@ -140,8 +140,8 @@ describe('a body that is not read', () => {
 });
 
 describe('bytes of bodies', () => {
-  const filled = (bytes: number): string => {
-    const frame = JSON.stringify(asking('opal-medium', { filler: '' }));
+  const filled = (bytes: number, options: object = {}): string => {
+    const frame = JSON.stringify(asking('opal-medium', { ...options, filler: '' }));
     return frame.replace('"filler":""', `"filler":"${'x'.repeat(bytes - frame.length)}"`);
   };
   /** Sends all but the last byte of a body. */
@@ -230,7 +230,7 @@ describe('bytes of bodies', () => {
     const gate = Promise.withResolvers<void>();
     upstream.answerWith([head(), write('event: ping\ndata: {"type":"ping"}\n\n'), wait(gate.promise), hangUp]);
     const sent = upstream.requests.length;
-    const { socket } = await begin(gateway.key, filled(MIB));
+    const { socket } = await begin(gateway.key, filled(MIB, { stream: true }));
     socket.write('}');
     await upstream.seen(sent);
     await once(socket, 'readable').catch(() => null);

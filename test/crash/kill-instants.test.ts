@@ -20,6 +20,8 @@ const NO_TOKENS = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWri
 /** A request that is at one stage when the gateway is killed. Its model tells it from the others. */
 interface Stage {
   readonly model: string;
+  /** Whether it asks for one. */
+  readonly stream?: boolean;
   /** What the upstream has said by then; it never ends an answer by itself. */
   readonly answer: readonly Step[];
   /** What its client has read by then. */
@@ -49,6 +51,7 @@ const stages: readonly Stage[] = [
   { model: 'opal-006', answer: [head(), ...events.map(write), silence], until: 'message_stop', recorded: charged },
   {
     model: 'opal-008',
+    stream: false,
     answer: [head(200, { 'content-type': 'application/json', 'content-length': whole.length }), write(whole), silence],
     until: '"usage"',
     recorded: charged,
@@ -98,7 +101,7 @@ it('one kill finds requests at every stage: what a client has in whole is charge
 });
 
 /** Sends the stage's request; resolves when its client has read as far as the stage says. */
-function reach(url: string, { key }: ClientKey, { model, until }: Stage): Promise<void> {
+function reach(url: string, { key }: ClientKey, { model, stream = true, until }: Stage): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let text = '';
   const request = httpRequest(`${url}/v1/messages`, {
@@ -116,7 +119,7 @@ function reach(url: string, { key }: ClientKey, { model, until }: Stage): Promis
   });
   // The kill cuts every one of these connections.
   request.on('error', () => undefined);
-  request.end(JSON.stringify({ model, max_tokens: 500, stream: true, messages: [{ role: 'user', content: 'hello' }] }));
+  request.end(JSON.stringify({ model, max_tokens: 500, stream, messages: [{ role: 'user', content: 'hello' }] }));
   if (until === null) resolve();
   return promise;
 }
