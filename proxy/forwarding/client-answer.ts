@@ -8,7 +8,13 @@ import {
   retryHeaders,
 } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
-import { EVENT_STREAM_TYPE, JSON_TYPE } from '../../contracts/media-types.ts';
+import {
+  EVENT_STREAM_MEDIA_TYPE,
+  EVENT_STREAM_TYPE,
+  JSON_MEDIA_TYPE,
+  JSON_TYPE,
+  mediaTypeOf,
+} from '../../contracts/media-types.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
 import { endOfTornLine, lastBytes, NOTHING_SENT } from './torn-line.ts';
@@ -44,14 +50,15 @@ export class ClientAnswer {
 
   /**
    * The answer's own headers are an allow-list; the upstream's credentials, limits and cookies never pass. The length of
-   * a stream is not announced: an error event may have to follow. One that came without a type goes out with the type that it was
-   * read as: SDKs go by it.
+   * a stream is not announced: an error event may have to follow. One that came without a type, or a Message under another than
+   * JSON's, goes out with the type that it was read as: SDKs go by it.
    */
   begin({ contentType, contentLength }: UpstreamHeaders, isStream: boolean): void {
     this.#hasBegun = true;
     this.#isStream = isStream;
     this.#isLengthKnown = contentLength !== null && !isStream;
-    const type = contentType.trim() === '' ? (isStream ? EVENT_STREAM_TYPE : JSON_TYPE) : contentType;
+    const [mediaType, readAs] = isStream ? [EVENT_STREAM_MEDIA_TYPE, EVENT_STREAM_TYPE] : [JSON_MEDIA_TYPE, JSON_TYPE];
+    const type = mediaTypeOf(contentType) === mediaType ? contentType : readAs;
     const headers = ['content-type', type, ...this.#ownHeaders()];
     if (isStream) headers.push(...UNBUFFERED);
     if (this.#isLengthKnown) headers.push('content-length', String(contentLength));

@@ -1,3 +1,4 @@
+import { EVENT_STREAM_MEDIA_TYPE, mediaTypeOf } from '../../contracts/media-types.ts';
 import { isEncoded, type UpstreamHeaders } from '../upstream/upstream.ts';
 
 /** By what a head with status 200 says that its answer cannot be read; null where it may be. */
@@ -12,11 +13,10 @@ export function unreadableBy(
 }
 
 /**
- * Whether it is a stream of events where one was asked for, and none where none was: SDKs read nothing else. Media types have
- * no case (RFC 9110, 8.3.1). An answer without one is what was asked for.
+ * Whether it is a stream of events where one was asked for, and none where none was: SDKs read nothing else. An answer without a
+ * type is what was asked for; of another that is none the body says whether it is a Message.
  */
 function isAsAsked(contentType: string, asksForStream: boolean): boolean {
-  const [beforeParameters = ''] = contentType.toLowerCase().split(';', 1);
-  const type = beforeParameters.trim();
-  return type === '' || (type === 'text/event-stream') === asksForStream;
+  const type = mediaTypeOf(contentType);
+  return type === '' || (type === EVENT_STREAM_MEDIA_TYPE) === asksForStream;
 }

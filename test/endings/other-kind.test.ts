@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { JSON_TYPE } from '../../contracts/media-types.ts';
 import { type PostedMessage, postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
 import { type Answer, end, failure, head, json, silence, stream, wait, write } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
@@ -44,6 +45,23 @@ describe('an answer of the other kind than was asked for', () => {
     const told = logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.startsWith('an upstream'));
     expect(told).toMatchObject([
       { msg: 'an upstream answered what cannot be read', contentType: expect.stringMatching(/./), provider: 'test' },
+    ]);
+  });
+
+  it.each([
+    ...['text/plain', 'text/html; charset=utf-8', 'application/octet-stream', 'application/x-ndjson'].map((type) => [
+      type,
+      JSON_TYPE,
+    ]),
+    ['Application/JSON', 'Application/JSON'],
+  ])('a Message as %s is told as JSON, by which SDKs read it', async (type, told) => {
+    await start();
+    upstream.answerWith(typed(type));
+    const answer = await postMessage(gateway);
+    expect([answer.status, answer.headers['content-type'], JSON.parse(String(await answer.rest()))]).toEqual([
+      200,
+      told,
+      whole,
     ]);
   });
 
