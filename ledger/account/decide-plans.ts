@@ -20,7 +20,7 @@ import { graceOf } from './plan-grace.ts';
 import { whyOver } from './plan-over.ts';
 import { type Period, periodAt } from './plan-periods.ts';
 import type { PlanState } from './plan-state.ts';
-import { renewalId, wantedPlan } from './plans.ts';
+import { duePlan, renewalId, wantedPlan } from './plans.ts';
 import { restOfPeriod } from './proration.ts';
 import { isReturned } from './returned-plan.ts';
 import type { ToldTo } from './words-for-accounts.ts';
@@ -34,7 +34,7 @@ import type { ToldTo } from './words-for-accounts.ts';
 export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount, to: ToldTo): Decision {
   const { plan } = state.billing;
   const over = whyOver(state, command.nowMs);
-  const isAnew = command.plan !== NO_PLAN && plan !== null && plan.due === null && isReturned(state);
+  const isAnew = plan !== null && isWithoutPayment(plan, command.plan) && isReturned(state);
   if (plan !== null && (over !== null || isAnew)) {
     const end = ended(plan, over ?? 'cancelled', command.nowMs);
     if (command.plan === NO_PLAN) return [end];
@@ -49,6 +49,10 @@ export function changePlan(command: CommandOf<'ChangePlan'>, state: OpenAccount,
     type === 'RenewalStarted' && data.price > 0n && data.provider === state.billing.payments.method?.provider;
   return (decided.some(isCharged) ? refuseDeclined(state, command.nowMs) : null) ?? decided;
 }
+
+/** Whether what is asked for has no payment of its own yet: what is due is asked for with its own, or another's in its place, but for the plan whose period is over. */
+const isWithoutPayment = (has: PlanState, plan: string): boolean =>
+  plan !== NO_PLAN && (has.due === null || (plan === has.plan && duePlan(has) !== plan));
 
 /**
  * A dearer plan that gives more begins once what it costs more for the rest of the period is paid; any other change, and the end, as

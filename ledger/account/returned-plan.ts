@@ -19,19 +19,18 @@ export function isReturned(account: Paid): boolean {
   if (plan === null || payments.returned === null || period === null) return false;
   const paid = entryOf(payments.returned, String(period.endMs));
   if (paid === undefined) return false;
-  const dearer = paid.filter(
-    (one) => one.kind === 'upgrade' && (one.period?.startMs ?? 0) >= period.startMs && hasPlansCredits(account, one),
-  );
-  const ofPeriod = [...paidAsItBegan(account, paid, { startMs: period.startMs, plan: plan.plan }), ...dearer];
+  const has = { startMs: period.startMs, plan: plan.plan };
+  const ofPeriod = [...paidAsItBegan(account, paid, has), ...paidForDearer(account, paid, has)];
   return ofPeriod.length > 0 && ofPeriod.every(isBack);
 }
 
-interface Begun {
+interface Has {
+  /** When its period begins. */
   readonly startMs: number;
   readonly plan: string;
 }
 
-function paidAsItBegan(account: Paid, paid: readonly PaymentAttempt[], { startMs, plan }: Begun): PaymentAttempt[] {
+function paidAsItBegan(account: Paid, paid: readonly PaymentAttempt[], { startMs, plan }: Has): PaymentAttempt[] {
   const first = renewalId(startMs);
   if (account.grants.some(({ grantId }) => isNumbered(grantId, first))) return [];
   const renewals = paid.filter(({ kind, period }) => kind === 'renewal' && period?.startMs === startMs);
@@ -39,6 +38,13 @@ function paidAsItBegan(account: Paid, paid: readonly PaymentAttempt[], { startMs
   const own = inOrder(renewals).findLast((one) => hasPlansCredits(account, one));
   const ofPlan = own?.period?.plan ?? plan;
   return renewals.filter(({ period }) => period?.plan === ofPlan);
+}
+
+/** For those that it had within the period: what there is now was brought by a payment also where that was told after the end, and its credits are as bought. */
+function paidForDearer(account: Paid, paid: readonly PaymentAttempt[], { startMs, plan }: Has): PaymentAttempt[] {
+  const upgrades = paid.filter(({ kind, period }) => kind === 'upgrade' && (period?.startMs ?? 0) >= startMs);
+  const had = upgrades.filter((one) => hasPlansCredits(account, one)).map(({ period }) => period?.plan);
+  return upgrades.filter(({ period }) => period?.plan === plan || had.includes(period?.plan));
 }
 
 function hasPlansCredits(account: Paid, attempt: PaymentAttempt): boolean {

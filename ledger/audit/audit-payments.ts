@@ -67,7 +67,7 @@ export function takePaid(books: AccountBooks, paid: PaidData, { metadata }: Stor
       Object.assign(books.reload, { declines: 0, unanswered: 0, retryAt: '', skipped: null });
   }
   const credits = String(attempt?.credits ?? amount);
-  const period = attempt === undefined ? {} : takePaidPeriod(books, attemptId, attempt);
+  const period = attempt === undefined ? {} : takePaidPeriod(books, attempt);
   const fields = { grantId: name, ...BOUGHT, amount: credits, costBasis: amount };
   const commandId = metadata?.commandId;
   const madeAt = attempt !== undefined && paidAt < attempt.startedAt ? attempt.startedAt : paidAt;
@@ -87,14 +87,9 @@ function nameOfCredits({ grantOf, paid }: AccountBooks, paymentId: string): stri
 const BOUGHT = { source: 'purchase', expiresAt: 'null' };
 
 /** The end of the period that is paid; none where it is of another plan by now, or of none: that is as bought. */
-function takePaidPeriod(
-  { plan }: AccountBooks,
-  attemptId: string,
-  { kind, period }: OwnAttempt,
-): { readonly until?: string } {
+function takePaidPeriod({ plan }: AccountBooks, { kind, period }: OwnAttempt): { readonly until?: string } {
   if (plan === null || period === null || !isOfPlan(plan, kind, period)) return {};
   takePeriod(plan, kind, period);
-  if (kind !== 'renewal') plan.dearer.push(attemptId);
   return { until: period.until };
 }
 

@@ -50,7 +50,7 @@ export function takePlanChanged(
   if (isNew)
     books.plan = {
       ...{ plan, version: catalogVersion, anchorAt, paidUntil: '', overdraft: 0n },
-      ...{ paidFrom: '', paidFor: '', dearer: [] },
+      ...{ paidFrom: '', paidFor: '', since: '', dearer: [] },
       ...{ upgrade: '', due: null, wanted: null },
     };
   else {
@@ -140,15 +140,15 @@ function askedInstead(
  * Whether of what was paid for its period, as of that plan, whichever attempt that was of, and for dearer ones within it, nothing is here.
  * It is not asked why one of which that is so was renewed: programs of before did.
  */
-function isPaidBack({ attempts }: AccountBooks, { paidFrom, paidFor, dearer }: OwnPlanState): boolean {
-  const payments = [...attempts]
-    .filter(([attemptId, { kind, paidBy, period }]) => {
-      const isAsItBegan = kind === 'renewal' && paidBy !== null && period?.from === paidFrom && period.plan === paidFor;
-      return isAsItBegan || dearer.includes(attemptId);
-    })
-    .map(([, attempt]) => attempt);
+function isPaidBack({ attempts }: AccountBooks, own: OwnPlanState): boolean {
+  const payments = [...attempts.values()].filter(
+    ({ kind, paidBy, period }) => paidBy !== null && period !== null && isPaidFor(own, kind, period),
+  );
   return payments.length > 0 && payments.every(isWhollyBack);
 }
+
+const isPaidFor = (own: OwnPlanState, kind: string, { plan, from }: OwnPaidPeriod): boolean =>
+  kind === 'renewal' ? from === own.paidFrom && plan === own.paidFor : from >= own.since && own.dearer.includes(plan);
 
 /** Of one period: after the last of them it is taken for unpaid, though nobody has declined it. */
 const ATTEMPTS_GIVEN_UP = 4;

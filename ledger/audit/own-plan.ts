@@ -20,7 +20,9 @@ export interface OwnPlanState {
   paidFrom: string;
   /** Which plan that was begun for, whichever dearer one is there by now. */
   paidFor: string;
-  /** The attempts that have paid for dearer ones within the period, in time. */
+  /** When its period begins, whatever that cost; '' before any has. */
+  since: string;
+  /** The dearer plans that were there within it. */
   dearer: string[];
   overdraft: bigint;
   /** The dearer plan that was asked for last; '' where something else was since, or it is paid. */
@@ -75,10 +77,11 @@ export function takePeriod(own: OwnPlanState, kind: string, period: OwnPaidPerio
   Object.assign(own, { plan, version, overdraft, upgrade: '' });
   if (kind !== 'renewal') {
     own.wanted = null;
+    own.dearer.push(plan);
     return;
   }
   if (own.wanted !== null && own.due !== null && own.wanted.from <= own.due.from) own.wanted = null;
-  Object.assign(own, { paidFrom: from, paidFor: plan, dearer: [], paidUntil: until, due: null });
+  Object.assign(own, { paidFrom: from, paidFor: plan, since: from, dearer: [], paidUntil: until, due: null });
 }
 
 /** The period that begins in the month of an instant, by the day and time of the first. */

@@ -10,11 +10,11 @@ interface Became extends Pick<ShownTo, 'nowMs' | 'endsNow'> {
 
 /** What became of the account's plan as money of a payment went back, or is here again; null where nothing did. */
 export function planAfter(
-  attempt: Pick<PaymentAttempt, 'kind' | 'period'> | undefined,
+  attempt: Pick<PaymentAttempt, 'period'> | undefined,
   { before, after, ...shownTo }: Became,
 ): string | null {
   const period = after.billing.plan?.period ?? null;
-  if (attempt?.kind !== 'renewal' || attempt.period?.startMs !== period?.startMs) return null;
+  if (period === null || attempt?.period?.endMs !== period.endMs) return null;
   if (isReturned(after)) return paidBackInWords(after, shownTo);
   return isReturned(before) ? paidAgainInWords(after) : null;
 }

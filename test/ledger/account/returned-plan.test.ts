@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type PaymentId, paymentId } from '../../../contracts/ids.ts';
+import { paymentId } from '../../../contracts/ids.ts';
 import type { AccountCommand } from '../../../ledger/account/commands.ts';
 import { leftBeside } from '../../../ledger/account/leases.ts';
 import { overdraftOf } from '../../../ledger/account/plan-over.ts';
@@ -7,32 +7,22 @@ import { accountOfText, accountText } from '../../../ledger/account/stored-accou
 import { STORED_PARTS } from '../../../ledger/account/stored-parts.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
 import { ms, usd } from '../../fixtures/ledger/example-account.ts';
-import { AT, asks, DAY, END, type Life, life, looks, online, onStarter } from './plan-life.ts';
+import { AT, asks, DAY, END, type Life, looks, online, onStarter } from './plan-life.ts';
+import {
+  atEnd,
+  close,
+  dispute,
+  LATER,
+  lent,
+  MID,
+  OVERDRAFT,
+  onTeam,
+  refund,
+  TEAM_PRICE,
+  withdraw,
+} from './plan-money-back.ts';
 
 /** What becomes of a plan whose period was paid for, and that money has gone back. */
-
-const MID = '2026-12-15T10:00:00.000Z';
-const LATER = '2026-12-20T10:00:00.000Z';
-const OVERDRAFT = 20_000_000n;
-const TEAM_PRICE = 200_000_000;
-const onTeam = (): Life => life().does(asks('team')).pays(AT);
-const FIRST = paymentId(`pi_${AT}`);
-const SAID = { actor: 'operator', reason: 'as agreed', nowMs: ms(MID) };
-
-const refund = (amount: number, refundId = 're_1', of: PaymentId = FIRST): AccountCommand => ({
-  ...{ type: 'RecordRefund', paymentId: of, refundId, amount: usd(amount), refundedAtMs: ms(MID), ...SAID },
-});
-const withdraw = (refundId = 're_1'): AccountCommand => ({
-  ...{ type: 'WithdrawRefund', paymentId: FIRST, refundId, ...SAID },
-});
-const dispute = (amount = TEAM_PRICE): AccountCommand => ({
-  ...{ type: 'RecordDispute', paymentId: FIRST, disputeId: 'dp_1', amount: usd(amount), openedAtMs: ms(MID), ...SAID },
-});
-const close = (outcome: 'won' | 'lost'): AccountCommand => ({
-  ...{ type: 'CloseDispute', paymentId: FIRST, disputeId: 'dp_1', outcome, closedAtMs: ms(MID), ...SAID },
-});
-const lent = (one: Life, at = LATER): bigint => overdraftOf(one.state, ms(at));
-const atEnd = (one: Life): unknown => one.does(online(ms(END))).events.at(-1);
 
 const GONE: readonly [string, ...AccountCommand[]][] = [
   ['refunded', refund(TEAM_PRICE)],
@@ -119,84 +109,6 @@ it('none is asked for of a plan whose money went back as of any other: it goes o
   expect(one.events.at(-1)).toMatchObject({ type: 'PlanChanged', data: { plan: 'none' } });
   one.does({ type: 'EndPlan', reason: 'x', by: 'operator', nowMs: ms(LATER) });
   expect([one.plan, one.faults]).toEqual([null, []]);
-});
-
-describe('a dearer plan was paid for in mid-period', () => {
-  const [starter, team] = [FIRST, paymentId(`pi_${MID}`)];
-  const onDearer = (from = onStarter()): Life => from.does(asks('team', MID)).pays(MID);
-  /** All of what the last attempt has cost. */
-  const back = (one: Life, refundId: string, of = team): Life =>
-    one.does(refund(Number(one.claims.at(-1)?.price), refundId, of));
-
-  it.each<[string, (one: Life) => Life]>([
-    ['as the period began', (one) => one.does(refund(20_000_000, 're_1', starter))],
-    ['for the dearer one', (one) => back(one, 're_1')],
-  ])('what was paid %s alone goes back: it lends, and is renewed', (_, goesBack) => {
-    const one = goesBack(onDearer());
-    expect([one.state.plan, lent(one)]).toEqual(['team', OVERDRAFT]);
-    expect(atEnd(one)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'team' } });
-    expect(one.faults).toEqual([]);
-  });
-
-  it('both go back: it lends nothing, and is not renewed', () => {
-    const one = back(onDearer(), 're_1').does(refund(20_000_000, 're_2', starter));
-    expect([one.state.plan, lent(one)]).toEqual(['team', 0n]);
-    expect(atEnd(one)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled' } });
-    expect(one.faults).toEqual([]);
-  });
-
-  it('paid after the period’s own went back, it lends and is renewed', () => {
-    const one = onStarter().does(asks('team', MID), refund(20_000_000, 're_1', starter));
-    expect([one.state.plan, one.pays(LATER, MID).state.plan, lent(one)]).toEqual(['starter', 'team', OVERDRAFT]);
-    expect(atEnd(one)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'team' } });
-    expect(one.faults).toEqual([]);
-  });
-
-  it('behind what cost nothing it is all that was paid', () => {
-    const one = onDearer(life().does(asks('open-source')));
-    expect([one.state.plan, lent(one)]).toEqual(['team', OVERDRAFT]);
-    expect(lent(back(one, 're_1'))).toBe(0n);
-    expect(atEnd(one)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled' } });
-    expect(one.faults).toEqual([]);
-  });
-
-  it('paid too late it is credit as bought, and neither stands for the plan nor ends it', () => {
-    const paidLate = (): Life =>
-      onStarter()
-        .does(asks('team', MID))
-        .givenUp(ms(MID) + 1)
-        .does(asks('starter', LATER))
-        .pays(LATER, MID);
-    expect(paidLate().state.plan).toBe('starter');
-    const own = paidLate().does(refund(20_000_000, 're_1', starter));
-    expect(atEnd(own)).toMatchObject({ type: 'PlanEnded', data: { plan: 'starter', reason: 'cancelled' } });
-    const other = back(paidLate(), 're_1');
-    expect(atEnd(other)).toMatchObject({ type: 'RenewalStarted', data: { plan: 'starter' } });
-    expect([own.faults, other.faults]).toEqual([[], []]);
-  });
-
-  it('it does not stand for the period behind its own', () => {
-    const one = onDearer()
-      .does(online(ms(END)))
-      .pays(END)
-      .does(refund(TEAM_PRICE, 're_1', paymentId(`pi_${END}`)));
-    expect(lent(one, END)).toBe(0n);
-    expect(one.does(online(ms('2027-01-30T10:00:00.000Z'))).events.at(-1)).toMatchObject({ type: 'PlanEnded' });
-    expect(one.faults).toEqual([]);
-  });
-
-  it('it does not stand for a plan that was begun anew behind it, though its period ends in the same instant', () => {
-    const [first, second, third] = ['2027-01-30T10:00:00.000Z', '2027-01-30T12:00:00.000Z', '2027-01-31T10:00:00.000Z'];
-    const one = life().does(asks('starter', first)).pays(first).does(asks('team', second)).pays(second);
-    const endMs = one.plan?.period?.endMs;
-    one
-      .does({ type: 'EndPlan', reason: 'x', by: 'operator', nowMs: ms(third) - 1 }, asks('starter', third))
-      .pays(third);
-    expect([one.plan?.period?.startMs, one.plan?.period?.endMs]).toEqual([ms(third), endMs]);
-    one.does(refund(20_000_000, 're_1', paymentId(`pi_${third}`)));
-    expect(one.does(online(endMs ?? 0)).events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { plan: 'starter' } });
-    expect(one.faults).toEqual([]);
-  });
 });
 
 it('a period that was paid twice is paid while either payment stands', () => {
@@ -344,6 +256,25 @@ describe('another plan was asked for, from the end of a period whose money went 
     }
     const inTheWay = onTeam().does(asks('starter', MID), asks('big', MID), refund(TEAM_PRICE), asks('team', END));
     expect([inTheWay.plan, inTheWay.faults]).toEqual([null, []]);
+  });
+
+  it('who asks for the plan itself once it is due has that begun anew, behind an attempt in the way once that is withdrawn', () => {
+    const due = (): Life => followed('starter').does(online(ms(END)));
+    const at = new Date(later(1)).toISOString();
+    const declined = due().declined(ms(END)).does(asks('team', at));
+    expect(declined.events.slice(-3)).toMatchObject([
+      { type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled' } },
+      { type: 'PlanChanged', data: { plan: 'team' } },
+      { type: 'RenewalStarted', data: { plan: 'team', periodStart: at, price: 200_000_000n } },
+    ]);
+    const open = due().does(asks('team', at));
+    expect(open.events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team', reason: 'cancelled' } });
+    open.givenUp(later(1)).does(asks('team', at));
+    expect(open.claims.at(-1)).toMatchObject({ plan: 'team', periodStart: at });
+    expect(due().does(asks('starter', at)).claims).toHaveLength(2);
+    const dearer = due().declined(ms(END)).does(asks('big', at));
+    expect(dearer.claims.at(-1)).toMatchObject({ plan: 'big', periodStart: END });
+    expect([declined.faults, open.faults, dearer.faults]).toEqual([[], [], []]);
   });
 
   it('the auditor tells of an end that has dropped it', () => {

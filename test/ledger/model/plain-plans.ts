@@ -26,12 +26,12 @@ interface PlainPlan {
   readonly name: string;
   /** The first period's start: all begin on its day of the month. */
   readonly bornMs: number;
-  /** A month, for which plan it was paid, and what was paid since for dearer ones. */
+  /** A month, for which plan it was paid, and which dearer ones were there since. */
   readonly paid: {
     readonly fromMs: number;
     readonly toMs: number;
     readonly name: string;
-    readonly more: readonly PlainAttempt[];
+    readonly more: readonly string[];
   } | null;
   readonly bill: PlainBill | null;
   readonly next: PlainNext | null;
@@ -87,7 +87,9 @@ export class PlainPlans {
   #askUnlessSpent(command: Of<'ChangePlan'>): Verdict {
     const [has, name] = [this.#has, this.name];
     const isOver = has !== null && this.#isOver(has, command.nowMs);
-    const isAnew = has !== null && has.bill === null && command.plan !== 'none' && this.#isBack(has);
+    const isNext =
+      has !== null && has.bill !== null && (command.plan !== has.name || this.#billed(has.bill) === has.name);
+    const isAnew = has !== null && !isNext && command.plan !== 'none' && this.#isBack(has);
     if (!isOver && !isAnew) return this.#askOfOne(command);
     this.#end('nothing');
     const verdict = command.plan === 'none' ? 'done' : this.#askOfOne(command);
@@ -101,7 +103,15 @@ export class PlainPlans {
   #isBack({ paid }: PlainPlan): boolean {
     if (paid === null) return false;
     const first = this.#triesOf(paid).filter(({ state, period }) => state === 'paid' && period?.plan === paid.name);
-    const payments = [...(this.#gifts.has(paid.fromMs) ? [] : first), ...paid.more];
+    const more = this.#all().filter(
+      ({ kind, state, period }) =>
+        kind === 'upgrade' &&
+        state === 'paid' &&
+        period !== null &&
+        isWithin(paid, period) &&
+        paid.more.includes(period.plan),
+    );
+    const payments = [...(this.#gifts.has(paid.fromMs) ? [] : first), ...more];
     return payments.length > 0 && payments.every((one) => goneOf(one) >= one.price);
   }
 
@@ -147,7 +157,7 @@ export class PlainPlans {
     this.#has =
       attempt.kind === 'renewal'
         ? begunWith(has, attempt.period)
-        : { ...has, name: this.name, next: null, dearer: null, paid: paidMore(has.paid, attempt) };
+        : { ...has, name: this.name, next: null, dearer: null, paid: paidMore(has.paid, this.name) };
   }
 
   /** @param againMs when it was declined, where it may be tried again; null where nobody says so */
@@ -357,8 +367,15 @@ const isNo = ({ state, no }: PlainAttempt): boolean => state === 'abandoned' && 
 /** Null where it is undecided which. */
 const lastSaid = ({ name, next, dearer }: PlainPlan): string | null => (dearer === null ? (next?.name ?? name) : null);
 
-const paidMore = (paid: PlainPlan['paid'], attempt: PlainAttempt): PlainPlan['paid'] =>
-  paid === null ? null : { ...paid, more: [...paid.more, attempt] };
+const paidMore = (paid: PlainPlan['paid'], name: string): PlainPlan['paid'] =>
+  paid === null ? null : { ...paid, more: [...paid.more, name] };
+
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+const isWithin = (month: Span, rest: Span): boolean => rest.toMs === month.toMs && rest.fromMs >= month.fromMs;
 
 const begunWith = (has: PlainPlan, { plan, fromMs, toMs }: NonNullable<PlainAttempt['period']>): PlainPlan => ({
   ...{ name: plan, bornMs: has.bornMs, paid: { fromMs, toMs, name: plan, more: [] }, bill: null, dearer: null },
