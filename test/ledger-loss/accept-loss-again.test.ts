@@ -226,6 +226,7 @@ it('a loss of which no event is known gives up none, and says so', async () => {
     /^generation 3 of .* has begun\ngiven up: no event that is known; what is there is of an earlier gen/,
   );
   expect(said).not.toMatch(/given up:$/m);
+  expect(said).toMatch(/^next: gateway serve/m);
 });
 const NOTE = { ledgerId: ledgerId('ledger_019a5b3c00007000800000000000000a'), newest: null, leases: {}, earlier: [] };
 

@@ -233,9 +233,14 @@ function textOf(
         ]),
     ...(viewsSetAside === null ? [] : [`the views of before are in ${viewsSetAside}: to look up what was lost`]),
     '',
-    `next: ${typed('gateway', 'serve')}`,
+    `next: ${hasPlans(toDoAgain) ? 'what is listed of plans, and then ' : ''}${typed('gateway', 'serve')}`,
   ].join('\n');
 }
+
+/** A gateway renews, and charges, a plan whose end is lost. */
+const hasPlans = (toDoAgain: AllToDoAgain | null): boolean =>
+  toDoAgain !== null &&
+  [toDoAgain, ...toDoAgain.earlier].some(({ accounts }) => accounts.some(({ plan }) => plan !== null));
 
 function saysGivenUp(lost: Accepted['lost']): string[] {
   if (lost === null) return ['the loss was accepted before; this data folder follows'];
