@@ -118,6 +118,10 @@ interface BalanceState {
   readonly state: string;
 }
 
+/** In which version the file holds the accounts; null where it holds none. @throws as `readKnownViews` */
+export const readBalanceVersion = (path: string): number | null =>
+  reading(path, (database, tables) => versionIn('balance', database, tables));
+
 /** In the order of their ids; none where there is no such file. @throws as `readKnownViews` */
 export const readBalanceStates = (path: string): BalanceState[] => reading(path, balanceStatesIn) ?? [];
 
@@ -314,8 +318,12 @@ function accountCountIn(database: DatabaseSync, tables: ReadonlySet<string>): nu
 
 /** The table of a view, in whatever version the file holds it; null where it holds none. */
 function versioned(view: string, database: DatabaseSync, tables: ReadonlySet<string>): string | null {
+  const version = versionIn(view, database, tables);
+  return version === null ? null : `${view}_v${version}`;
+}
+
+function versionIn(view: string, database: DatabaseSync, tables: ReadonlySet<string>): number | null {
   if (!tables.has('stored_view')) return null;
   const version = database.prepare('SELECT version FROM stored_view WHERE name = ?').get(view)?.version;
-  const table = `${view}_v${Number(version)}`;
-  return version !== undefined && tables.has(table) ? table : null;
+  return version !== undefined && tables.has(`${view}_v${Number(version)}`) ? Number(version) : null;
 }

@@ -135,7 +135,7 @@ export function withAttempt(payments: PaymentsState, attempt: PaymentAttempt): P
   return {
     ...payments,
     attempts,
-    returned: returnedAfter(payments.returned, attempts, attempt),
+    returned: returnedAfter({ ...payments, attempts }, attempt),
     open: isOpen(attempt) ? withEntry(payments.open, attemptId, attempt) : withoutEntry(payments.open, attemptId),
     reloaded:
       reloaded === 0n
@@ -157,23 +157,30 @@ export function withEndedAttempts(payments: PaymentsState, ended: readonly Payme
     ...payments,
     attempts,
     reloaded: treeOfSorted(reloaded),
-    returned: all.reduce<PaymentsState['returned']>((returned, one) => returnedAfter(returned, attempts, one), null),
+    returned: all.reduce<PaymentsState['returned']>(
+      (returned, one) => returnedAfter({ attempts, returned }, one),
+      null,
+    ),
   };
 }
 
 /** The others are looked for only where what was paid by one has gone back. */
 function returnedAfter(
-  returned: PaymentsState['returned'],
-  attempts: PaymentsState['attempts'],
+  payments: Pick<PaymentsState, 'attempts' | 'returned'>,
   attempt: PaymentAttempt,
 ): PaymentsState['returned'] {
+  const { returned } = payments;
   if (attempt.state !== 'paid' || attempt.period === null) return returned;
   const { endMs } = attempt.period;
   const key = String(endMs);
   if (!isBack(attempt) && entryOf(returned, key) === undefined) return returned;
-  const paid = [...valuesOf(attempts)].filter(({ state, period }) => state === 'paid' && period?.endMs === endMs);
+  const paid = paidUntil(payments, endMs);
   return paid.some(isBack) ? withEntry(returned, key, paid) : withoutEntry(returned, key);
 }
+
+/** All by which periods of a plan that end in this instant (milliseconds) were paid, for whichever plan. */
+export const paidUntil = ({ attempts }: Pick<PaymentsState, 'attempts'>, endMs: number): PaymentAttempt[] =>
+  [...valuesOf(attempts)].filter(({ state, period }) => state === 'paid' && period?.endMs === endMs);
 
 /** Whether none of its money is here. */
 export const isBack = (attempt: Pick<PaymentAttempt, 'price'> & Returns): boolean => mayGoBack(attempt) <= 0n;

@@ -3,7 +3,7 @@ import type { OpenAccount } from './account-state.ts';
 import { inOrder } from './attempt-order.ts';
 import { grantsOfPaid } from './grant-id.ts';
 import { entryOf } from './keyed-tree.ts';
-import { isBack, type PaymentAttempt } from './payments-state.ts';
+import { isBack, type PaymentAttempt, paidUntil } from './payments-state.ts';
 import { renewalId } from './plans.ts';
 
 type Paid = Pick<OpenAccount, 'billing' | 'grants'>;
@@ -15,13 +15,26 @@ type Paid = Pick<OpenAccount, 'billing' | 'grants'>;
  */
 export function isReturned(account: Paid): boolean {
   const { plan, payments } = account.billing;
-  const period = plan?.period ?? null;
-  if (plan === null || payments.returned === null || period === null) return false;
-  const paid = entryOf(payments.returned, String(period.endMs));
-  if (paid === undefined) return false;
-  const has = { startMs: period.startMs, plan: plan.plan };
-  const ofPeriod = [...paidAsItBegan(account, paid, has), ...paidForDearer(account, paid, has)];
-  return ofPeriod.length > 0 && ofPeriod.every(isBack);
+  if (payments.returned === null || plan === null || plan.period === null) return false;
+  const paid = entryOf(payments.returned, String(plan.period.endMs));
+  return paid !== undefined && areAllBack(thatCount(account, paid));
+}
+
+export const areAllBack = (payments: readonly Parameters<typeof isBack>[0][]): boolean =>
+  payments.length > 0 && payments.every(isBack);
+
+/** By which the period that an account has is paid, as `isReturned` counts them; none where it has none. */
+export function paymentsOfPeriod(account: Paid): PaymentAttempt[] {
+  const { plan, payments } = account.billing;
+  return plan === null || plan.period === null ? [] : thatCount(account, paidUntil(payments, plan.period.endMs));
+}
+
+/** @param paid all whose period ends as the account's does, for whichever plan */
+function thatCount(account: Paid, paid: readonly PaymentAttempt[]): PaymentAttempt[] {
+  const { plan } = account.billing;
+  if (plan === null || plan.period === null) return [];
+  const has = { startMs: plan.period.startMs, plan: plan.plan };
+  return [...paidAsItBegan(account, paid, has), ...paidForDearer(account, paid, has)];
 }
 
 interface Has {

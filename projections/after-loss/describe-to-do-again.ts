@@ -183,9 +183,9 @@ function planInWords(plan: Plan): string {
   if (plan === null) return NO_PLAN;
   const upgrade = plan.upgrade === null ? '' : `, ${plan.upgrade} once it is paid`;
   if (plan.untilMs === null) return `${plan.plan}${plan.isInForce ? '' : ' once it is paid'}${upgrade}`;
-  const renewed = plan.isPaidBack ? 'paid back, then it ends' : 'then renewed';
-  const then = plan.next === null ? renewed : plan.next === NO_PLAN ? 'then it ends' : `then ${plan.next}`;
-  return `${plan.plan} ${until(plan.untilMs)}, ${then}${upgrade}`;
+  const paidBack = plan.isPaidBack ? ', paid back' : '';
+  const next = plan.next ?? (plan.isPaidBack ? NO_PLAN : 'renewed');
+  return `${plan.plan} ${until(plan.untilMs)}${paidBack}, then ${next === NO_PLAN ? 'it ends' : next}${upgrade}`;
 }
 
 const statementLines = ({ accountId: id, statement }: AccountToDoAgain): string[] =>

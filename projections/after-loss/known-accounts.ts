@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { DEFAULT_PRODUCT } from '../../contracts/event-fields.ts';
 import { WITHOUT_PLAN } from '../../contracts/plan.ts';
-import { readBalanceStates, readExceptionRows, readPartRows } from '../known-views.ts';
+import { ACCOUNT_STATE_VERSION, type OpenAccount } from '../../ledger/account/account-state.ts';
+import { attemptSchema } from '../../ledger/account/payments-state.ts';
+import { paymentsOfPeriod } from '../../ledger/account/returned-plan.ts';
+import { accountOfText } from '../../ledger/account/stored-account.ts';
+import { STORED_PARTS } from '../../ledger/account/stored-parts.ts';
+import { readBalanceStates, readBalanceVersion, readExceptionRows, readPartRows } from '../known-views.ts';
 
 const amount = z.string();
 
@@ -117,7 +122,20 @@ const knownSchema = z.looseObject({
 });
 
 /** An account as a views' file knows it, at a revision of its stream. Amounts in micro-USD, as decimal strings. */
-export type KnownAccount = Readonly<z.infer<typeof knownSchema>> & { readonly revision: number };
+export type KnownAccount = Readonly<z.infer<typeof knownSchema>> & {
+  readonly revision: number;
+  /**
+   * By which the period of its plan is paid, with what of that went back: in views of this program's version as the ledger counts them.
+   * Of others it is not known what took effect: there they are all that were paid for a period with this end.
+   */
+  readonly paymentsOfPeriod: readonly PaymentOfPeriod[];
+};
+
+const paymentOfPeriod = z.object({
+  ...attemptSchema.pick({ kind: true, provider: true, price: true, refunds: true, disputes: true }).shape,
+  ...{ paymentId: z.string(), period: z.object({ plan: z.string() }) },
+});
+export type PaymentOfPeriod = z.infer<typeof paymentOfPeriod>;
 
 /** The accounts of a views' file, in the order of their ids. @throws Error when it is no database, or a row is not of its form */
 export function readKnownAccounts(path: string): KnownAccount[] {
@@ -125,6 +143,7 @@ export function readKnownAccounts(path: string): KnownAccount[] {
   const [keys, keyLimits, attempts] = ['key', 'key_limit', 'attempt'].map((part) =>
     Map.groupBy(readPartRows(path, part), ({ accountId }) => accountId),
   );
+  const isOfThisVersion = readBalanceVersion(path) === ACCOUNT_STATE_VERSION;
   return readBalanceStates(path).map(({ accountId, revision, state }) => {
     const known = knownSchema.parse(JSON.parse(state));
     for (const row of rows.get(accountId) ?? []) {
@@ -148,6 +167,19 @@ export function readKnownAccounts(path: string): KnownAccount[] {
       const all = [...Object.entries(payments.attempts), ...ended];
       payments.attempts = Object.fromEntries(all.sort(([one], [other]) => (one < other ? -1 : 1)));
     }
-    return { ...known, revision };
+    // An account that has no period is not read once more for it.
+    const isRead = isOfThisVersion && known.billing?.plan?.period != null;
+    const ended = (attempts?.get(accountId) ?? []).map(({ id, value }) => [id, value] as const);
+    const stored = isRead ? STORED_PARTS.endedAttempts.put(accountOfText(state), ended) : null;
+    return { ...known, revision, paymentsOfPeriod: paidOf(known, stored) };
   });
+}
+
+function paidOf({ billing }: Pick<KnownAccount, 'billing'>, stored: OpenAccount | null): PaymentOfPeriod[] {
+  const endMs = billing?.plan?.period?.endMs;
+  if (endMs === undefined) return [];
+  const counted = stored === null ? null : new Set<string>(paymentsOfPeriod(stored).map(({ attemptId }) => attemptId));
+  return Object.values(billing?.payments?.attempts ?? {})
+    .filter(({ attemptId, state, period }) => counted?.has(attemptId) ?? (state === 'paid' && period?.endMs === endMs))
+    .map((one) => paymentOfPeriod.parse(one));
 }

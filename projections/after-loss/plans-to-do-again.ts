@@ -1,11 +1,10 @@
-import { grantsOfPayment, paymentId } from '../../contracts/ids.ts';
 import { MANUAL } from '../../contracts/payments-configuration.ts';
 import { NO_PLAN, WITHOUT_PLAN } from '../../contracts/plan.ts';
 import type { AccountState } from '../../ledger/account/account-state.ts';
 import { paidBy } from '../../ledger/account/payments.ts';
-import { NO_PAYMENTS } from '../../ledger/account/payments-state.ts';
-import { isReturned } from '../../ledger/account/returned-plan.ts';
-import type { KnownAccount, KnownPayments } from './known-accounts.ts';
+import { isBack, NO_PAYMENTS } from '../../ledger/account/payments-state.ts';
+import { areAllBack, isReturned } from '../../ledger/account/returned-plan.ts';
+import type { KnownAccount, PaymentOfPeriod } from './known-accounts.ts';
 
 /** Periods that were paid are told with their payments; one that follows from what the ledger has it begins again by itself. */
 export interface PlanToDoAgain {
@@ -52,34 +51,50 @@ interface States {
 /** Null where nothing of it is lost. What the ledger has decided since the views is not lost. */
 export function missingPlan({ now, then }: States, known: KnownAccount, nowMs: number): PlanToDoAgain | null {
   const [was, is, had] = [planKnown(known), planOf(now), planOf(then)];
-  const wanted = byNow(was, nowMs);
   const knowsUpgrade = known.billing?.plan?.upgrade !== undefined;
   const isSame = (one: PlanAsked | null): boolean => {
-    const left = byNow(leftOf(one, was), nowMs);
-    const isAsked = left?.plan === wanted?.plan && left?.next === wanted?.next;
-    return isAsked && (!knowsUpgrade || left?.upgrade === wanted?.upgrade);
+    const { left, wanted } = compared(one, was, nowMs);
+    const isSamePlan = left?.plan === wanted?.plan;
+    if (wanted?.isPaidBack === true && !isSamePlan) return true;
+    return isSamePlan && left?.next === wanted?.next && (!knowsUpgrade || left?.upgrade === wanted?.upgrade);
   };
   if (isSame(is) || isSame(had)) return null;
   const { endedPlan } = known.billing ?? {};
   const ended = was === null && endedPlan != null ? { plan: endedPlan.plan, reason: endedPlan.reason } : null;
   const isBegunAnew = isBefore(is, was);
-  const told = { was, is, ended, isBegunAnew };
-  const ends = [['gateway', 'account', 'plan', known.accountId, NO_PLAN, '--now']];
-  const left = leftOf(is, was);
-  if (wanted === null || (left === null && wanted.isPaidBack))
-    return is === null ? null : { ...told, ...NOTHING_BEGUN, commands: ends };
+  const { left, wanted, isGone } = compared(is, was, nowMs);
+  const payments = wanted === null || wanted.untilMs === null ? [] : known.paymentsOfPeriod;
   const has = now.type === 'open' ? now.billing.payments : NO_PAYMENTS;
-  const paid = paidFor(wanted, known, nowMs).filter(({ paymentId }) => paidBy(has, paymentId) === undefined);
-  const isLost = isBehind(is, was);
-  const { commands, ...begun } = doneAgain({ accountId: known.accountId, was: wanted, left, isLost, paid });
+  const paid = payments.filter((one) => !isBack(one) && paidBy(has, one.paymentId) === undefined);
+  const lost = { accountId: known.accountId, left: isGone ? null : left, isLost: isBehind(is, was), payments, paid };
+  const again = wanted === null ? NOTHING_BEGUN : doneAgain({ ...lost, was: wanted });
   // What was set by hand has nothing that could be ended.
-  const isToEnd = isBegunAnew && is?.anchorMs != null;
-  return { ...told, ...begun, commands: [...(isToEnd ? ends : []), ...commands] };
+  const isToEnd = is?.anchorMs != null && (wanted === null || isGone || isBegunAnew);
+  const ends = isToEnd ? [['gateway', 'account', 'plan', known.accountId, NO_PLAN, '--now']] : [];
+  const commands = [...ends, ...again.commands];
+  return commands.length === 0 ? null : { ...again, was, is, ended, isBegunAnew, commands };
 }
 
-const NOTHING_BEGUN = { toBePaid: [], isConfirmed: false, isChargedAnew: false, paidBy: [] };
+const NOTHING_BEGUN = { commands: [], toBePaid: [], isConfirmed: false, isChargedAnew: false, paidBy: [] };
 
 type Pair = readonly [one: PlanAsked | null, was: PlanAsked | null];
+
+interface Compared {
+  /** What the ledger has by itself of what is wanted. */
+  readonly left: PlanAsked | null;
+  readonly wanted: PlanAsked | null;
+  /** What was is paid back, and the ledger does not have its period: nothing is wanted but what was to follow. */
+  readonly isGone: boolean;
+}
+
+/** Where the ledger has the period, that its money is back has lines of its own, and is not compared. */
+function compared(...[one, was, nowMs]: readonly [...Pair, nowMs: number]): Compared {
+  const isLost = one === null || isBefore(one, was) || isBehind(one, was);
+  if (was?.isPaidBack === true && isLost) return { left: followed(one), wanted: followed(was), isGone: true };
+  const left = leftOf(one, was);
+  const isPaidBack = was?.isPaidBack ?? left?.isPaidBack ?? false;
+  return { left: byNow(left && { ...left, isPaidBack }, nowMs), wanted: byNow(was, nowMs), isGone: false };
+}
 
 /** What the ledger has of what was: nothing where that was begun after it, and the next period where that is lost, which is begun again. */
 function leftOf(...[one, was]: Pair): PlanAsked | null {
@@ -96,15 +111,17 @@ const isBehind = (...[one, was]: Pair): boolean =>
   one !== null && was !== null && was.untilMs !== null && (one.untilMs ?? 0) < was.untilMs;
 
 /** What is wanted at an instant: where the period is over what was to follow. */
-function byNow(plan: PlanAsked | null, nowMs: number): PlanAsked | null {
-  return plan === null || plan.untilMs === null || nowMs < plan.untilMs ? plan : followed(plan);
+const byNow = (plan: PlanAsked | null, nowMs: number): PlanAsked | null =>
+  plan === null || plan.untilMs === null || nowMs < plan.untilMs ? plan : followed(plan);
+
+/** In a period of which nothing is known. What was to be paid for a dearer plan is withdrawn as it begins. */
+function followed(one: PlanAsked | null): PlanAsked | null {
+  if (one === null) return null;
+  const plan = wantedNext(one);
+  return plan === NO_PLAN ? null : { ...one, plan, untilMs: null, isPaidBack: false, next: null, upgrade: null };
 }
 
-/** What was to be paid for a dearer plan is withdrawn as the next period begins. */
-function followed(one: PlanAsked): PlanAsked | null {
-  const plan = one.next ?? one.plan;
-  return plan === NO_PLAN ? null : { ...one, plan, next: null, upgrade: null };
-}
+const wantedNext = ({ plan, isPaidBack, next }: PlanAsked): string => next ?? (isPaidBack ? NO_PLAN : plan);
 
 interface Lost {
   readonly accountId: string;
@@ -112,69 +129,50 @@ interface Lost {
   readonly left: PlanAsked | null;
   /** Whether a period of what is left is. */
   readonly isLost: boolean;
-  readonly paid: readonly PaidBy[];
+  /** Of the period that is wanted; and those of them that stand, and that the ledger does not have. */
+  readonly payments: readonly PaymentOfPeriod[];
+  readonly paid: readonly PaymentOfPeriod[];
 }
 
 /** What is begun is paid before anything is asked for behind it: else that would end it, or be refused. */
-function doneAgain({ accountId, was, left, isLost, paid }: Lost): Omit<PlanToDoAgain, keyof Told> {
-  const again = left !== null && isLost ? [left.plan] : [];
-  const [first = was.plan, ...rest] = [...again, ...asksFor(was, left)];
-  const begun = [...again, ...(left?.plan === was.plan ? [] : [was.plan])];
+function doneAgain({ accountId, was, left, isLost, payments, paid }: Lost): Omit<PlanToDoAgain, keyof Told> {
   const isBegun = left === null || isLost;
-  const by = paid.find((one) => isBegun && one.kind === 'renewal' && one.provider === MANUAL && one.plan === first);
+  const begun = plansBegun({ was, left, isLost, payments });
+  const [first, ...rest] = [...begun, ...asksBehind(was, begun.length === 0 ? left : null)];
+  const by = paid.find(
+    ({ kind, provider, period }) => isBegun && kind === 'renewal' && provider === MANUAL && period.plan === first,
+  );
+  const toBePaid = begun.filter((plan) => by === undefined || plan !== first);
   const ask = (plan: string) => ['gateway', 'account', 'plan', accountId, plan];
   const confirms = by === undefined ? [] : [['gateway', 'payment', 'confirm', accountId, '--payment', by.paymentId]];
-  const isOther = left === null ? by === undefined : left.plan !== was.plan;
+  const isOther = toBePaid.includes(was.plan) && (begun.length > 1 || left?.plan !== was.plan);
+  const others = paid.filter((one) => one !== by).map(({ provider, paymentId }) => ({ provider, paymentId }));
   return {
-    commands: [ask(first), ...confirms, ...rest.map(ask)],
-    toBePaid: begun.filter((plan) => by === undefined || plan !== first),
+    commands: first === undefined ? [] : [ask(first), ...confirms, ...rest.map(ask)],
+    toBePaid,
     isConfirmed: by !== undefined,
     isChargedAnew: isOther || (was.upgrade !== null && [first, ...rest].includes(was.upgrade)),
-    paidBy: isOther ? paid.filter((one) => one !== by).map(({ provider, paymentId }) => ({ provider, paymentId })) : [],
+    paidBy: isOther ? others : [],
   };
 }
 type Told = Pick<PlanToDoAgain, 'was' | 'is' | 'ended' | 'isBegunAnew'>;
 
-/** In the order in which none ends what one before has asked for. */
-function asksFor(was: PlanAsked, is: PlanAsked | null): string[] {
-  const hasPlan = is !== null && is.plan === was.plan;
-  const isFollowed = hasPlan && is.next === was.next && (is.upgrade === null || is.upgrade === was.upgrade);
-  return [
-    ...(hasPlan && (isFollowed || was.next !== null) ? [] : [was.plan]),
-    ...(isFollowed || was.next === null ? [] : [was.next]),
-    ...(was.upgrade === null ? [] : [was.upgrade]),
-  ];
+/** A period that is lost is begun with the plan that it began with, which may have been a cheaper one. */
+function plansBegun({ was, left, isLost, payments }: Pick<Lost, 'was' | 'left' | 'isLost' | 'payments'>): string[] {
+  if (left === null) return [was.plan];
+  if (!isLost) return left.plan === was.plan ? [] : [was.plan];
+  const own = payments.find(({ kind }) => kind === 'renewal')?.period.plan;
+  return [...new Set([own ?? (payments.length === 0 ? was.plan : left.plan), was.plan])];
 }
 
-type KnownAttempt = KnownPayments['attempts'][string];
-type PaidBy = Pick<KnownAttempt, 'kind' | 'provider'> & { readonly plan: string; readonly paymentId: string };
-
-/** By what the period is paid, where that is not over, with what was paid for a dearer plan within it. */
-function paidFor({ untilMs, isPaidBack }: PlanAsked, known: KnownAccount, nowMs: number): PaidBy[] {
-  if (untilMs === null || untilMs <= nowMs || isPaidBack) return [];
-  return paidUntil(known, untilMs).flatMap(({ kind, provider, paymentId, period }) =>
-    paymentId === null || period === null ? [] : [{ kind, provider, paymentId, plan: period.plan }],
-  );
+/** Behind what is begun, or the plan that is left: in the order in which none ends what one before has asked for. */
+function asksBehind(was: PlanAsked, left: PlanAsked | null): string[] {
+  const isFollowed = left?.next === was.next && (left.upgrade === null || left.upgrade === was.upgrade);
+  const next = left === null ? was.next : isFollowed ? null : wantedNext(was);
+  return [next, was.upgrade].filter((plan) => plan !== null);
 }
 
-const paidUntil = ({ billing }: KnownAccount, untilMs: number): KnownAttempt[] =>
-  Object.values(billing?.payments?.attempts ?? {}).filter(
-    ({ state, period }) => state === 'paid' && period?.endMs === untilMs,
-  );
-
-function planKnown(known: KnownAccount): PlanAsked | null {
-  const ofPlans = new Set(known.grants.filter(({ source }) => source === 'plan').map(({ grantId }) => grantId));
-  // The others have bought credit alone.
-  const paid = paidUntil(known, known.billing?.plan?.period?.endMs ?? 0).filter(
-    ({ paymentId: id }) => id !== null && grantsOfPayment(paymentId(id)).some((grantId) => ofPlans.has(grantId)),
-  );
-  return asked(known, paid.length > 0 && paid.every(isAllBack));
-}
-
-function isAllBack({ price, refunds, disputes }: KnownAttempt): boolean {
-  const back = [...refunds, ...disputes.filter(({ outcome }) => outcome !== 'won')];
-  return back.reduce((sum, { amount }) => sum + BigInt(amount), 0n) >= BigInt(price);
-}
+const planKnown = (known: KnownAccount): PlanAsked | null => asked(known, areAllBack(known.paymentsOfPeriod));
 
 const planOf = (state: AccountState): PlanAsked | null =>
   state.type === 'open' ? asked(state, isReturned(state)) : null;

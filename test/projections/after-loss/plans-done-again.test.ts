@@ -18,6 +18,7 @@ type Typed = readonly [at: string, command: string];
 
 const STARTER = { id: 'starter', label: 'Starter', price: '20.00', credits: '25.00' };
 const TEAM = { id: 'team', label: 'Team', price: '200.00', credits: '260.00', overdraft: '20.00', grace_days: 14 };
+const FREE = { id: 'free', label: 'Free', price: '0', credits: '1.00' };
 const ACCOUNT = accountId('acct_a');
 const begin = (plan: string, at: string, payment: string): Typed[] => [
   [at, `account plan acct_a ${plan}`],
@@ -47,7 +48,7 @@ async function putBack(kept: readonly Typed[], lost: readonly Typed[], now = NOW
   const whole = endedLater(await programInProcess());
   const catalog = join(temporaryFolder(), 'catalog.json');
   const models = [catalogEntry('opal', { upstreams: [{ provider: 'mock', model: 'opal' }] })];
-  writeFileSync(catalog, JSON.stringify({ models, plans: [STARTER, TEAM] }));
+  writeFileSync(catalog, JSON.stringify({ models, plans: [STARTER, TEAM, FREE] }));
   const opened = 'account open --email ada@example.com --id acct_a --trial-usd 0';
   await typedOn(whole, [
     ['2026-11-05T09:00Z', `catalog publish ${catalog}`],
@@ -90,6 +91,20 @@ const NONE_LATER: Typed = ['2026-11-21T10:00Z', 'account plan acct_a none'];
 const STARTER_PAID = begin('starter', '2026-11-05T10:00Z', 'P1');
 const RENEWED = begin('team', '2026-12-05T10:00Z', 'P2');
 const RENEWED_NOW = '2026-12-10T10:00Z';
+const refund = (at: string, payment: string, price: number): Typed => [
+  at,
+  `payment refund acct_a ${payment} --usd ${price} --id of_${payment} --reason x`,
+];
+
+/** A period from a day on, of which a first attempt was declined by hand, what was asked for then, and the first turns out to be paid. */
+const paidTwice = (day: string, first: string, then: readonly Typed[]): Typed[] => [
+  [`${day}T10:00Z`, `account plan acct_a ${first}`],
+  [`${day}T11:00Z`, `payment decline acct_a renewal_${day}T10:00:00.000Z --reason x`],
+  ...then,
+  [`${day}T13:00Z`, `payment confirm acct_a renewal_${day}T10:00:00.000Z --payment LATE`],
+];
+const TWICE = paidTwice('2026-11-05', 'team', begin('team', '2026-11-05T12:00Z', 'P2'));
+const ANOTHERS = paidTwice('2026-12-05', 'team', begin('starter', '2026-12-05T12:00Z', 'P2'));
 
 describe('what is told of a plan, typed as it is told, makes it so again with no payment but those that were made', () => {
   it.each<[string, readonly Typed[], readonly Typed[], readonly string[], string?]>([
@@ -148,6 +163,35 @@ describe('what is told of a plan, typed as it is told, makes it so again with no
       STARTER_PAID,
       [...begin('starter', '2026-12-05T10:00Z', 'P2'), ['2026-12-06T10:00Z', 'account plan acct_a team']],
       [...plan('starter'), confirm('P2'), ...plan('team')],
+      RENEWED_NOW,
+    ],
+    [
+      'paid twice, of which the first is back',
+      [],
+      [...TWICE, refund(ANEW, 'LATE', 200)],
+      [...plan('team'), confirm('P2')],
+    ],
+    [
+      'paid twice, of which the last is back',
+      [],
+      [...TWICE, refund(ANEW, 'P2', 200)],
+      [...plan('team'), confirm('LATE')],
+    ],
+    [
+      'paid, with a dispute that was won',
+      [],
+      [
+        ...TEAM_PAID,
+        [ANEW, 'payment dispute acct_a P1 --usd 200 --id one --reason x'],
+        [ANEW, 'payment close-dispute acct_a P1 --id one --outcome won --reason x'],
+      ],
+      [...plan('team'), confirm('P1')],
+    ],
+    [
+      'another one in its next period, for which the first turned out to be paid, too',
+      TEAM_PAID,
+      ANOTHERS,
+      [...plan('starter'), confirm('P2')],
       RENEWED_NOW,
     ],
   ])('%s', async (_what, kept, lost, expected, now) => {
@@ -244,6 +288,87 @@ it('where a dearer plan was paid in mid-period what was paid before that goes ba
   expect((await putBack([], [...paid, one, other])).commands).toBe(null);
 });
 
+it('of a dearer plan no payment is confirmed, but that of the period that it was asked for in', async () => {
+  const dearer = begin('team', '2026-12-07T10:00Z', 'P3');
+  const starter = begin('starter', '2026-12-05T10:00Z', 'P2');
+  const free = (at: string): Typed => [at, 'account plan acct_a free'];
+  const all = [...plan('starter'), confirm('P2'), ...plan('team')];
+  const kept = [free('2026-11-05T10:00Z')];
+  for (const begun of [STARTER_PAID, kept]) {
+    const { commands, plan: found } = await putBack(begun, [...starter, ...dearer], RENEWED_NOW);
+    expect([commands, found?.toBePaid, found?.isChargedAnew]).toEqual([all, ['team'], true]);
+  }
+  const behindFree = [free('2026-12-05T10:00Z'), ...dearer];
+  expect((await putBack([], behindFree, RENEWED_NOW)).commands).toEqual(plan('team'));
+  expect((await putBack(kept, behindFree, RENEWED_NOW)).commands).toEqual(plan('free', 'team'));
+});
+
+it('a plan that costs nothing is asked for alone, whatever was paid too late for the one before', async () => {
+  const lost = paidTwice('2026-12-05', 'team', [['2026-12-05T12:00Z', 'account plan acct_a free']]);
+  for (const more of [[], [refund('2026-12-07T10:00Z', 'LATE', 200)]]) {
+    const { commands, type, program, was } = await putBack(TEAM_PAID, [...lost, ...more], RENEWED_NOW);
+    expect(commands).toEqual(plan('free'));
+    await type(commands ?? []);
+    expect(askedOf(await accountOf(program))).toEqual(askedOf(was));
+  }
+});
+
+describe('a plan whose money is back is not bought again', () => {
+  const [at, JANUARY] = ['2026-12-07T10:00Z', '2027-01-31T10:00Z'];
+  const [back, first] = [refund(at, 'P2', 200), refund('2026-11-21T11:00Z', 'P1', 200)];
+  const asks = (one: string, when = '2026-12-06T10:00Z'): Typed => [when, `account plan acct_a ${one}`];
+  const starter = asks('starter', NONE_LATER[0]);
+
+  it.each<[string, readonly Typed[], readonly Typed[], readonly string[], string]>([
+    ['renewed', TEAM_PAID, [...RENEWED, back], plan('none --now'), RENEWED_NOW],
+    ['renewed, and to end', TEAM_PAID, [...RENEWED, asks('none'), back], plan('none --now'), RENEWED_NOW],
+    [
+      'renewed, and another to follow',
+      TEAM_PAID,
+      [...RENEWED, asks('starter'), back],
+      plan('none --now', 'starter'),
+      RENEWED_NOW,
+    ],
+    ['not paid by the ledger', [FIRST_ASKED], [FIRST_PAID, first], plan('none --now'), NOW],
+    [
+      'in whose place another was paid too late',
+      TEAM_PAID,
+      [...ANOTHERS, refund(at, 'P2', 20)],
+      plan('none --now'),
+      RENEWED_NOW,
+    ],
+    [
+      'begun anew, with the same end',
+      begin('team', '2027-01-30T10:00Z', 'P1'),
+      [[JANUARY, END[1]], ...begin('team', JANUARY, 'P2'), refund(JANUARY, 'P2', 200)],
+      plan('none --now'),
+      '2027-02-02T10:00Z',
+    ],
+    ['lost, and another to follow', [], [...TEAM_PAID, starter, first], plan('starter'), NOW],
+  ])('%s: what is begun is what was to follow', async (_what, kept, lost, expected, now) => {
+    const { commands, told, plan: found, type, program } = await putBack(kept, lost, now);
+    expect(commands).toEqual(expected);
+    expect(told).toMatch(/: (team|starter) until [^,]+, paid back, then/);
+    const next = expected.includes('account plan acct_a starter') ? ['starter'] : [];
+    expect([found?.toBePaid, found?.isConfirmed, found?.paidBy]).toEqual([next, false, []]);
+    await type(commands ?? []);
+    const { billing } = await accountOf(program);
+    expect([billing.plan?.plan, openAttempts(billing.payments).length]).toEqual([next[0], next.length]);
+  });
+
+  it('where the ledger has the period its refund says so, and what was to follow is asked for', async () => {
+    for (const now of [NOW, RENEWED_NOW]) expect((await putBack(TEAM_PAID, [first], now)).commands).toBe(null);
+    expect((await putBack(TEAM_PAID, [starter, first])).commands).toEqual(plan('starter'));
+    // `team` would begin it anew, behind that refund.
+    expect((await putBack([...TEAM_PAID, starter], [asks('team', '2026-11-21T10:30Z'), first])).commands).toEqual(
+      plan('none'),
+    );
+    const dearer = begin('team', '2026-11-20T10:00Z', 'P2');
+    const back = [refund('2026-11-21T10:00Z', 'P1', 20), refund('2026-11-21T10:00Z', 'P2', 90)];
+    expect((await putBack(STARTER_PAID, [...dearer, ...back])).commands).toBe(null);
+  });
+});
+
 it('what turned out to be paid for another plan does not stand for one whose money is back', async () => {
   const at = '2026-12-05T10:00Z';
   const late: Typed[] = [
@@ -268,5 +393,8 @@ describe('of a plan whose period is over by now', () => {
     const next: Typed = ['2026-11-21T10:00Z', 'account plan acct_a starter'];
     expect((await putBack([], [...TEAM_PAID, next], LATER)).commands).toEqual(plan('starter'));
     expect((await putBack([...TEAM_PAID, next], [NONE_LATER, next], LATER)).commands).toBe(null);
+    expect((await putBack([], TEAM_PAID, LATER)).commands).toEqual(plan('team'));
+    const renewed: Typed[] = [...RENEWED, ['2026-12-06T10:00Z', next[1]]];
+    expect((await putBack(TEAM_PAID, renewed, LATER)).commands).toEqual(plan('starter'));
   });
 });

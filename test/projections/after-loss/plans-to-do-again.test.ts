@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
 import type { AccountEvent } from '../../../contracts/events.ts';
-import { ACCOUNT_STATE_VERSION } from '../../../ledger/account/account-state.ts';
+import { paymentId } from '../../../contracts/ids.ts';
 import type { CommandOf } from '../../../ledger/account/commands.ts';
 import { findAllToDoAgain } from '../../../projections/after-loss/all-to-do-again.ts';
 import { given } from '../../fixtures/ledger/decider-specification.ts';
-import { granted, ms, opened } from '../../fixtures/ledger/example-account.ts';
+import { granted, ms, opened, usd } from '../../fixtures/ledger/example-account.ts';
 import { BIG, catalogOf, OPEN_SOURCE, STARTER, subscribed, TEAM } from '../../fixtures/ledger/example-plan-events.ts';
-import { toVersion6 } from '../../fixtures/ledger/older-views.ts';
+import { toVersion6, toVersion18 } from '../../fixtures/ledger/older-views.ts';
 import { temporaryFolder } from '../../fixtures/temporary-folder.ts';
 import { ledgerOf, lostOf, toldOf, viewsOf } from '../put-back.ts';
 
@@ -177,15 +177,27 @@ describe('views of earlier versions', () => {
 
   it('that do not know which dearer plan was asked for have not lost it', async () => {
     const change = (views: string): void => {
+      toVersion18(views);
       const database = new DatabaseSync(views);
-      database.exec(
-        `UPDATE balance_v${ACCOUNT_STATE_VERSION} SET state = json_remove(state, '$.billing.plan.upgrade')`,
-      );
+      database.exec("UPDATE balance_v18 SET state = json_remove(state, '$.billing.plan.upgrade')");
       database.close();
     };
     const asked = asking(kept, 'team');
     expect(await planOf({ kept: asked, known: asked, change })).toBe(null);
     expect(await planOf({ kept, known: asking(kept, 'none'), change })).toMatchObject({ was: { next: 'none' } });
+  });
+
+  it('that were all paid for a period with this end are those of the plan, without what is back', async () => {
+    const back = (amount: number): AccountEvent[] => {
+      const of = { paymentId: paymentId(`pi_${FROM}`), refundId: 're_1', amount: usd(amount), refundedAtMs: NOW };
+      return [...kept, ...given(...kept).decided({ type: 'RecordRefund', ...of, actor: 'operator', ...by })];
+    };
+    const [price, part] = [20_000_000, 19_000_000];
+    const asked = [['gateway', 'account', 'plan', 'acme', 'starter'], CONFIRM.split(' ')];
+    for (const change of [() => {}, toVersion18]) {
+      expect((await planOf({ kept: TRIAL, known: back(part), change }))?.commands).toEqual(asked);
+      expect(await planOf({ kept: TRIAL, known: back(price), change })).toBe(null);
+    }
   });
 
   it('that know no periods know a plan by its name', async () => {
