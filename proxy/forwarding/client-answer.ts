@@ -11,9 +11,9 @@ import type { RequestId } from '../../contracts/ids.ts';
 import {
   EVENT_STREAM_MEDIA_TYPE,
   EVENT_STREAM_TYPE,
+  isSpelledAs,
   JSON_MEDIA_TYPE,
   JSON_TYPE,
-  mediaTypeOf,
 } from '../../contracts/media-types.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
@@ -58,7 +58,7 @@ export class ClientAnswer {
     this.#isStream = isStream;
     this.#isLengthKnown = contentLength !== null && !isStream;
     const [mediaType, readAs] = isStream ? [EVENT_STREAM_MEDIA_TYPE, EVENT_STREAM_TYPE] : [JSON_MEDIA_TYPE, JSON_TYPE];
-    const type = mediaTypeOf(contentType) === mediaType ? contentType : readAs;
+    const type = isSpelledAs(mediaType, contentType) ? contentType : readAs;
     const headers = ['content-type', type, ...this.#ownHeaders()];
     if (isStream) headers.push(...UNBUFFERED);
     if (this.#isLengthKnown) headers.push('content-length', String(contentLength));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { JSON_TYPE } from '../../contracts/media-types.ts';
+import { EVENT_STREAM_TYPE, JSON_TYPE } from '../../contracts/media-types.ts';
 import { type PostedMessage, postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
 import { type Answer, end, failure, head, json, silence, stream, wait, write } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
@@ -49,11 +49,16 @@ describe('an answer of the other kind than was asked for', () => {
   });
 
   it.each([
-    ...['text/plain', 'text/html; charset=utf-8', 'application/octet-stream', 'application/x-ndjson'].map((type) => [
-      type,
-      JSON_TYPE,
-    ]),
-    ['Application/JSON', 'Application/JSON'],
+    ...[
+      'text/plain',
+      'text/html; charset=utf-8',
+      'application/octet-stream',
+      'application/jsonl',
+      'Application/JSON',
+    ].map((type) => [type, JSON_TYPE]),
+    ['application/json, application/json', JSON_TYPE],
+    ['application/json;charset=UTF-8', 'application/json;charset=UTF-8'],
+    ['application/json', 'application/json'],
   ])('a Message as %s is told as JSON, by which SDKs read it', async (type, told) => {
     await start();
     upstream.answerWith(typed(type));
@@ -63,6 +68,18 @@ describe('an answer of the other kind than was asked for', () => {
       told,
       whole,
     ]);
+  });
+
+  it('a stream whose type was sent twice, or in capitals, is told as one, and is billed', async () => {
+    await start();
+    for (const type of ['text/event-stream, text/event-stream', 'Text/Event-Stream']) {
+      upstream.answerWith(stream(events, { 'content-type': type }));
+      const answer = await postMessage(gateway, { stream: true });
+      expect([answer.status, answer.headers['content-type']]).toEqual([200, EVENT_STREAM_TYPE]);
+      await answer.rest();
+    }
+    const { usages } = await usagesReach(2);
+    expect(usages).toMatchObject([{ outcome: 'completed' }, { outcome: 'completed' }]);
   });
 
   it.each([true, false])('is left by the gateway at its head, where stream is %s', async (isStream) => {
