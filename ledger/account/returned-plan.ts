@@ -8,6 +8,8 @@ import { renewalId } from './plans.ts';
 
 type Paid = Pick<OpenAccount, 'billing' | 'grants'>;
 
+const HALF_DAY_MS = 12 * 3_600_000;
+
 /**
  * Whether all the money that was paid for the period that an account has, as it began and for dearer plans within it, has gone back, and
  * none of it is here again: such a plan lends nothing, and is not renewed. What turned out to be paid for another plan than the account had
@@ -53,9 +55,14 @@ function paidAsItBegan(account: Paid, paid: readonly PaymentAttempt[], { startMs
   return renewals.filter(({ period }) => period?.plan === ofPlan);
 }
 
-/** For those that it had within the period: what there is now was brought by a payment also where that was told after the end, and its credits are as bought. */
+/**
+ * For those that it had within the period: what there is now was brought by a payment also where that was told after the end, and its
+ * credits are as bought. Of an earlier plan whose period ends in the same instant they are days older; a clock that is behind is not.
+ */
 function paidForDearer(account: Paid, paid: readonly PaymentAttempt[], { startMs, plan }: Has): PaymentAttempt[] {
-  const upgrades = paid.filter(({ kind, period }) => kind === 'upgrade' && (period?.startMs ?? 0) >= startMs);
+  const upgrades = paid.filter(
+    ({ kind, period }) => kind === 'upgrade' && (period?.startMs ?? 0) > startMs - HALF_DAY_MS,
+  );
   const had = upgrades.filter((one) => hasPlansCredits(account, one)).map(({ period }) => period?.plan);
   return upgrades.filter(({ period }) => period?.plan === plan || had.includes(period?.plan));
 }

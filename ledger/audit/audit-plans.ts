@@ -147,8 +147,13 @@ function isPaidBack({ attempts }: AccountBooks, own: OwnPlanState): boolean {
   return payments.length > 0 && payments.every(isWhollyBack);
 }
 
+/** What was asked for by a clock that is behind may be before the period's begin; what was before a plan of before is by days. */
+const isOfItsTime = (from: string, since: string): boolean => Date.parse(from) > Date.parse(since) - DAY_MS / 2;
+
 const isPaidFor = (own: OwnPlanState, kind: string, { plan, from }: OwnPaidPeriod): boolean =>
-  kind === 'renewal' ? from === own.paidFrom && plan === own.paidFor : from >= own.since && own.dearer.includes(plan);
+  kind === 'renewal'
+    ? from === own.paidFrom && plan === own.paidFor
+    : isOfItsTime(from, own.since) && own.dearer.includes(plan);
 
 /** Of one period: after the last of them it is taken for unpaid, though nobody has declined it. */
 const ATTEMPTS_GIVEN_UP = 4;

@@ -22,8 +22,9 @@ export const describeToDoAgain = ({ catalog, accounts }: ToDoAgain, typed: Typed
       ...grantLines(lacks),
       ...keyLines(lacks),
       ...memberLines(lacks),
-      ...paymentLines(lacks),
+      // What went back of a payment ends a plan that is asked for behind it.
       ...planLines(lacks, typed),
+      ...paymentLines(lacks),
       ...statementLines(lacks),
       ...limitLines(lacks),
       ...exceptionLines(lacks),

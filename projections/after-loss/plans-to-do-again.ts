@@ -92,7 +92,8 @@ function compared(...[one, was, nowMs]: readonly [...Pair, nowMs: number]): Comp
   const isLost = one === null || isBefore(one, was) || isBehind(one, was);
   if (was?.isPaidBack === true && isLost) return { left: followed(one), wanted: followed(was), isGone: true };
   const left = leftOf(one, was);
-  const isPaidBack = was?.isPaidBack ?? left?.isPaidBack ?? false;
+  // By the ledger it may be here again with what is lost.
+  const isPaidBack = was?.isPaidBack ?? false;
   return { left: byNow(left && { ...left, isPaidBack }, nowMs), wanted: byNow(was, nowMs), isGone: false };
 }
 

@@ -34,6 +34,10 @@ it('where a plan is lost, what is listed of plans comes before the gateway, whic
   for (const end of ['-wal', '-shm']) rmSync(ledger + end, { force: true });
   copyFileSync(kept, ledger);
   const accepted = await run('ledger', 'accept-loss', '--reason', 'a disk');
-  expect(accepted).toMatch(/\n *plan of acct_ada: .*gateway account plan acct_ada team/);
-  expect(accepted).toMatch(/\nnext: what is listed of plans, and then gateway serve --config \S+\n$/);
+  expect(accepted).toMatch(
+    /\n *plan of acct_ada: .*gateway account plan acct_ada team.*\n *payment renewal_\S+ of acct_ada: /,
+  );
+  expect(accepted).toMatch(
+    /\nnext: what is listed of plans and payments, in its order, and then gateway serve --config \S+\n$/,
+  );
 });

@@ -233,14 +233,16 @@ function textOf(
         ]),
     ...(viewsSetAside === null ? [] : [`the views of before are in ${viewsSetAside}: to look up what was lost`]),
     '',
-    `next: ${hasPlans(toDoAgain) ? 'what is listed of plans, and then ' : ''}${typed('gateway', 'serve')}`,
+    `next: ${mayCharge(toDoAgain) ? 'what is listed of plans and payments, in its order, and then ' : ''}${typed('gateway', 'serve')}`,
   ].join('\n');
 }
 
-/** A gateway renews, and charges, a plan whose end is lost. */
-const hasPlans = (toDoAgain: AllToDoAgain | null): boolean =>
+/** A gateway renews, and charges, a plan whose end is lost, or what ended it: that its money went back; and reloads what was switched off. */
+const mayCharge = (toDoAgain: AllToDoAgain | null): boolean =>
   toDoAgain !== null &&
-  [toDoAgain, ...toDoAgain.earlier].some(({ accounts }) => accounts.some(({ plan }) => plan !== null));
+  [toDoAgain, ...toDoAgain.earlier].some(({ accounts }) =>
+    accounts.some(({ plan, payments }) => plan !== null || payments !== null),
+  );
 
 function saysGivenUp(lost: Accepted['lost']): string[] {
   if (lost === null) return ['the loss was accepted before; this data folder follows'];

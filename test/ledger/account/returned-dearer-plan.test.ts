@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { paymentId } from '../../../contracts/ids.ts';
 import { ms } from '../../fixtures/ledger/example-account.ts';
-import { asks, END, Life, life, online, onStarter } from './plan-life.ts';
+import { AT, asks, END, Life, life, online, onStarter } from './plan-life.ts';
 import { atEnd, FIRST, LATER, lent, MID, OVERDRAFT, refund, TEAM_PRICE } from './plan-money-back.ts';
 
 describe('a dearer plan was paid for in mid-period', () => {
@@ -118,6 +118,18 @@ describe('a dearer plan was paid for in mid-period', () => {
     const { events } = one.does(online(ms('2027-01-30T10:00:00.000Z')));
     expect(events.at(-1)).toMatchObject({ type: 'PlanEnded', data: { plan: 'starter', reason: 'cancelled' } });
     expect(one.faults).toEqual([]);
+  });
+
+  it('asked for by a clock that is behind the begin of the period it counts as any other', () => {
+    const behind = new Date(ms(AT) - 5_000).toISOString();
+    const dearer = (from: Life): Life => from.does(asks('team', behind)).pays(behind, MID);
+    const one = dearer(onStarter()).does(refund(20_000_000, 're_1', starter));
+    expect([one.state.plan, lent(one)]).toEqual(['team', OVERDRAFT]);
+    expect(lent(back(one, 're_2'))).toBe(0n);
+    expect(atEnd(one)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team' } });
+    const behindFree = back(dearer(life().does(asks('open-source'))), 're_1');
+    expect(atEnd(behindFree)).toMatchObject({ type: 'PlanEnded', data: { plan: 'team' } });
+    expect([one.faults, behindFree.faults]).toEqual([[], []]);
   });
 
   it('it does not stand for the period behind its own', () => {

@@ -375,7 +375,8 @@ interface Span {
   readonly toMs: number;
 }
 
-const isWithin = (month: Span, rest: Span): boolean => rest.toMs === month.toMs && rest.fromMs >= month.fromMs;
+const isWithin = (month: Span, rest: Span): boolean =>
+  rest.toMs === month.toMs && rest.fromMs > month.fromMs - DAY_MS / 2;
 
 const begunWith = (has: PlainPlan, { plan, fromMs, toMs }: NonNullable<PlainAttempt['period']>): PlainPlan => ({
   ...{ name: plan, bornMs: has.bornMs, paid: { fromMs, toMs, name: plan, more: [] }, bill: null, dearer: null },

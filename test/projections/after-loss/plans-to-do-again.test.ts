@@ -66,6 +66,18 @@ describe('a plan that is lost', () => {
     });
   });
 
+  it('is to be ended at once where its money, which the ledger has back, was here again before it was ended, also later on', async () => {
+    const of = { paymentId: paymentId(`pi_${FROM}`), disputeId: 'dp_1', actor: 'operator', ...by };
+    const amount = usd(200_000_000);
+    const disputed = [...kept, ...given(...kept).decided({ type: 'RecordDispute', amount, openedAtMs: NOW, ...of })];
+    const won = given(...disputed).decided({ type: 'CloseDispute', outcome: 'won', closedAtMs: NOW, ...of });
+    const known = endedNow([...disputed, ...won]);
+    for (const nowMs of [NOW, ms(UNTIL) + 86_400_000]) {
+      const plan = (await lostOf({ kept: disputed, known, nowMs }))?.accounts[0]?.plan;
+      expect(plan?.commands).toEqual([[...PLAN.split(' '), 'none', '--now']]);
+    }
+  });
+
   it('is to be ended at once where it has ended, with why', async () => {
     const ended = `; the ledger has team until ${UNTIL}, then renewed: ${PLAN} none --now`;
     expect(await told({ kept, known: endedNow(kept) })).toEqual(line(`none (team has ended: cancelled)${ended}`));
