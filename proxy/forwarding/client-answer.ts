@@ -8,13 +8,7 @@ import {
   retryHeaders,
 } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
-import {
-  EVENT_STREAM_MEDIA_TYPE,
-  EVENT_STREAM_TYPE,
-  isSpelledAs,
-  JSON_MEDIA_TYPE,
-  JSON_TYPE,
-} from '../../contracts/media-types.ts';
+import { EVENT_STREAM_TYPE, isSpelledAs, JSON_MEDIA_TYPE, JSON_TYPE } from '../../contracts/media-types.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
 import { endOfTornLine, lastBytes, NOTHING_SENT } from './torn-line.ts';
@@ -57,8 +51,8 @@ export class ClientAnswer {
     this.#hasBegun = true;
     this.#isStream = isStream;
     this.#isLengthKnown = contentLength !== null && !isStream;
-    const [mediaType, readAs] = isStream ? [EVENT_STREAM_MEDIA_TYPE, EVENT_STREAM_TYPE] : [JSON_MEDIA_TYPE, JSON_TYPE];
-    const type = isSpelledAs(mediaType, contentType) ? contentType : readAs;
+    const isRead = isStream ? contentType.trim() !== '' : isSpelledAs(JSON_MEDIA_TYPE, contentType);
+    const type = isRead ? contentType : isStream ? EVENT_STREAM_TYPE : JSON_TYPE;
     const headers = ['content-type', type, ...this.#ownHeaders()];
     if (isStream) headers.push(...UNBUFFERED);
     if (this.#isLengthKnown) headers.push('content-length', String(contentLength));

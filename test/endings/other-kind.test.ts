@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EVENT_STREAM_TYPE, JSON_TYPE } from '../../contracts/media-types.ts';
+import { JSON_TYPE } from '../../contracts/media-types.ts';
 import { type PostedMessage, postMessage, recorded, startPost } from '../fixtures/gateway/post-message.ts';
 import { type Answer, end, failure, head, json, silence, stream, wait, write } from '../upstream/answer.ts';
 import { message } from '../upstream/message.ts';
@@ -70,12 +70,12 @@ describe('an answer of the other kind than was asked for', () => {
     ]);
   });
 
-  it('a stream whose type was sent twice, or in capitals, is told as one, and is billed', async () => {
+  it('a stream whose type was sent twice, or in capitals, is passed on as it is called, by which SDKs read it, and is billed', async () => {
     await start();
     for (const type of ['text/event-stream, text/event-stream', 'Text/Event-Stream']) {
       upstream.answerWith(stream(events, { 'content-type': type }));
       const answer = await postMessage(gateway, { stream: true });
-      expect([answer.status, answer.headers['content-type']]).toEqual([200, EVENT_STREAM_TYPE]);
+      expect([answer.status, answer.headers['content-type']]).toEqual([200, type]);
       await answer.rest();
     }
     const { usages } = await usagesReach(2);
