@@ -1,15 +1,10 @@
-export const JSON_MEDIA_TYPE = 'application/json';
 /** Of a stream of events (HTML Living Standard, 9.2). */
 export const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream';
 
 /** The content type of every answer of our own. */
-export const JSON_TYPE = `${JSON_MEDIA_TYPE}; charset=utf-8`;
+export const JSON_TYPE = 'application/json; charset=utf-8';
 export const EVENT_STREAM_TYPE = `${EVENT_STREAM_MEDIA_TYPE}; charset=utf-8`;
 
 /** Of a content type, without its parameters, in small letters: media types have no case (RFC 9110, 8.3.1). '' where there is none; of a type that was sent twice the first. */
 export const mediaTypeOf = (contentType: string): string =>
   (contentType.toLowerCase().split(/[;,]/, 1)[0] ?? '').trim();
-
-/** Whether a content type is a media type as it is written here, once, with or without parameters: SDKs look for no other spelling of it. */
-export const isSpelledAs = (mediaType: string, contentType: string): boolean =>
-  contentType.startsWith(mediaType) && /^\s*(;[^,]*)?$/.test(contentType.slice(mediaType.length));

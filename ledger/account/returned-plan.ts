@@ -12,8 +12,8 @@ const HALF_DAY_MS = 12 * 3_600_000;
 
 /**
  * Whether all the money that was paid for the period that an account has, as it began and for dearer plans within it, has gone back, and
- * none of it is here again: such a plan lends nothing, and is not renewed. What turned out to be paid for another plan than the account had
- * is credit as bought, and counts for neither. Of what cost nothing none can go back.
+ * none of it is here again: such a plan lends nothing, and is not renewed. What turned out to be paid for a plan that it had at no time within
+ * that is credit as bought, and counts for neither. Of what cost nothing none can go back.
  */
 export function isReturned(account: Paid): boolean {
   const { plan, payments } = account.billing;

@@ -8,10 +8,13 @@ import {
   retryHeaders,
 } from '../../contracts/errors.ts';
 import type { RequestId } from '../../contracts/ids.ts';
-import { EVENT_STREAM_TYPE, isSpelledAs, JSON_MEDIA_TYPE, JSON_TYPE } from '../../contracts/media-types.ts';
+import { EVENT_STREAM_TYPE, JSON_TYPE } from '../../contracts/media-types.ts';
 import type { UpstreamHeaders } from '../upstream/upstream.ts';
 import type { ForwardedRequest } from './forwarded-request.ts';
 import { endOfTornLine, lastBytes, NOTHING_SENT } from './torn-line.ts';
+
+/** Sent once, in small letters, with parameters or without: of another spelling SDKs make a string, or an error. */
+const JSON_FOR_SDKS = /^application\/json\s*(;[^,]*)?$/;
 
 /** A proxy in front of the gateway would otherwise keep a stream's events until it has a buffer full. */
 const UNBUFFERED = ['cache-control', 'no-cache', 'x-accel-buffering', 'no'];
@@ -51,7 +54,7 @@ export class ClientAnswer {
     this.#hasBegun = true;
     this.#isStream = isStream;
     this.#isLengthKnown = contentLength !== null && !isStream;
-    const isRead = isStream ? contentType.trim() !== '' : isSpelledAs(JSON_MEDIA_TYPE, contentType);
+    const isRead = isStream ? contentType.trim() !== '' : JSON_FOR_SDKS.test(contentType);
     const type = isRead ? contentType : isStream ? EVENT_STREAM_TYPE : JSON_TYPE;
     const headers = ['content-type', type, ...this.#ownHeaders()];
     if (isStream) headers.push(...UNBUFFERED);
